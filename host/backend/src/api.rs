@@ -1,0 +1,166 @@
+//! What a backend is asked, and what it answers.
+
+use async_trait::async_trait;
+use gage_core::{ContinuationScore, Message, ModelOutput, Object, SamplingParams, Usage};
+use std::time::Duration;
+
+/// A conversation to continue.
+#[derive(Clone, Debug)]
+pub struct GenerateRequest {
+    /// Names the request in logs; the sample's id.
+    pub id: String,
+    /// The conversation; its last message is what is answered.
+    pub messages: Vec<Message>,
+    /// Sampling parameters, merged from all higher places; the backend adds its own defaults.
+    pub params: SamplingParams,
+    /// Tool definitions of the sample.
+    pub tools: Vec<serde_json::Value>,
+    /// Which tool to use.
+    pub tool_choice: Option<serde_json::Value>,
+}
+
+/// A text whose likelihood is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Continuation {
+    /// The id of the option that it stands for.
+    pub id: String,
+    /// The text as it follows the prompt.
+    pub text: String,
+}
+
+/// A conversation and what might follow it.
+#[derive(Clone, Debug)]
+pub struct LoglikelihoodRequest {
+    /// Names the request in logs; the sample's id.
+    pub id: String,
+    /// The conversation that the continuations follow.
+    pub messages: Vec<Message>,
+    /// At least one.
+    pub continuations: Vec<Continuation>,
+}
+
+/// How likely each continuation is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoglikelihoodOutput {
+    /// One score for each continuation, in order.
+    pub scores: Vec<ContinuationScore>,
+    /// Prompt tokens, and the tokens of all continuations.
+    pub usage: Option<Usage>,
+}
+
+/// How long a request took; varies from run to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RequestTiming {
+    /// From the moment the backend began to work on it to the answer, the last attempt only.
+    pub latency: Duration,
+    /// How often it was sent.
+    pub attempts: u32,
+}
+
+/// An answer and how long it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply<T> {
+    /// The answer.
+    pub output: T,
+    /// How long it took.
+    pub timing: RequestTiming,
+}
+
+/// What a backend can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Answers conversations.
+    pub generate: bool,
+    /// Scores continuations.
+    pub loglikelihood: bool,
+    /// Takes messages with media.
+    pub media: bool,
+}
+
+/// What a backend is.
+#[derive(Clone, Debug)]
+pub struct BackendInfo {
+    /// The `type` of the configuration.
+    pub kind: &'static str,
+    /// The model's name or file.
+    pub model: String,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Most requests that are worth having in flight.
+    pub max_concurrency: usize,
+    /// What a record of the run should say about it: digests, context length, versions. Holds
+    /// no secret.
+    pub details: Object,
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackendErrorKind {
+    /// No connection, or it broke.
+    Connection,
+    /// No answer in time.
+    Timeout,
+    /// The server asks for fewer requests.
+    RateLimited,
+    /// The server failed (5xx).
+    Server,
+    /// The server refuses the request (4xx).
+    Rejected,
+    /// The answer is not what the protocol promises.
+    Protocol,
+    /// The prompt is longer than the model's context.
+    ContextLength,
+    /// The backend does not offer what was asked.
+    Unsupported,
+    /// A component failed.
+    Plugin,
+    /// A fault of this program.
+    Internal,
+}
+
+/// A request that failed, after all attempts.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct BackendError {
+    /// Why.
+    pub kind: BackendErrorKind,
+    /// The same in words, with what was tried.
+    pub message: String,
+    /// How often the request was sent.
+    pub attempts: u32,
+}
+
+impl BackendError {
+    /// An error after one attempt.
+    pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> BackendError {
+        BackendError { kind, message: message.into(), attempts: 1 }
+    }
+}
+
+/// Something that answers requests.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// What it is and what it can do.
+    fn info(&self) -> &BackendInfo;
+
+    /// Continues a conversation.
+    ///
+    /// # Errors
+    /// When no answer could be had, after all retries.
+    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError>;
+
+    /// Scores continuations of a conversation.
+    ///
+    /// # Errors
+    /// As for [`Backend::generate`]; always for a backend without this capability.
+    async fn loglikelihood(
+        &self,
+        request: LoglikelihoodRequest,
+    ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
+        Err(BackendError::new(
+            BackendErrorKind::Unsupported,
+            format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
+        ))
+    }
+}

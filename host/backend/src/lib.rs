@@ -1,0 +1,18 @@
+//! Where answers come from: an HTTP server, llama.cpp in the process, or a component.
+//!
+//! Every backend is a [`Backend`]: it takes one request at a time, many at once, and batches
+//! within itself as it likes. Imports `gage-core`, `gage-config` and, for components,
+//! `gage-plugin`; knows nothing of samples, roles or runs.
+
+mod api;
+mod chat_template;
+mod custom_script;
+mod llama_cpp;
+mod open;
+mod openai_http;
+
+pub use api::{
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
+    LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+};
+pub use open::{OpenError, open};

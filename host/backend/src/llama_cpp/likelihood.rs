@@ -1,0 +1,78 @@
+//! From logits to probabilities.
+
+/// The index of the largest logit, of equals the first; `None` when a logit is not a number.
+pub fn most_likely(logits: &[f32]) -> Option<usize> {
+    let mut best: Option<(usize, f32)> = None;
+    for (index, logit) in logits.iter().enumerate() {
+        if logit.is_nan() {
+            return None;
+        }
+        if best.is_none_or(|(_, largest)| *logit > largest) {
+            best = Some((index, *logit));
+        }
+    }
+    best.map(|(index, _)| index)
+}
+
+/// What the logits of one position say about every token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distribution {
+    /// The token that is most likely.
+    pub best: usize,
+    maximum: f64,
+    log_sum: f64,
+}
+
+impl Distribution {
+    /// Reads the logits; `None` when they are not numbers.
+    pub fn of(logits: &[f32]) -> Option<Distribution> {
+        let best = most_likely(logits)?;
+        let maximum = f64::from(*logits.get(best)?);
+        let sum: f64 = logits.iter().map(|logit| (f64::from(*logit) - maximum).exp()).sum();
+        let log_sum = sum.ln();
+        (maximum.is_finite() && log_sum.is_finite()).then_some(Distribution { best, maximum, log_sum })
+    }
+
+    /// The natural logarithm of the probability of a token with this logit, as
+    /// `logit - max - ln(sum of exp(each - max))` in double precision.
+    pub fn log_probability(&self, logit: f32) -> f64 {
+        f64::from(logit) - self.maximum - self.log_sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_softmax_is_exact_and_stable() {
+        let cases: [(&[f32], usize, f64); 4] = [
+            (&[0.0, 0.0], 0, 0.5_f64.ln()),
+            (&[1000.0, 1000.0, -1000.0], 1, 0.5_f64.ln()),
+            (&[-1000.0, -1001.0], 0, -(1.0 + (-1.0_f64).exp()).ln()),
+            (&[f32::NEG_INFINITY, 3.0], 1, 0.0),
+        ];
+        for (logits, token, expected) in cases {
+            let found = Distribution::of(logits).expect("numbers").log_probability(logits[token]);
+            assert!((found - expected).abs() < 1e-12, "{logits:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn probabilities_sum_to_one() {
+        let logits: Vec<f32> = (0..1000_u16).map(|index| f32::from(index % 37) * 0.7 - 11.0).collect();
+        let distribution = Distribution::of(&logits).expect("numbers");
+        let sum: f64 = logits.iter().map(|logit| distribution.log_probability(*logit).exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    }
+
+    #[test]
+    fn of_equals_the_first_is_best_and_what_is_no_number_is_refused() {
+        assert_eq!(most_likely(&[1.0, 3.0, 3.0]), Some(1));
+        assert_eq!(most_likely(&[f32::NEG_INFINITY]), Some(0));
+        assert_eq!(most_likely(&[1.0, f32::NAN]), None);
+        assert_eq!(most_likely(&[]), None);
+        assert_eq!(Distribution::of(&[f32::INFINITY, 0.0]), None);
+        assert_eq!(Distribution::of(&[f32::NEG_INFINITY, f32::NEG_INFINITY]), None);
+    }
+}

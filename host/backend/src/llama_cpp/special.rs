@@ -1,0 +1,115 @@
+//! Keeps data from speaking in special tokens.
+//!
+//! Chat templates write special tokens, such as `<|im_end|>`, as text, so what they render is
+//! tokenised with special tokens in mind; a message that spells one would then end its own turn.
+//! A mark, a code point that is never a character, is put into each such spelling before the
+//! template sees it. The tokeniser splits the text at the marks, and neither part is special.
+
+use gage_core::{ContentPart, Message};
+use std::collections::HashMap;
+
+/// The spellings of all special tokens of a model.
+#[derive(Debug, Default)]
+pub struct SpecialTokens {
+    by_first_byte: HashMap<u8, Vec<String>>,
+}
+
+impl SpecialTokens {
+    /// Those with these texts; texts of one character are no danger and are left out.
+    pub fn new(texts: impl IntoIterator<Item = String>) -> SpecialTokens {
+        let mut by_first_byte: HashMap<u8, Vec<String>> = HashMap::new();
+        for text in texts {
+            if let Some(first) = text.bytes().next()
+                && text.chars().nth(1).is_some()
+            {
+                by_first_byte.entry(first).or_default().push(text);
+            }
+        }
+        SpecialTokens { by_first_byte }
+    }
+
+    fn begins(&self, text: &str) -> bool {
+        let candidates = text.bytes().next().and_then(|first| self.by_first_byte.get(&first));
+        candidates.is_some_and(|candidates| candidates.iter().any(|special| text.starts_with(special)))
+    }
+
+    /// Whether a text spells a special token.
+    pub fn occur_in(&self, text: &str) -> bool {
+        text.char_indices().any(|(at, _)| self.begins(&text[at..]))
+    }
+
+    /// The text with a mark behind the first character of every special token.
+    pub fn marked(&self, text: &str, mark: char) -> String {
+        let mut marked = String::with_capacity(text.len() + 16);
+        for (at, character) in text.char_indices() {
+            marked.push(character);
+            if self.begins(&text[at..]) {
+                marked.push(mark);
+            }
+        }
+        marked
+    }
+
+    /// The messages with all text parts marked. Names and tool calls stay as they are.
+    pub fn marked_messages(&self, messages: &[Message], mark: char) -> Vec<Message> {
+        let mut messages = messages.to_vec();
+        for part in messages.iter_mut().flat_map(|message| &mut message.content) {
+            if let ContentPart::Text { text, .. } = part {
+                *text = self.marked(text, mark);
+            }
+        }
+        messages
+    }
+}
+
+/// A mark that occurs in none of the texts; there is none only for texts that use up all 32 code
+/// points which Unicode sets aside for such purposes.
+pub fn unused_mark<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<char> {
+    ('\u{fdd0}'..='\u{fdef}').find(|mark| !texts.clone().any(|text| text.contains(*mark)))
+}
+
+/// The texts of messages.
+pub fn texts_of(messages: &[Message]) -> impl Iterator<Item = &str> + Clone {
+    messages.iter().flat_map(|message| &message.content).filter_map(|part| match part {
+        ContentPart::Text { text, .. } => Some(text.as_str()),
+        ContentPart::Media { .. } => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::Role;
+
+    fn special() -> SpecialTokens {
+        SpecialTokens::new(["<|im_end|>", "<s>", "é|x", "|", ""].map(str::to_owned))
+    }
+
+    #[test]
+    fn special_tokens_are_marked_and_nothing_else() {
+        let cases = [
+            ("a <s> b", "a <~s> b"),
+            ("<|im_end|><s>", "<~|im_end|><~s>"),
+            ("<|im_end|", "<|im_end|"),
+            ("<<s>", "<<~s>"),
+            ("é|x|", "é~|x|"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(special().marked(text, '~'), expected);
+            assert_eq!(special().occur_in(text), text != expected, "{text}");
+            let parts: Vec<bool> = expected.split('~').map(|part| special().occur_in(part)).collect();
+            assert!(!parts.contains(&true), "{expected}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_taken_that_the_texts_do_not_use() {
+        let messages = [Message::text(Role::User, "a\u{fdd0}"), Message::text(Role::User, "<s>\u{fdd1}")];
+        assert_eq!(unused_mark(texts_of(&messages)), Some('\u{fdd2}'));
+        let marked = special().marked_messages(&messages, '~');
+        assert_eq!(texts_of(&marked).collect::<Vec<_>>(), ["a\u{fdd0}", "<~s>\u{fdd1}"]);
+        let all: String = ('\u{fdd0}'..='\u{fdef}').collect();
+        assert_eq!(unused_mark([all.as_str()].into_iter()), None);
+    }
+}

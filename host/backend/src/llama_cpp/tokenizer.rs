@@ -1,0 +1,102 @@
+//! Text to tokens and back.
+
+use crate::api::{BackendError, BackendErrorKind};
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::vocab::LlamaVocab;
+
+/// Longest text that is tokenised at all; far beyond every context.
+const MOST_BYTES: usize = 1 << 28;
+
+/// A conversation as the text that a model reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text.
+    pub text: String,
+    /// Whether special tokens that the text spells are meant: a chat template rendered it.
+    pub has_special_tokens: bool,
+    /// Where this code point stands, no token may span it; see [`super::special`].
+    pub mark: Option<char>,
+}
+
+/// The tokens of a model.
+pub struct Tokenizer<'m> {
+    vocabulary: LlamaVocab<'m>,
+    first: Option<LlamaToken>,
+    first_text: String,
+    lead: Option<LlamaToken>,
+}
+
+impl<'m> Tokenizer<'m> {
+    /// The tokenizer of a model.
+    pub fn new(model: &'m LlamaModel) -> Tokenizer<'m> {
+        let vocabulary = model.vocab();
+        let existing = |token: LlamaToken| (token.0 >= 0).then_some(token);
+        let first = existing(vocabulary.bos()).filter(|_| vocabulary.should_add_bos());
+        let lead = existing(vocabulary.bos()).or_else(|| existing(vocabulary.eos()));
+        let first_text = first.map(|token| token_text(&vocabulary, token)).unwrap_or_default();
+        Tokenizer { vocabulary, first, first_text, lead }
+    }
+
+    /// The tokens of a prompt and what follows it, as one text.
+    ///
+    /// A model that wants its sequences to begin with a certain token gets it, unless the text
+    /// that a template rendered begins with it already.
+    ///
+    /// # Errors
+    /// When the text is longer than 256 MiB.
+    pub fn tokens(&self, prompt: &Prompt, continuation: &str) -> Result<Vec<LlamaToken>, BackendError> {
+        let text = format!("{}{continuation}", prompt.text);
+        if text.len() > MOST_BYTES {
+            let message =
+                format!("a prompt of {} bytes is longer than the {MOST_BYTES} that are allowed", text.len());
+            return Err(BackendError::new(BackendErrorKind::ContextLength, message));
+        }
+        let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
+        if let Some(first) = self.first
+            && !(prompt.has_special_tokens
+                && !self.first_text.is_empty()
+                && text.starts_with(&self.first_text))
+        {
+            tokens.push(first);
+        }
+        let mut add = |part: &str| {
+            self.vocabulary.tokenize_into(part.as_bytes(), &mut tokens, false, prompt.has_special_tokens);
+        };
+        match prompt.mark {
+            None => add(&text),
+            Some(mark) => text.split(mark).filter(|part| !part.is_empty()).for_each(add),
+        }
+        Ok(tokens)
+    }
+
+    /// The token that stands before a text without any: the one that begins sequences, else the
+    /// one that ends them.
+    pub fn lead(&self) -> Option<LlamaToken> {
+        self.lead
+    }
+
+    /// Whether generation ends with this token.
+    pub fn is_end(&self, token: LlamaToken) -> bool {
+        self.vocabulary.is_eog(token)
+    }
+
+    /// How many tokens there are.
+    pub fn size(&self) -> i32 {
+        self.vocabulary.n_tokens()
+    }
+
+    /// Replaces a buffer by the bytes of a token; special tokens have none.
+    pub fn piece(&self, token: LlamaToken, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        self.vocabulary.token_to_piece_into(token, buffer, false, None);
+    }
+}
+
+/// How a token is written in a vocabulary, which for special tokens is their text.
+pub fn token_text(vocabulary: &LlamaVocab<'_>, token: LlamaToken) -> String {
+    if token.0 < 0 || token.0 >= vocabulary.n_tokens() {
+        return String::new();
+    }
+    vocabulary.text(token).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,72 @@
+//! From the configuration of a backend to one that answers.
+
+use crate::api::Backend;
+use crate::custom_script::CustomScript;
+use crate::llama_cpp::{self, ChatTemplateChoice, LlamaCppOptions};
+use crate::openai_http::OpenAiHttp;
+use gage_config::{BackendKind, BackendSpec, ChatTemplate, Node, Span};
+use gage_core::Problem;
+use gage_plugin::{Registry, RegistryError};
+use std::sync::Arc;
+
+/// A backend that cannot be opened, with the place in the configuration that is to blame.
+#[derive(Clone, Debug)]
+pub struct OpenError {
+    /// Where.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// The names that there are, where a name is not known.
+    pub known: Vec<&'static str>,
+}
+
+/// Opens a backend. Loading a model may take a while; nothing is sent over a network.
+///
+/// # Errors
+/// Everything that is wrong with its configuration.
+pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
+    let fail = |span, message: String| vec![OpenError { span, message, known: Vec::new() }];
+    match &spec.kind {
+        BackendKind::OpenAiHttp(config) => {
+            let client = OpenAiHttp::new(config.clone()).map_err(|message| fail(spec.span, message))?;
+            Ok(Arc::new(client))
+        }
+        BackendKind::LlamaCpp(config) => {
+            let options = LlamaCppOptions {
+                model_path: config.model_path.clone(),
+                context_length: config.context_length,
+                slots: config.slots,
+                threads: config.threads,
+                batch_size: config.batch_size,
+                gpu_layers: config.gpu_layers,
+                chat_template: match &config.chat_template {
+                    ChatTemplate::Model => ChatTemplateChoice::Model,
+                    ChatTemplate::None => ChatTemplateChoice::None,
+                    ChatTemplate::Text(text) => ChatTemplateChoice::Text(text.clone()),
+                },
+                default_params: config.default_params.clone(),
+            };
+            llama_cpp::open(options).await.map_err(|error| fail(config.model_path_span, error.to_string()))
+        }
+        BackendKind::CustomScript(config) => {
+            let component = registry.backend(&config.component).map_err(|error| {
+                let known = match &error {
+                    RegistryError::Unknown { known, .. } => known.clone(),
+                    _ => Vec::new(),
+                };
+                vec![OpenError { span: config.component_span, message: error.to_string(), known }]
+            })?;
+            let json = config.config.as_ref().map_or(serde_json::Value::Null, Node::to_json);
+            let component = component.configure(json).map_err(|problems| {
+                let place = |problem: Problem| OpenError {
+                    span: config.config.as_ref().map_or(config.component_span, |node| node.nearest(&problem.pointer).span),
+                    message: problem.message,
+                    known: Vec::new(),
+                };
+                problems.into_iter().map(place).collect::<Vec<_>>()
+            })?;
+            let backend = CustomScript::new(component, config.default_params.clone());
+            Ok(Arc::new(backend.map_err(|message| fail(spec.span, message))?))
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The command line. Types only; the commands are in [`crate::commands`].
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    internal error
+  2    the configuration or the command line is wrong; nothing was written
+  4    incomplete: fewer samples were scored than the suite asks for (min_coverage)
+  130  interrupted; go on with --resume";
+
+/// Evaluates language models: streams a dataset through a model and through scorers that are
+/// sandboxed WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "gage-host", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a suite, and write a run folder.
+    Run(Box<RunArguments>),
+    /// Find everything that is wrong with a suite, without running it.
+    Validate(ValidateArguments),
+    /// List what a suite can name: metrics, preprocessors, backends, loaders.
+    List(ListArguments),
+}
+
+/// Which configuration, and what to change in it.
+#[derive(Args, Debug)]
+pub(crate) struct ConfigArguments {
+    /// The suite, a YAML file of the kind PipelineConfig.
+    #[arg(value_name = "CONFIG", required_unless_present = "config_option")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The same, by name.
+    #[arg(long = "config", value_name = "CONFIG", conflicts_with = "config", hide = true)]
+    pub(crate) config_option: Option<PathBuf>,
+
+    /// Replace a value of the suite; may be given several times. A segment of the key below a
+    /// list is an index or an id: tasks.0.max_samples=5, backends.tiny.config.slots=1.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+impl ConfigArguments {
+    /// The suite's path.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.config.clone().or_else(|| self.config_option.clone()).unwrap_or_default()
+    }
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  gage-host run config/custom/tiny.yaml
+  gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
+  gage-host run config/custom/tiny.yaml --run-id nightly --resume";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) config: ConfigArguments,
+
+    /// Requests in flight, at most.
+    #[arg(long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    pub(crate) concurrency: usize,
+
+    /// Run at most this many samples of each task.
+    #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_samples: Option<u64>,
+
+    /// Where run folders are made.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// The name of the run and of its folder; by default made from the date and the time.
+    #[arg(long, env = "GAGE_HOST_RUN_ID", value_name = "ID", value_parser = run_id)]
+    pub(crate) run_id: Option<String>,
+
+    /// Go on with the run of this --run-id where it was interrupted. Samples that failed in the
+    /// backend are tried again.
+    #[arg(long, env = "GAGE_HOST_RESUME", requires = "run_id")]
+    pub(crate) resume: bool,
+
+    /// Print the summary as JSON rather than as a table.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+
+    /// Which logs to show, on the standard error stream: warn, info, debug, or for a part
+    /// info,plugin=debug.
+    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = "warn")]
+    pub(crate) log: String,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  gage-host validate config/custom/tiny.yaml
+  gage-host validate config/custom/tiny.yaml --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArguments {
+    #[command(flatten)]
+    pub(crate) config: ConfigArguments,
+
+    /// Print the problems as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing when nothing is wrong.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// What scores answers.
+    Metrics,
+    /// What turns rows into Samples.
+    Preprocessors,
+    /// What answers requests.
+    Backends,
+    /// What reads rows.
+    Loaders,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  gage-host list
+  gage-host list metrics --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(crate) struct ListArguments {
+    /// List only these.
+    #[arg(value_enum)]
+    pub(crate) what: Option<Listed>,
+
+    /// Print JSON, with inputs, values and the schema of the parameters.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number of at least 1 is needed".to_owned()),
+    }
+}
+
+fn run_id(text: &str) -> Result<String, String> {
+    gage_core::check_name(text).map(|()| text.to_owned())
+}

@@ -1,0 +1,208 @@
+//! `gage-host run`: a suite becomes a run folder.
+
+use super::setup;
+use crate::arguments::RunArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, TerminalProgress};
+use anyhow::Context as _;
+use gage_config::PipelineConfig;
+use gage_engine::{Plan, PlannedTask, Progress, RunError, RunOptions, RunReport, Session, Stop, run};
+use gage_observe::{LogFormat, init_logs};
+use gage_record::format::CONFIG_FILE;
+use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
+use gage_report::{
+    Aggregation, MetricDescription, Phases, TableOptions, TaskDescription, Written, render_table, write_reports,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    if let Err(message) = init_logs(&arguments.log, LogFormat::Text, std::io::stderr) {
+        return Ok(refuse(&message, "write it like info, or warn,plugin=debug"));
+    }
+    let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
+    if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
+        let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
+        return Ok(refuse(&message, "go on with it by --resume, or choose another --run-id"));
+    }
+    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let registry = setup::registry()?;
+    let Some(plan) = config.and_then(|config| Plan::new(config, &registry, &mut problems)) else {
+        terminal::show_problems(&problems);
+        return Ok(ExitCode::Configuration);
+    };
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    let session = runtime.block_on(Session::open(&plan, &registry, &mut problems));
+    terminal::show_problems(&problems);
+    let Some(session) = session else { return Ok(ExitCode::Configuration) };
+
+    let stop = Stop::default();
+    runtime.spawn(stop_on_signal(stop.clone()));
+    let progress: Arc<dyn Progress> = Arc::new(TerminalProgress::new(arguments.quiet));
+    let options = RunOptions {
+        concurrency: arguments.concurrency,
+        max_samples: arguments.max_samples,
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        resume: arguments.resume,
+        host_version: env!("CARGO_PKG_VERSION"),
+    };
+    let (tasks, config) = (plan.tasks.iter().map(describe).collect::<Vec<_>>(), plan.config.clone());
+    let root = &arguments.output_dir;
+    let report = match run(plan, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
+        Ok(report) => report,
+        Err(error) => return report_failure(error),
+    };
+    finish(&arguments, &config, &tasks, report, began)
+}
+
+/// Writes what is reported, and says how the run ended.
+fn finish(
+    arguments: &RunArguments,
+    config: &PipelineConfig,
+    tasks: &[TaskDescription],
+    report: RunReport,
+    began: Instant,
+) -> anyhow::Result<ExitCode> {
+    let RunReport { folder, mut manifest, tasks: ran, was_stopped } = report;
+    let sum = |part: fn(&gage_engine::TaskReport) -> Duration| ran.iter().map(part).sum();
+    let phases = Phases {
+        dataset_materialization: sum(|task| task.reading),
+        inference: sum(|task| task.inference),
+        evaluation: sum(|task| task.evaluation),
+        wall: began.elapsed(),
+        samples: ran.iter().map(|task| task.counts.total()).sum(),
+        ..Phases::default()
+    };
+    let document = serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
+    let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
+    let written = write_reports(&folder, tasks, &phases)?;
+    let lacking = lacking(config, &written);
+    let (status, code) = match (was_stopped, lacking.is_empty()) {
+        (true, _) => (RunStatus::Interrupted, ExitCode::Interrupted),
+        (false, true) => (RunStatus::Complete, ExitCode::Done),
+        (false, false) => (RunStatus::Incomplete, ExitCode::Incomplete),
+    };
+    manifest.files = written.files.clone();
+    manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
+    manifest.finish(status);
+    manifest.write(&folder)?;
+
+    let path = folder.path().display().to_string();
+    if arguments.json {
+        let json = serde_json::json!({
+            "run_id": folder.run_id(),
+            "folder": path,
+            "status": status.name(),
+            "summary": written.summary,
+            "timings": written.timings,
+        });
+        anstream::println!("{json:#}");
+    } else {
+        let options = TableOptions {
+            width: terminal::width(),
+            colour: terminal::colour_on_stdout(),
+            run_folder: Some(&path),
+        };
+        anstream::println!("{}", render_table(&written.summary, &written.timings, &options));
+    }
+    if was_stopped {
+        anstream::eprintln!("interrupted; go on with --run-id {} --resume", folder.run_id());
+    }
+    for line in lacking {
+        anstream::eprintln!("incomplete: {line}");
+    }
+    Ok(code)
+}
+
+/// The tasks of which fewer samples were scored than the suite asks for.
+fn lacking(config: &PipelineConfig, written: &Written) -> Vec<String> {
+    config
+        .tasks
+        .iter()
+        .zip(&written.counts)
+        .filter(|(task, counts)| counts.coverage() < task.min_coverage)
+        .map(|(task, counts)| {
+            let scored = counts.get(gage_core::Outcome::Scored);
+            let total = counts.total();
+            let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
+            format!(
+                "{}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)",
+                task.task_id
+            )
+        })
+        .collect()
+}
+
+/// What reports need to know of a task.
+fn describe(task: &PlannedTask) -> TaskDescription {
+    let of = |is_timing: bool| {
+        task.metrics
+            .iter()
+            .filter(|planned| planned.is_timing == is_timing)
+            .map(|planned| {
+                let description = planned.metric.description();
+                let value = description.values.first();
+                MetricDescription {
+                    metric_id: planned.metric_id.clone(),
+                    implementation: planned.implementation.to_string(),
+                    scorer_version: description.scorer_version.clone(),
+                    // The plan holds no other.
+                    aggregation: Aggregation::from_name(&planned.aggregation).unwrap_or(Aggregation::Mean),
+                    value_name: value.map(|value| value.name.clone()).unwrap_or_default(),
+                    higher_is_better: value.is_none_or(|value| value.higher_is_better),
+                }
+            })
+            .collect()
+    };
+    TaskDescription {
+        task_id: task.spec.task_id.clone(),
+        dataset_id: task.spec.dataset_id.clone(),
+        metrics: of(false),
+        timing_metrics: of(true),
+    }
+}
+
+/// Errors of the user's making end with another code than those of the program or the machine.
+fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
+    match error {
+        RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
+            Ok(refuse(&format!("{:#}", anyhow::Error::new(error)), "use another --run-id to begin a new run"))
+        }
+        RunError::Record(
+            error @ (RecordError::RunExists { .. } | RecordError::Locked { .. } | RecordError::RunMissing { .. } | RecordError::NotARunFolder { .. }
+            | RecordError::InvalidRunId(_)),
+        ) => {
+            anstream::eprintln!("error: {:#}", anyhow::Error::new(error));
+            Ok(ExitCode::Configuration)
+        }
+        error => Err(error.into()),
+    }
+}
+
+fn refuse(message: &str, help: &str) -> ExitCode {
+    anstream::eprintln!("error: {message}\n  help: {help}");
+    ExitCode::Configuration
+}
+
+/// Date and time, and what keeps two runs of one second apart: `20260102-030405-1f3a`.
+fn new_run_id() -> String {
+    let now = SystemTime::now();
+    let time: String = rfc3339(now).chars().filter(|character| !"-:Z".contains(*character)).collect();
+    let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let apart = (nanoseconds ^ std::process::id()) & 0xffff;
+    format!("{}-{apart:04x}", time.replace('T', "-"))
+}
+
+/// The first signal ends the run in order; the second ends the process at once. The journal
+/// holds every acknowledged sample either way.
+async fn stop_on_signal(stop: Stop) {
+    if tokio::signal::ctrl_c().await.is_err() {
+        return;
+    }
+    anstream::eprintln!("\nstopping: what is in flight is finished; once more to stop at once");
+    stop.set();
+    if tokio::signal::ctrl_c().await.is_ok() {
+        std::process::exit(ExitCode::Interrupted as i32);
+    }
+}

@@ -1,0 +1,29 @@
+//! `gage-host validate`: everything that can be known without running.
+
+use super::setup;
+use crate::arguments::ValidateArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_engine::Plan;
+
+pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
+    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let registry = setup::registry()?;
+    let plan = config.and_then(|config| Plan::new(config, &registry, &mut problems));
+    if arguments.json {
+        let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
+        anstream::println!("{report:#}");
+    } else {
+        terminal::show_problems(&problems);
+    }
+    match plan {
+        Some(plan) => {
+            if !arguments.json && !arguments.quiet {
+                let (tasks, metrics) = (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
+                anstream::println!("{}: valid ({tasks} tasks, {metrics} metrics)", arguments.config.path().display());
+            }
+            Ok(ExitCode::Done)
+        }
+        None => Ok(ExitCode::Configuration),
+    }
+}

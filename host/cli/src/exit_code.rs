@@ -1,0 +1,22 @@
+//! What the program says to the shell. The numbers are stable.
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    /// Done.
+    Done = 0,
+    /// A bug, or a failure of the machine.
+    Internal = 1,
+    /// The configuration or the command line is wrong. `clap` uses the same number.
+    Configuration = 2,
+    /// Fewer samples were scored than the suite asks for.
+    Incomplete = 4,
+    /// Stopped by a signal.
+    Interrupted = 130,
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> std::process::ExitCode {
+        std::process::ExitCode::from(code as u8)
+    }
+}

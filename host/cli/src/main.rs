@@ -1,0 +1,29 @@
+//! The `gage-host` program: reads the command line, runs a command, and maps what comes of it
+//! to an exit code. May import every crate of the workspace; no crate imports it.
+
+mod arguments;
+mod commands;
+mod exit_code;
+mod terminal;
+mod wait_policy;
+
+use arguments::{Arguments, Command};
+use clap::Parser as _;
+use exit_code::ExitCode;
+
+fn main() -> std::process::ExitCode {
+    wait_policy::make_passive();
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Run(run) => commands::run::execute(*run),
+        Command::Validate(validate) => commands::validate::execute(&validate),
+        Command::List(list) => commands::list::execute(&list),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) => {
+            anstream::eprintln!("error: {error:#}");
+            ExitCode::Internal.into()
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What people see: problems, progress.
+
+mod progress;
+
+use gage_config::Problems;
+pub(crate) use progress::TerminalProgress;
+use std::io::IsTerminal as _;
+
+/// Whether the standard error stream takes colours.
+pub(crate) fn colour_on_stderr() -> bool {
+    std::io::stderr().is_terminal() && wants_colour()
+}
+
+/// Whether the standard output stream takes colours.
+pub(crate) fn colour_on_stdout() -> bool {
+    std::io::stdout().is_terminal() && wants_colour()
+}
+
+fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Shows problems, and how many there are, on the standard error stream.
+pub(crate) fn show_problems(problems: &Problems) {
+    let (errors, warnings) = problems.counts();
+    if errors + warnings == 0 {
+        return;
+    }
+    anstream::eprintln!("{}", problems.render(colour_on_stderr()));
+    let count = |number: usize, what: &str| match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    };
+    match (errors, warnings) {
+        (0, _) => {}
+        (_, 0) => anstream::eprintln!("{}", count(errors, "error")),
+        _ => anstream::eprintln!("{}, {}", count(errors, "error"), count(warnings, "warning")),
+    }
+}
+
+/// Columns of the terminal; 100 where it is none.
+pub(crate) fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
+    columns.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))).unwrap_or(100)
+}

@@ -1,0 +1,79 @@
+//! The progress of a run: a bar with throughput, the time that is left and the running score.
+
+use gage_core::{MetricResult, Outcome};
+use gage_engine::Progress;
+use gage_record::SampleRecord;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::{Mutex, PoisonError};
+
+const WITH_TOTAL: &str =
+    "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {per_sec:.dim} {eta:.dim} {msg}";
+const WITHOUT_TOTAL: &str = "{prefix:.bold} {spinner:.green} {pos} {per_sec:.dim} {elapsed:.dim} {msg}";
+
+/// Draws on the standard error stream; nothing where that is no terminal or the user wants
+/// quiet.
+pub(crate) struct TerminalProgress {
+    bar: ProgressBar,
+    score: Mutex<RunningScore>,
+}
+
+#[derive(Default)]
+struct RunningScore {
+    sum: f64,
+    scored: u64,
+    failed: u64,
+}
+
+impl TerminalProgress {
+    pub(crate) fn new(quiet: bool) -> TerminalProgress {
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        TerminalProgress { bar: ProgressBar::with_draw_target(Some(0), target), score: Mutex::default() }
+    }
+}
+
+impl Progress for TerminalProgress {
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64) {
+        *self.score.lock().unwrap_or_else(PoisonError::into_inner) = RunningScore::default();
+        self.bar.reset();
+        let template = if total.is_some() { WITH_TOTAL } else { WITHOUT_TOTAL };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("━━╌"));
+        }
+        match total {
+            Some(total) => self.bar.set_length(total),
+            None => self.bar.unset_length(),
+        }
+        self.bar.set_prefix(task_id.to_owned());
+        self.bar.set_message("");
+        self.bar.set_position(done);
+        self.bar.reset_eta();
+    }
+
+    fn sample_finished(&self, record: &SampleRecord) {
+        let mut score = self.score.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = record.metrics.first().or_else(|| record.timing_metrics.first());
+        if let Some(value) = first.and_then(MetricResult::score) {
+            score.sum += value;
+            score.scored += 1;
+        }
+        if record.outcome != Outcome::Scored {
+            score.failed += 1;
+        }
+        let mut message = String::new();
+        if let Some(first) = first.filter(|_| score.scored > 0) {
+            // Counts of samples stay far below 2^53.
+            message = format!("{} {:.4}", first.metric_id, score.sum / score.scored as f64);
+        }
+        if score.failed > 0 {
+            message = format!("{message} · {} not scored", score.failed);
+        }
+        if !message.is_empty() {
+            self.bar.set_message(message);
+        }
+        self.bar.inc(1);
+    }
+
+    fn task_finished(&self, _task_id: &str) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,146 @@
+//! `metrics[]` and `metric_overrides[]`: what scores the answers.
+//!
+//! An entry is one of
+//!
+//! ```yaml
+//! - exact_match                                # a name
+//! - regex_match(pattern='\d+')                 # a call
+//! - numeric_match: {tolerance: 0.1}            # a name with its parameters
+//! - metric_id: strict                          # in full
+//!   implementation: exact_match
+//!   aggregation: mean
+//!   params: {case_sensitive: true}
+//! ```
+
+use crate::elements::metric_call::parse_call;
+use crate::elements::{METRIC_AGGREGATIONS, PluginReference, check_unique};
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// One metric.
+#[derive(Clone, Debug)]
+pub struct MetricSpec {
+    /// Its name in results.
+    pub metric_id: String,
+    /// What computes it.
+    pub implementation: PluginReference,
+    /// How the scores of the samples become one figure; default: what the metric says.
+    pub aggregation: Option<String>,
+    /// Its parameters: a mapping, with the places of its values.
+    pub params: Node,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl MetricSpec {
+    /// Reads a list of metrics.
+    pub(crate) fn read_list(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Vec<MetricSpec> {
+        let metrics: Vec<MetricSpec> = table
+            .list(key, problems)
+            .into_iter()
+            .filter_map(|(node, path)| MetricSpec::read(node, path, problems))
+            .collect();
+        check_unique("metric_id", metrics.iter().map(|metric| (metric.metric_id.as_str(), metric.span)), problems);
+        metrics
+    }
+
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<MetricSpec> {
+        match &node.value {
+            NodeValue::Text(text) => MetricSpec::read_text(text, node, &path, problems),
+            NodeValue::Map(entries) => {
+                let is_full = entries.iter().any(|entry| matches!(entry.key.as_str(), "metric_id" | "implementation"));
+                match entries.as_slice() {
+                    _ if is_full => MetricSpec::read_full(node, path, problems),
+                    [entry] => {
+                        let params = match &entry.node.value {
+                            NodeValue::Null => empty_map(entry.node.span),
+                            NodeValue::Map(_) => entry.node.clone(),
+                            _ => {
+                                let message = format!("the parameters of `{}` must be a mapping, found {}", entry.key, entry.node.kind());
+                                problems.error(entry.node.span, &path, message);
+                                return None;
+                            }
+                        };
+                        MetricSpec::of(&entry.key, params, Place { node, path: &path, span: entry.key_span }, problems)
+                    }
+                    _ => {
+                        problems
+                            .error(node.span, &path, "a metric in full needs a `metric_id`")
+                            .help("or write one name with its parameters: {numeric_match: {tolerance: 0.1}}");
+                        None
+                    }
+                }
+            }
+            _ => {
+                problems
+                    .error(node.span, &path, format!("expected a metric, found {}", node.kind()))
+                    .help("write a name, a call, {name: {params}}, or a mapping with `metric_id`");
+                None
+            }
+        }
+    }
+
+    fn read_text(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<MetricSpec> {
+        let (name, params) = match parse_call(text, node.span) {
+            Ok(call) => call,
+            Err(message) => {
+                problems.error(node.span, path, message).help("write it like regex_match(pattern='a,b', ignore_case=true)");
+                return None;
+            }
+        };
+        MetricSpec::of(&name, params, Place { node, path, span: node.span }, problems)
+    }
+
+    fn of(name: &str, params: Node, place: Place<'_>, problems: &mut Problems) -> Option<MetricSpec> {
+        let implementation = PluginReference::read(place.node, place.path, name, problems);
+        let metric_id = match &implementation {
+            PluginReference::Name(name) => name.clone(),
+            PluginReference::File { member: Some(member), .. } => member.clone(),
+            PluginReference::File { path, .. } => {
+                path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+            }
+        };
+        if let Err(message) = gage_core::check_name(&metric_id) {
+            problems.error(place.span, place.path, message);
+            return None;
+        }
+        Some(MetricSpec { metric_id, implementation, aggregation: None, params, span: place.span })
+    }
+
+    fn read_full(node: &Node, path: String, problems: &mut Problems) -> Option<MetricSpec> {
+        let mut table = Table::open(node, path.clone(), problems)?;
+        let metric_id = table.text("metric_id", problems);
+        let implementation = table.text("implementation", problems);
+        let aggregation = table.text("aggregation", problems);
+        if let (Some(name), Some(node)) = (&aggregation, table.get("aggregation"))
+            && !METRIC_AGGREGATIONS.contains(&name.as_str())
+        {
+            problems
+                .error(node.span, &table.path_of("aggregation"), format!("unknown aggregation `{name}`"))
+                .known(name, METRIC_AGGREGATIONS);
+        }
+        let params = table.free_map("params", problems).cloned().unwrap_or_else(|| empty_map(node.span));
+        let place = table.get("implementation").or_else(|| table.get("metric_id")).unwrap_or(node);
+        table.finish(problems);
+        let name = implementation.or_else(|| metric_id.clone())?;
+        let place = Place { node: place, path: &path, span: place.span };
+        let spec = MetricSpec::of(&name, params, place, problems)?;
+        let metric_id = metric_id.unwrap_or_else(|| spec.metric_id.clone());
+        if let Err(message) = gage_core::check_name(&metric_id) {
+            problems.error(spec.span, &path, message);
+        }
+        Some(MetricSpec { metric_id, aggregation, ..spec })
+    }
+}
+
+struct Place<'a> {
+    node: &'a Node,
+    path: &'a str,
+    span: Span,
+}
+
+fn empty_map(span: Span) -> Node {
+    Node { value: NodeValue::Map(Vec::new()), span }
+}

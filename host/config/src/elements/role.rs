@@ -1,0 +1,133 @@
+//! `role_adapters[]`: who takes part in a run, and through which backend.
+
+use crate::elements::backend::BackendSpec;
+use crate::elements::sampling;
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use gage_core::SamplingParams;
+
+/// What a role does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleType {
+    /// The model under test.
+    DutModel,
+    /// Judges answers.
+    JudgeModel,
+    /// Helps other steps.
+    HelperModel,
+}
+
+impl RoleType {
+    const CHOICES: [(&'static str, RoleType); 3] = [
+        ("dut_model", RoleType::DutModel),
+        ("judge_model", RoleType::JudgeModel),
+        ("helper_model", RoleType::HelperModel),
+    ];
+
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        RoleType::CHOICES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// One role.
+#[derive(Clone, Debug)]
+pub struct RoleAdapterSpec {
+    /// Its name within the configuration.
+    pub adapter_id: String,
+    /// What it does.
+    pub role_type: RoleType,
+    /// Its backend, by id; those that stand within adapters have the adapter's id.
+    pub backend_id: String,
+    /// The prompt that renders its requests; without one the sample's own messages are sent.
+    pub prompt_id: Option<String>,
+    /// Values for the prompt, as `params`.
+    pub prompt_params: gage_core::Object,
+    /// Sampling parameters; they win over those of the backend.
+    pub sampling_params: SamplingParams,
+    /// Most requests of this role in flight; default: what the backend takes.
+    pub pool_size: Option<usize>,
+    /// Where the entry, its backend's id and its prompt's id are written.
+    pub spans: RoleSpans,
+}
+
+/// Where the parts of a role are written.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleSpans {
+    /// The whole entry.
+    pub entry: Span,
+    /// The backend's id.
+    pub backend_id: Span,
+    /// The prompt's id.
+    pub prompt_id: Span,
+}
+
+impl RoleAdapterSpec {
+    /// Reads an entry, and the backend that stands in it.
+    pub(crate) fn read(
+        node: &Node,
+        path: String,
+        problems: &mut Problems,
+    ) -> Option<(RoleAdapterSpec, Option<BackendSpec>)> {
+        let mut table = Table::open(node, path, problems)?;
+        let adapter_id = table.required_id("adapter_id", problems).unwrap_or_default();
+        table.required("role_type", problems);
+        let role_type = table.choice("role_type", &RoleType::CHOICES, problems);
+        if let Some(node) = table.get("class_path") {
+            problems
+                .error(node.span, &table.path_of("class_path"), "`class_path` names Python code, which is never loaded")
+                .help("leave it out: `role_type` says what the role does");
+        }
+        // What the backend can do is read from the backend; the key is accepted as a note.
+        table.texts("capabilities", problems);
+        let backend_id = table.text("backend_id", problems);
+        let inline_path = table.path_of("backend");
+        let inline = table.get("backend");
+        let spans = RoleSpans {
+            entry: node.span,
+            backend_id: table.get("backend_id").map_or(node.span, |node| node.span),
+            prompt_id: table.get("prompt_id").map_or(node.span, |node| node.span),
+        };
+        match (inline, &backend_id) {
+            (Some(node), Some(_)) => {
+                problems
+                    .warning(node.span, &inline_path, "both `backend` and `backend_id` are given; `backend` is used")
+                    .help("remove one of them");
+            }
+            (None, None) => {
+                problems
+                    .error(node.span, &table.path, "a role adapter needs a `backend_id` or a `backend`")
+                    .help("`backend_id` names an entry of `backends`");
+            }
+            _ => {}
+        }
+        let inline = inline.and_then(|node| BackendSpec::read_inline(node, &adapter_id, inline_path, problems));
+        let pool_size = read_pool_size(&mut table, problems);
+        let prompt_params = table.free_map("prompt_params", problems).map(Node::to_json);
+        let spec = RoleAdapterSpec {
+            role_type: role_type.unwrap_or(RoleType::DutModel),
+            backend_id: if inline.is_some() { adapter_id.clone() } else { backend_id.unwrap_or_default() },
+            adapter_id,
+            prompt_id: table.text("prompt_id", problems),
+            prompt_params: match prompt_params {
+                Some(serde_json::Value::Object(object)) => object,
+                _ => gage_core::Object::new(),
+            },
+            sampling_params: sampling::read(&mut table, "sampling_params", problems),
+            pool_size,
+            spans,
+        };
+        table.finish(problems);
+        Some((spec, inline))
+    }
+}
+
+fn read_pool_size(table: &mut Table<'_>, problems: &mut Problems) -> Option<usize> {
+    let node = table.free_map("resource_requirement", problems)?;
+    let mut inner = Table::open(node, table.path_of("resource_requirement"), problems)?;
+    let size = inner.integer("pool_size", 1..=100_000, problems);
+    inner.finish(problems);
+    size.and_then(|size| usize::try_from(size).ok())
+}

@@ -1,0 +1,197 @@
+//! `tasks[]`: a dataset, the steps that its samples go through, and the metrics.
+
+use crate::elements::metric::MetricSpec;
+use crate::elements::step::Steps;
+use crate::elements::sampling;
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use gage_core::{Outcome, SamplingParams};
+
+/// One task, with everything that it inherits filled in.
+#[derive(Clone, Debug)]
+pub struct TaskSpec {
+    /// Its name within the configuration.
+    pub task_id: String,
+    /// Its dataset, by id.
+    pub dataset_id: String,
+    /// What happens to a sample.
+    pub steps: Steps,
+    /// What scores the answers; empty where there is no `auto_eval`.
+    pub metrics: Vec<MetricSpec>,
+    /// Run at most this many samples.
+    pub max_samples: Option<u64>,
+    /// Most samples of this task between loading and scoring; default: twice the concurrency.
+    pub max_inflight: Option<usize>,
+    /// Sampling parameters; they win over those of the role.
+    pub sampling_params: SamplingParams,
+    /// The run is incomplete where fewer samples than this share are scored; default 0.95.
+    pub min_coverage: f64,
+    /// Outcomes that are scored all the same: `truncated`, `empty_output`, `refused`.
+    pub score_outcomes: Vec<Outcome>,
+    /// Where the task and its dataset's id are written.
+    pub spans: TaskSpans,
+}
+
+/// Where the parts of a task are written.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskSpans {
+    /// The whole entry.
+    pub entry: Span,
+    /// The dataset's id.
+    pub dataset_id: Span,
+}
+
+/// What `custom` or `builtin` says for all tasks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Template {
+    pub(crate) steps: Option<Steps>,
+    pub(crate) settings: Settings,
+}
+
+/// What a task can say for itself and a template for all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    max_samples: Option<u64>,
+    max_inflight: Option<usize>,
+    sampling_params: SamplingParams,
+    min_coverage: Option<f64>,
+    score_outcomes: Option<Vec<Outcome>>,
+}
+
+const SCORABLE: [(&str, Outcome); 3] = [
+    ("truncated", Outcome::Truncated),
+    ("empty_output", Outcome::EmptyOutput),
+    ("refused", Outcome::Refused),
+];
+
+impl Settings {
+    fn read(table: &mut Table<'_>, problems: &mut Problems) -> Settings {
+        Settings {
+            max_samples: table.integer("max_samples", 1..=u64::MAX, problems),
+            max_inflight: table
+                .integer("max_inflight", 1..=1_000_000, problems)
+                .and_then(|number| usize::try_from(number).ok()),
+            sampling_params: sampling::read(table, "sampling_params", problems),
+            min_coverage: table.float("min_coverage", 0.0..=1.0, problems),
+            score_outcomes: read_outcomes(table, problems),
+        }
+    }
+}
+
+fn read_outcomes(table: &mut Table<'_>, problems: &mut Problems) -> Option<Vec<Outcome>> {
+    let node = table.get("score_outcomes")?;
+    let names = table.texts("score_outcomes", problems)?;
+    let mut outcomes = Vec::new();
+    for name in names {
+        match SCORABLE.iter().find(|(known, _)| *known == name) {
+            Some((_, outcome)) => outcomes.push(*outcome),
+            None => {
+                problems
+                    .error(
+                        node.span,
+                        &table.path_of("score_outcomes"),
+                        format!("`{name}` is not an outcome that can be scored"),
+                    )
+                    .known(&name, SCORABLE.iter().map(|(known, _)| *known));
+            }
+        }
+    }
+    Some(outcomes)
+}
+
+impl Template {
+    pub(crate) fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Template> {
+        let mut table = Table::open(node, path, problems)?;
+        let steps = Steps::read(&mut table, problems);
+        let settings = Settings::read(&mut table, problems);
+        table.finish(problems);
+        Some(Template { steps, settings })
+    }
+}
+
+/// What a task is made from besides its own entry.
+pub(crate) struct Inherited<'a> {
+    pub(crate) template: &'a Template,
+    pub(crate) metrics: &'a [MetricSpec],
+}
+
+impl TaskSpec {
+    pub(crate) fn read(
+        node: &Node,
+        path: String,
+        inherited: &Inherited<'_>,
+        problems: &mut Problems,
+    ) -> Option<TaskSpec> {
+        let mut table = Table::open(node, path, problems)?;
+        let task_id = table.required_id("task_id", problems).unwrap_or_default();
+        let dataset_id = table.required_text("dataset_id", problems);
+        let dataset_span = table.get("dataset_id").map_or(node.span, |node| node.span);
+        let own_steps = Steps::read(&mut table, problems);
+        let overrides = MetricSpec::read_list(&mut table, "metric_overrides", problems);
+        let settings = Settings::read(&mut table, problems);
+        let path = table.path.clone();
+        table.finish(problems);
+        let spans = TaskSpans { entry: node.span, dataset_id: dataset_span };
+        let metrics = if overrides.is_empty() { inherited.metrics.to_vec() } else { overrides };
+        let task = Parts { task_id, dataset_id: dataset_id?, own_steps, metrics, settings, spans };
+        task.build(&path, inherited.template, problems)
+    }
+
+    /// The one task of a configuration without `tasks`.
+    pub(crate) fn only(
+        dataset_id: &str,
+        span: Span,
+        inherited: &Inherited<'_>,
+        problems: &mut Problems,
+    ) -> Option<TaskSpec> {
+        let parts = Parts {
+            task_id: dataset_id.to_owned(),
+            dataset_id: dataset_id.to_owned(),
+            own_steps: None,
+            metrics: inherited.metrics.to_vec(),
+            settings: Settings::default(),
+            spans: TaskSpans { entry: span, dataset_id: span },
+        };
+        parts.build("", inherited.template, problems)
+    }
+}
+
+struct Parts {
+    task_id: String,
+    dataset_id: String,
+    own_steps: Option<Steps>,
+    metrics: Vec<MetricSpec>,
+    settings: Settings,
+    spans: TaskSpans,
+}
+
+impl Parts {
+    fn build(self, path: &str, template: &Template, problems: &mut Problems) -> Option<TaskSpec> {
+        let (own, inherited) = (self.settings, &template.settings);
+        let Some(steps) = self.own_steps.or_else(|| template.steps.clone()) else {
+            if !problems.has_errors() {
+                let message = format!("the task `{}` has no steps", self.task_id);
+                problems.error(self.spans.entry, path, message).help("give it `steps`, or put them into `custom`");
+            }
+            return None;
+        };
+        if steps.auto_eval && self.metrics.is_empty() {
+            let message = format!("the task `{}` has the step `auto_eval`, but there are no metrics", self.task_id);
+            problems.error(self.spans.entry, path, message).help("add `metrics`, or remove the step");
+        }
+        Some(TaskSpec {
+            task_id: self.task_id,
+            dataset_id: self.dataset_id,
+            metrics: if steps.auto_eval { self.metrics } else { Vec::new() },
+            steps,
+            max_samples: own.max_samples.or(inherited.max_samples),
+            max_inflight: own.max_inflight.or(inherited.max_inflight),
+            sampling_params: own.sampling_params.over(&inherited.sampling_params),
+            min_coverage: own.min_coverage.or(inherited.min_coverage).unwrap_or(0.95),
+            score_outcomes: own.score_outcomes.or_else(|| inherited.score_outcomes.clone()).unwrap_or_default(),
+            spans: self.spans,
+        })
+    }
+}

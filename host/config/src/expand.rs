@@ -1,0 +1,136 @@
+//! `${VARIABLE}` and `${VARIABLE:-default}`, anywhere in a string.
+
+use std::borrow::Cow;
+
+/// Where the values of variables come from.
+pub struct Environment<'e> {
+    /// The value of an environment variable.
+    pub variable: &'e dyn Fn(&str) -> Option<String>,
+    /// The value of `${config_dir}`: the folder that the configuration file lies in.
+    pub config_dir: String,
+}
+
+/// A variable that cannot be replaced.
+pub(crate) struct ExpandError {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+const FORMS: &str = "write ${NAME} or ${NAME:-default}; for a literal ${ write $${";
+
+/// Replaces every variable; a text without any is returned as it is.
+pub(crate) fn expand<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, str>, ExpandError> {
+    if !text.contains("${") {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        if rest[..start].ends_with('$') {
+            expanded.push_str(&rest[..start]);
+            expanded.push('{');
+            rest = &rest[start + 2..];
+            continue;
+        }
+        expanded.push_str(&rest[..start]);
+        let inner = &rest[start + 2..];
+        let Some(length) = closing_brace(inner) else {
+            return Err(ExpandError {
+                message: format!("the variable in '{text}' has no closing brace"),
+                help: FORMS.to_owned(),
+            });
+        };
+        expanded.push_str(&value_of(&inner[..length], environment)?);
+        rest = &inner[length + 1..];
+    }
+    expanded.push_str(rest);
+    Ok(Cow::Owned(expanded))
+}
+
+/// The place of the brace that closes a variable, past those of variables within.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => return Some(place),
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, ExpandError> {
+    let (name, default) = match reference.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (reference, None),
+    };
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    if !is_name {
+        return Err(ExpandError {
+            message: format!("'{name}' is not the name of a variable"),
+            help: FORMS.to_owned(),
+        });
+    }
+    if name == "config_dir" {
+        return Ok(environment.config_dir.clone());
+    }
+    // As in a shell, `:-` also replaces a value that is empty.
+    match ((environment.variable)(name), default) {
+        (Some(value), None) => Ok(value),
+        (Some(value), Some(_)) if !value.is_empty() => Ok(value),
+        (_, Some(default)) => Ok(expand(default, environment)?.into_owned()),
+        (None, None) => Err(ExpandError {
+            message: format!("the environment variable {name} is not set"),
+            help: format!("set it, or give a default: ${{{name}:-default}}"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(text: &str) -> Result<String, String> {
+        let variable = |name: &str| match name {
+            "A" => Some("one".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let environment = Environment { variable: &variable, config_dir: "conf".to_owned() };
+        expand(text, &environment).map(Cow::into_owned).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn variables_are_replaced_anywhere_in_a_string() {
+        let cases = [
+            ("plain $5 {x}", "plain $5 {x}"),
+            ("${A}", "one"),
+            ("x/${A}/y-${B:-two}-z", "x/one/y-two-z"),
+            ("${EMPTY:-full}", "full"),
+            ("[${EMPTY}]", "[]"),
+            ("${B:-${C:-${A}}}", "one"),
+            ("${B:-}", ""),
+            ("$${A} costs $$5", "${A} costs $$5"),
+            ("${config_dir}/d.jsonl", "conf/d.jsonl"),
+            ("^a$", "^a$"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(expanded(text).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_is_an_error() {
+        for (text, expected) in [
+            ("${B}", "the environment variable B is not set"),
+            ("${A", "the variable in '${A' has no closing brace"),
+            ("${1A}", "'1A' is not the name of a variable"),
+            ("${}", "'' is not the name of a variable"),
+        ] {
+            assert_eq!(expanded(text), Err(expected.to_owned()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The configuration of a run: YAML is parsed with the place of every value, variables are
+//! expanded, overrides applied, and the whole is validated into one [`PipelineConfig`] that
+//! nobody parses again. Every error that the text alone shows is found in one go.
+//!
+//! Reads environment variables and files; starts nothing. Imports `gage-core` only; crates
+//! above it see checked values, and keep the [`Node`] of free-form parameters so that what
+//! they find wrong later can still be pointed at.
+
+mod elements;
+mod expand;
+mod node;
+mod overrides;
+mod parse;
+mod pipeline;
+mod problems;
+mod source;
+mod table;
+
+pub use elements::backend::{
+    BackendKind, BackendSpec, ChatTemplate, CustomScriptConfig, LlamaCppConfig, OpenAiHttpConfig, Secret,
+};
+pub use elements::dataset::{DatasetSpec, LoaderKind};
+pub use elements::metric::MetricSpec;
+pub use elements::prompt::{PromptMessage, PromptSpec};
+pub use elements::role::{RoleAdapterSpec, RoleType};
+pub use elements::sampling::SamplingParams;
+pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
+pub use elements::task::TaskSpec;
+pub use elements::{METRIC_AGGREGATIONS, PluginReference};
+pub use node::{Entry, Node, NodeValue};
+pub use pipeline::{Environment, PipelineConfig, load};
+pub use problems::{Problem, Problems, Severity};
+pub use source::{Source, Sources, Span};

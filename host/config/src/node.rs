@@ -1,0 +1,161 @@
+//! The document as a tree in which every value knows where it was written.
+
+use crate::source::Span;
+use serde_json::Value;
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub value: NodeValue,
+    /// Where it was written.
+    pub span: Span,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeValue {
+    /// `null`, `~` or nothing.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number; finite.
+    Float(f64),
+    /// A string.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// A mapping, in its order; no key twice.
+    Map(Vec<Entry>),
+}
+
+/// A key of a mapping with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key was written.
+    pub key_span: Span,
+    /// The value.
+    pub node: Node,
+    /// The text of the value before `${…}` was replaced in it, where that changed it.
+    pub written: Option<String>,
+}
+
+impl Node {
+    /// What kind of value it is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            NodeValue::Null => "nothing",
+            NodeValue::Bool(_) => "a boolean",
+            NodeValue::Int(_) | NodeValue::Float(_) => "a number",
+            NodeValue::Text(_) => "a string",
+            NodeValue::List(_) => "a list",
+            NodeValue::Map(_) => "a mapping",
+        }
+    }
+
+    /// Whether it is `null` or nothing.
+    pub fn is_null(&self) -> bool {
+        self.value == NodeValue::Null
+    }
+
+    /// The string, where it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            NodeValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The entries, where it is a mapping.
+    pub fn as_map(&self) -> Option<&[Entry]> {
+        match &self.value {
+            NodeValue::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The items, where it is a list.
+    pub fn as_list(&self) -> Option<&[Node]> {
+        match &self.value {
+            NodeValue::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The value of a key, where it is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    /// The value that a JSON pointer leads to, or the last one on the way that exists.
+    pub fn nearest(&self, pointer: &str) -> &Node {
+        pointer
+            .split('/')
+            .skip(1)
+            .try_fold(self, |node, segment| {
+                let next = match &node.value {
+                    NodeValue::Map(_) => node.get(segment),
+                    NodeValue::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)),
+                    _ => None,
+                };
+                next.ok_or(node)
+            })
+            .unwrap_or_else(|last| last)
+    }
+
+    /// The value as JSON.
+    pub fn to_json(&self) -> Value {
+        match &self.value {
+            NodeValue::Null => Value::Null,
+            NodeValue::Bool(value) => (*value).into(),
+            NodeValue::Int(value) => (*value).into(),
+            NodeValue::Float(value) => (*value).into(),
+            NodeValue::Text(text) => text.as_str().into(),
+            NodeValue::List(items) => items.iter().map(Node::to_json).collect(),
+            NodeValue::Map(entries) => {
+                Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect())
+            }
+        }
+    }
+
+    /// The value as JSON that may be written down: a secret is replaced by the name of the
+    /// variable that holds it, or left out.
+    pub fn to_public_json(&self) -> Value {
+        self.public_json(false)
+    }
+
+    fn public_json(&self, is_secret: bool) -> Value {
+        match &self.value {
+            NodeValue::List(items) => items.iter().map(|item| item.public_json(is_secret)).collect(),
+            NodeValue::Map(entries) => {
+                let public = |entry: &Entry| {
+                    let is_secret = is_secret || is_secret_key(&entry.key);
+                    let value = match (&entry.written, &entry.node.value) {
+                        (Some(written), _) if is_secret => written.as_str().into(),
+                        (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
+                        (_, NodeValue::Null) => Value::Null,
+                        _ if is_secret => "(secret)".into(),
+                        _ => entry.node.to_json(),
+                    };
+                    (entry.key.clone(), value)
+                };
+                Value::Object(entries.iter().map(public).collect())
+            }
+            _ if is_secret => "(secret)".into(),
+            _ => self.to_json(),
+        }
+    }
+}
+
+/// Whether the value of a key is never written down.
+fn is_secret_key(key: &str) -> bool {
+    let key = key.to_lowercase().replace('-', "_");
+    key == "headers"
+        || ["api_key", "apikey", "authorization", "password", "secret", "access_token"]
+            .iter()
+            .any(|name| key.ends_with(name))
+}

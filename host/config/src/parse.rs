@@ -1,0 +1,233 @@
+//! YAML to a tree of nodes.
+
+use crate::expand::{Environment, expand};
+use crate::node::{Entry, Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// A document may not have more values than this, aliases counted each time.
+const MOST_NODES: usize = 200_000;
+/// Nor be nested deeper than this.
+const MOST_LEVELS: usize = 64;
+
+/// Parses a text that holds one YAML document, and replaces `${…}` in its strings.
+pub(crate) fn parse(number: usize, environment: &Environment<'_>, problems: &mut Problems) -> Option<Node> {
+    let text = problems.sources.get(number)?.text.clone();
+    let mut reader = Reader {
+        offsets: text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect(),
+        events: Parser::new_from_str(&text),
+        anchors: HashMap::new(),
+        count: 0,
+        source: number,
+        environment,
+        problems,
+    };
+    reader.document()
+}
+
+struct Reader<'t, 'p> {
+    /// Byte offset of every character, for the parser counts characters.
+    offsets: Vec<usize>,
+    events: Parser<'t, saphyr_parser::StrInput<'t>>,
+    anchors: HashMap<usize, Node>,
+    count: usize,
+    source: usize,
+    environment: &'p Environment<'p>,
+    problems: &'p mut Problems,
+}
+
+struct Read {
+    node: Node,
+    written: Option<String>,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn document(&mut self) -> Option<Node> {
+        let mut root = None;
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return root,
+                (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing, _) => {}
+                (_, span) if root.is_some() => {
+                    self.problems.error(span, "", "a configuration is one YAML document; this begins a second one");
+                    return None;
+                }
+                (event, span) => root = Some(self.node(event, span, 0)?.node),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<(Event<'t>, Span)> {
+        match self.events.next_event()? {
+            Ok((event, span)) => {
+                let span = self.span(span.start.index(), span.end.index());
+                Some((event, span))
+            }
+            Err(error) => {
+                let index = error.marker().index();
+                let span = self.span(index, index + 1);
+                self.problems.error(span, "", format!("this is not YAML: {}", error.info()));
+                None
+            }
+        }
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        let last = self.offsets.last().copied().unwrap_or(0);
+        let offset = |index: usize| self.offsets.get(index).copied().unwrap_or(last);
+        Span { source: self.source, start: offset(start), end: offset(end) }
+    }
+
+    fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<Read> {
+        self.count += 1;
+        if self.count > MOST_NODES || level > MOST_LEVELS {
+            let message = format!("more than {MOST_NODES} values, or nested deeper than {MOST_LEVELS} levels");
+            self.problems.error(span, "", message);
+            return None;
+        }
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let read = self.scalar(&text, style, tag, span);
+                Some(self.keep(anchor, read))
+            }
+            Event::SequenceStart(anchor, _) => {
+                let mut items = Vec::new();
+                let end = loop {
+                    match self.next()? {
+                        (Event::SequenceEnd, end) => break end,
+                        (event, span) => items.push(self.node(event, span, level + 1)?.node),
+                    }
+                };
+                let node = Node { value: NodeValue::List(items), span: Span { end: end.end, ..span } };
+                Some(self.keep(anchor, Read { node, written: None }))
+            }
+            Event::MappingStart(anchor, _) => {
+                let (entries, end) = self.entries(level)?;
+                let node = Node { value: NodeValue::Map(entries), span: Span { end, ..span } };
+                Some(self.keep(anchor, Read { node, written: None }))
+            }
+            Event::Alias(anchor) => match self.anchors.get(&anchor) {
+                Some(node) => {
+                    let node = node.clone();
+                    self.count += size_of(&node);
+                    Some(Read { node, written: None })
+                }
+                None => {
+                    self.problems.error(span, "", "this alias names no anchor that ends before it");
+                    None
+                }
+            },
+            _ => None,
+        }
+    }
+
+    fn keep(&mut self, anchor: usize, read: Read) -> Read {
+        if anchor > 0 {
+            self.anchors.insert(anchor, read.node.clone());
+        }
+        read
+    }
+
+    fn entries(&mut self, level: usize) -> Option<(Vec<Entry>, usize)> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut merged: Vec<Entry> = Vec::new();
+        loop {
+            let (key, key_span) = match self.next()? {
+                (Event::MappingEnd, end) => {
+                    for entry in merged {
+                        if !entries.iter().any(|own| own.key == entry.key) {
+                            entries.push(entry);
+                        }
+                    }
+                    return Some((entries, end.end));
+                }
+                (Event::Scalar(text, ..), span) => (text.into_owned(), span),
+                (_, span) => {
+                    self.problems.error(span, "", "a key must be a plain string");
+                    return None;
+                }
+            };
+            let (event, span) = self.next()?;
+            let Read { node, written } = self.node(event, span, level + 1)?;
+            if key == "<<" {
+                merged.extend(self.merge(node));
+            } else if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+                let (line, _) = first.key_span.line_and_column(&self.problems.sources);
+                self.problems
+                    .error(key_span, &key, format!("the key `{key}` occurs twice; the first is in line {line}"));
+            } else {
+                entries.push(Entry { key, key_span, node, written });
+            }
+        }
+    }
+
+    /// The entries that `<<: *anchor` brings in.
+    fn merge(&mut self, node: Node) -> Vec<Entry> {
+        match node.value {
+            NodeValue::Map(entries) => entries,
+            NodeValue::List(items) => items.into_iter().flat_map(|item| self.merge(item)).collect(),
+            _ => {
+                self.problems.error(node.span, "<<", "`<<` takes a mapping or a list of mappings");
+                Vec::new()
+            }
+        }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<Cow<'_, Tag>>, span: Span) -> Read {
+        let (expanded, is_changed) = match expand(text, self.environment) {
+            Ok(expanded) => {
+                let is_changed = matches!(expanded, Cow::Owned(_));
+                (expanded, is_changed)
+            }
+            Err(error) => {
+                self.problems.error(span, "", error.message).help(error.help);
+                (Cow::Borrowed(text), false)
+            }
+        };
+        let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
+        let value = if is_text { NodeValue::Text(expanded.into_owned()) } else { self.plain(&expanded, span) };
+        Read { node: Node { value, span }, written: is_changed.then(|| text.to_owned()) }
+    }
+
+    /// The value of a scalar without quotes, by the core schema of YAML 1.2.
+    fn plain(&mut self, text: &str, span: Span) -> NodeValue {
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
+            "true" | "True" | "TRUE" => return NodeValue::Bool(true),
+            "false" | "False" | "FALSE" => return NodeValue::Bool(false),
+            _ => {}
+        }
+        if let Some(number) = integer(text) {
+            return NodeValue::Int(number);
+        }
+        let looks_numeric = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
+        if looks_numeric && !text.contains(['_', 'n', 'N', 'i', 'I']) && let Ok(number) = text.parse::<f64>() {
+            if number.is_finite() {
+                return NodeValue::Float(number);
+            }
+            self.problems.error(span, "", format!("the number {text} is too large"));
+        }
+        NodeValue::Text(text.to_owned())
+    }
+}
+
+fn integer(text: &str) -> Option<i64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return i64::from_str_radix(digits, 16).ok();
+    }
+    if let Some(digits) = text.strip_prefix("0o") {
+        return i64::from_str_radix(digits, 8).ok();
+    }
+    text.parse().ok()
+}
+
+fn size_of(node: &Node) -> usize {
+    1 + match &node.value {
+        NodeValue::List(items) => items.iter().map(size_of).sum(),
+        NodeValue::Map(entries) => entries.iter().map(|entry| size_of(&entry.node)).sum(),
+        _ => 0,
+    }
+}

@@ -1,0 +1,247 @@
+//! The whole configuration: read, checked against itself, and the parts put together.
+
+use crate::elements::backend::BackendSpec;
+use crate::elements::check_unique;
+use crate::elements::dataset::DatasetSpec;
+use crate::elements::metric::MetricSpec;
+use crate::elements::prompt::PromptSpec;
+use crate::elements::role::{RoleAdapterSpec, RoleType};
+use crate::elements::task::{Inherited, TaskSpec, Template};
+pub use crate::expand::Environment;
+use crate::node::Node;
+use crate::overrides;
+use crate::parse::parse;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// The version of the format that `api_version` names.
+const API_VERSION: &str = "gage/v1alpha1";
+
+/// A configuration in which every reference leads somewhere and every value is in bounds.
+#[derive(Clone, Debug)]
+pub struct PipelineConfig {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Where rows come from.
+    pub datasets: Vec<DatasetSpec>,
+    /// What answers requests.
+    pub backends: Vec<BackendSpec>,
+    /// Who takes part.
+    pub role_adapters: Vec<RoleAdapterSpec>,
+    /// Templates of requests.
+    pub prompts: Vec<PromptSpec>,
+    /// What to do; at least one.
+    pub tasks: Vec<TaskSpec>,
+    /// The document after expansion and overrides, as JSON that holds no secret.
+    pub document: serde_json::Value,
+}
+
+impl PipelineConfig {
+    /// The dataset of a task.
+    pub fn dataset_of(&self, task: &TaskSpec) -> Option<&DatasetSpec> {
+        self.datasets.iter().find(|dataset| dataset.dataset_id == task.dataset_id)
+    }
+
+    /// The role that a task's inference step asks.
+    pub fn inference_role_of(&self, task: &TaskSpec) -> Option<&RoleAdapterSpec> {
+        let adapter_id = task.steps.inference.adapter_id.as_deref();
+        self.role_adapters.iter().find(|role| match adapter_id {
+            Some(adapter_id) => role.adapter_id == adapter_id,
+            None => role.role_type == RoleType::DutModel,
+        })
+    }
+
+    /// The backend of a role.
+    pub fn backend_of(&self, role: &RoleAdapterSpec) -> Option<&BackendSpec> {
+        self.backends.iter().find(|backend| backend.backend_id == role.backend_id)
+    }
+
+    /// The prompt of a role.
+    pub fn prompt_of(&self, role: &RoleAdapterSpec) -> Option<&PromptSpec> {
+        let prompt_id = role.prompt_id.as_deref()?;
+        self.prompts.iter().find(|prompt| prompt.prompt_id == prompt_id)
+    }
+}
+
+/// Reads a configuration from a text.
+///
+/// `name` is what to call the text in messages; `overrides` are `key=value` as on the command
+/// line. Whatever is wrong is in `problems`, which may hold warnings also when there is a
+/// result; there is none when it holds an error.
+pub fn load(
+    name: &str,
+    text: &str,
+    overrides: &[String],
+    environment: &Environment<'_>,
+) -> (Option<PipelineConfig>, Problems) {
+    let mut problems = Problems::default();
+    let number = problems.sources.add(name, text);
+    let config = read_text(number, overrides, environment, &mut problems);
+    if problems.has_errors() { (None, problems) } else { (config, problems) }
+}
+
+fn read_text(
+    number: usize,
+    overrides: &[String],
+    environment: &Environment<'_>,
+    problems: &mut Problems,
+) -> Option<PipelineConfig> {
+    let start = Span { source: number, start: 0, end: 0 };
+    let Some(mut root) = parse(number, environment, problems) else {
+        if !problems.has_errors() {
+            problems.error(start, "", "the configuration is empty");
+        }
+        return None;
+    };
+    for text in overrides {
+        overrides::apply(&mut root, text, environment, problems);
+    }
+    read(&root, problems)
+}
+
+fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
+    let mut table = Table::open(root, "", problems)?;
+    read_head(&mut table, problems);
+    let name = table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
+    let datasets = read_all(&mut table, "datasets", problems, DatasetSpec::read);
+    let mut backends = read_all(&mut table, "backends", problems, BackendSpec::read);
+    let roles = read_all(&mut table, "role_adapters", problems, RoleAdapterSpec::read);
+    let (role_adapters, inline): (Vec<RoleAdapterSpec>, Vec<Option<BackendSpec>>) = roles.into_iter().unzip();
+    backends.extend(inline.into_iter().flatten());
+    let prompts = read_all(&mut table, "prompts", problems, PromptSpec::read);
+    let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
+    let template = read_template(&mut table, problems);
+    let inherited = Inherited { template: &template, metrics: &metrics };
+    let listed = table.list("tasks", problems);
+    let mut tasks: Vec<TaskSpec> =
+        listed.iter().filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems)).collect();
+    if listed.is_empty() {
+        tasks.extend(only_task(&datasets, root.span, &inherited, problems));
+    }
+    table.finish(problems);
+
+    let document = root.to_public_json();
+    let config = PipelineConfig { name, datasets, backends, role_adapters, prompts, tasks, document };
+    check_ids(&config, problems);
+    check_references(&config, problems);
+    Some(config)
+}
+
+fn read_head(table: &mut Table<'_>, problems: &mut Problems) {
+    table.required("api_version", problems);
+    table.choice("api_version", &[(API_VERSION, ())], problems);
+    table.required("kind", problems);
+    table.choice("kind", &[("PipelineConfig", ())], problems);
+    table.free_map("metadata", problems);
+}
+
+fn read_all<T>(
+    table: &mut Table<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+    read: fn(&Node, String, &mut Problems) -> Option<T>,
+) -> Vec<T> {
+    let items = table.list(key, problems);
+    items.into_iter().filter_map(|(node, path)| read(node, path, problems)).collect()
+}
+
+fn read_template(table: &mut Table<'_>, problems: &mut Problems) -> Template {
+    let custom = table.get("custom");
+    let builtin = table.get("builtin");
+    if let (Some(_), Some(node)) = (custom, builtin) {
+        problems.error(node.span, "builtin", "a configuration has either `custom` or `builtin`, not both");
+    }
+    match (custom, builtin) {
+        (Some(node), _) => Template::read(node, "custom", problems).unwrap_or_default(),
+        (None, Some(node)) => Template::read(node, "builtin", problems).unwrap_or_default(),
+        (None, None) => Template::default(),
+    }
+}
+
+/// A configuration without `tasks` has one, if it has one dataset.
+fn only_task(
+    datasets: &[DatasetSpec],
+    span: Span,
+    inherited: &Inherited<'_>,
+    problems: &mut Problems,
+) -> Option<TaskSpec> {
+    match datasets {
+        [dataset] => TaskSpec::only(&dataset.dataset_id, dataset.spans.entry, inherited, problems),
+        _ if problems.has_errors() => None,
+        [] => {
+            problems.error(span, "datasets", "there is no dataset").help("add an entry to `datasets`");
+            None
+        }
+        _ => {
+            let message = format!("there are {} datasets and no `tasks` to say what to do with them", datasets.len());
+            problems.error(span, "tasks", message).help("add a task for each dataset");
+            None
+        }
+    }
+}
+
+fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
+    let ids = config.datasets.iter().map(|dataset| (dataset.dataset_id.as_str(), dataset.spans.entry));
+    check_unique("dataset_id", ids, problems);
+    check_unique("backend_id", config.backends.iter().map(|spec| (spec.backend_id.as_str(), spec.span)), problems);
+    let ids = config.role_adapters.iter().map(|role| (role.adapter_id.as_str(), role.spans.entry));
+    check_unique("adapter_id", ids, problems);
+    check_unique("prompt_id", config.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.span)), problems);
+    check_unique("task_id", config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)), problems);
+}
+
+fn check_references(config: &PipelineConfig, problems: &mut Problems) {
+    for role in &config.role_adapters {
+        if !role.backend_id.is_empty() && config.backend_of(role).is_none() {
+            problems
+                .error(role.spans.backend_id, "backend_id", format!("there is no backend `{}`", role.backend_id))
+                .known(&role.backend_id, config.backends.iter().map(|backend| backend.backend_id.as_str()));
+        }
+        if let Some(prompt_id) = &role.prompt_id
+            && config.prompt_of(role).is_none()
+        {
+            problems
+                .error(role.spans.prompt_id, "prompt_id", format!("there is no prompt `{prompt_id}`"))
+                .known(prompt_id, config.prompts.iter().map(|prompt| prompt.prompt_id.as_str()));
+        }
+    }
+    for task in &config.tasks {
+        if config.dataset_of(task).is_none() {
+            problems
+                .error(task.spans.dataset_id, "dataset_id", format!("there is no dataset `{}`", task.dataset_id))
+                .known(&task.dataset_id, config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()));
+        }
+        check_binding(config, task, problems);
+    }
+}
+
+/// The inference step must name its role, or there must be only one that can be meant.
+fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
+    let step = &task.steps.inference;
+    let candidates: Vec<&str> = config
+        .role_adapters
+        .iter()
+        .filter(|role| role.role_type == RoleType::DutModel)
+        .map(|role| role.adapter_id.as_str())
+        .collect();
+    match &step.adapter_id {
+        Some(adapter_id) if config.inference_role_of(task).is_none() => {
+            problems
+                .error(step.span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
+                .known(adapter_id, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
+        }
+        Some(_) => {}
+        None if candidates.is_empty() && !problems.has_errors() => {
+            problems
+                .error(step.span, "steps", "`inference` needs a role adapter of the type `dut_model`; there is none")
+                .help("add one to `role_adapters`");
+        }
+        None if candidates.len() > 1 => {
+            let message = format!("`inference` could mean any of {} role adapters", candidates.len());
+            let help = format!("name one with `adapter_id`: {}", candidates.join(", "));
+            problems.error(step.span, "steps", message).help(help);
+        }
+        None => {}
+    }
+}

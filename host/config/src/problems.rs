@@ -1,0 +1,153 @@
+//! What is wrong with a configuration, and how it is shown.
+
+use crate::source::{Sources, Span};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The run cannot start.
+    Error,
+    /// The run can start, but somebody may have meant something else.
+    Warning,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it was written.
+    pub span: Option<Span>,
+    /// The key, as a path: `datasets[0].params.limit`.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What is allowed, or what to do.
+    pub help: Option<String>,
+}
+
+/// Everything that is wrong with a configuration, with the texts to point into.
+#[derive(Clone, Debug, Default)]
+pub struct Problems {
+    /// The texts.
+    pub sources: Sources,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// Adds an error.
+    pub fn error(&mut self, span: Span, key: &str, message: impl Into<String>) -> &mut Problem {
+        self.push(Severity::Error, Some(span), key, message.into())
+    }
+
+    /// Adds a warning.
+    pub fn warning(&mut self, span: Span, key: &str, message: impl Into<String>) -> &mut Problem {
+        self.push(Severity::Warning, Some(span), key, message.into())
+    }
+
+    /// Adds an error that has no place in a text.
+    pub fn error_without_place(&mut self, message: impl Into<String>) -> &mut Problem {
+        self.push(Severity::Error, None, "", message.into())
+    }
+
+    fn push(&mut self, severity: Severity, span: Option<Span>, key: &str, message: String) -> &mut Problem {
+        self.list.push(Problem { severity, span, key: key.to_owned(), message, help: None });
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+
+    /// Whether there is an error, warnings aside.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// All problems, in the order of the text.
+    pub fn sorted(&self) -> Vec<&Problem> {
+        let mut sorted: Vec<&Problem> = self.list.iter().collect();
+        sorted.sort_by_key(|problem| problem.span.map_or((usize::MAX, 0), |span| (span.source, span.start)));
+        sorted
+    }
+
+    /// How many errors and warnings there are.
+    pub fn counts(&self) -> (usize, usize) {
+        let errors = self.list.iter().filter(|problem| problem.severity == Severity::Error).count();
+        (errors, self.list.len() - errors)
+    }
+
+    /// All problems for a person, with the lines that they point at.
+    pub fn render(&self, colour: bool) -> String {
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let rendered: Vec<String> = self
+            .sorted()
+            .into_iter()
+            .map(|problem| renderer.render(&self.groups_of(problem)).trim_end().to_owned() + "\n")
+            .collect();
+        rendered.join("\n")
+    }
+
+    fn groups_of<'a>(&'a self, problem: &'a Problem) -> Vec<Group<'a>> {
+        let level = match problem.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(problem.message.as_str());
+        let place = problem.span.and_then(|span| Some((span, self.sources.get(span.source)?)));
+        let mut group = match place {
+            Some((span, source)) => {
+                // Where a mapping is to blame its first line is enough to find it.
+                let text = &source.text;
+                let end = span.end.clamp(span.start, text.len());
+                let one_line = text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
+                let marked = AnnotationKind::Primary.span(span.start..span.start + one_line);
+                let marked = if problem.key.is_empty() { marked } else { marked.label(problem.key.as_str()) };
+                title.element(Snippet::source(text.as_str()).path(source.name.as_str()).annotation(marked))
+            }
+            None => Group::with_title(title),
+        };
+        if let Some(help) = &problem.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        vec![group]
+    }
+
+    /// All problems for a machine: a list of objects with `severity`, `file`, `line`, `column`,
+    /// `key`, `message` and `help`.
+    pub fn to_json(&self) -> serde_json::Value {
+        let describe = |problem: &Problem| {
+            let place = problem.span.map(|span| {
+                let (line, column) = span.line_and_column(&self.sources);
+                (self.sources.get(span.source).map(|source| source.name.clone()), line, column)
+            });
+            serde_json::json!({
+                "severity": match problem.severity { Severity::Error => "error", Severity::Warning => "warning" },
+                "file": place.as_ref().and_then(|(file, ..)| file.clone()),
+                "line": place.as_ref().map(|(_, line, _)| *line),
+                "column": place.as_ref().map(|(.., column)| *column),
+                "key": problem.key,
+                "message": problem.message,
+                "help": problem.help,
+            })
+        };
+        self.sorted().into_iter().map(describe).collect()
+    }
+}
+
+impl Problem {
+    /// Says what is allowed, or what to do.
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Problem {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Names the known names, the nearest first.
+    pub fn known<'a>(&mut self, typed: &str, known: impl IntoIterator<Item = &'a str>) -> &mut Problem {
+        let known: Vec<&str> = known.into_iter().collect();
+        let allowed = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        let help = match gage_core::nearest(typed, known.iter().copied()) {
+            Some(nearest) => format!("did you mean `{nearest}`? known are: {allowed}"),
+            None => format!("known are: {allowed}"),
+        };
+        self.help(help)
+    }
+}

@@ -1,0 +1,48 @@
+//! Where a value was written.
+
+/// A text that configuration was read from: a file, or a `--set` on the command line.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What to call it: the file's path as it was given, or the flag.
+    pub name: String,
+    /// The text itself.
+    pub text: String,
+}
+
+/// All texts of one configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Vec<Source>);
+
+impl Sources {
+    /// Adds a text and returns its number.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+        self.0.push(Source { name: name.into(), text: text.into() });
+        self.0.len() - 1
+    }
+
+    /// The text with this number.
+    pub fn get(&self, number: usize) -> Option<&Source> {
+        self.0.get(number)
+    }
+}
+
+/// A range of bytes in one of the [`Sources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Which of them.
+    pub source: usize,
+    /// First byte.
+    pub start: usize,
+    /// The byte behind the last.
+    pub end: usize,
+}
+
+impl Span {
+    /// Line and column, both counted from 1, of the first byte; the column in characters.
+    pub fn line_and_column(&self, sources: &Sources) -> (usize, usize) {
+        let text = sources.get(self.source).map_or("", |source| source.text.as_str());
+        let before = text.get(..self.start.min(text.len())).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}

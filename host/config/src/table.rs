@@ -1,0 +1,208 @@
+//! Reads a mapping key by key: what is missing, mistyped or not known becomes a problem.
+
+use crate::node::{Entry, Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+
+/// The entries of a mapping that were not read yet.
+pub(crate) struct Table<'n> {
+    entries: &'n [Entry],
+    asked: Vec<&'static str>,
+    /// The path of the mapping, for messages.
+    pub(crate) path: String,
+    /// Where the mapping begins.
+    pub(crate) span: Span,
+}
+
+impl<'n> Table<'n> {
+    /// Begins to read a mapping; anything else is a problem.
+    pub(crate) fn open(node: &'n Node, path: impl Into<String>, problems: &mut Problems) -> Option<Table<'n>> {
+        let path = path.into();
+        match node.as_map() {
+            Some(entries) => Some(Table { entries, asked: Vec::new(), path, span: node.span }),
+            None => {
+                problems.error(node.span, &path, format!("expected a mapping, found {}", node.kind()));
+                None
+            }
+        }
+    }
+
+    /// The path of a key of this mapping.
+    pub(crate) fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The entry of a key; null counts as missing.
+    pub(crate) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
+        self.asked.push(key);
+        self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
+    }
+
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn required(&mut self, key: &'static str, problems: &mut Problems) -> Option<&'n Node> {
+        let node = self.get(key);
+        if node.is_none() {
+            let path = if self.path.is_empty() { "the document" } else { &self.path };
+            problems.error(self.span, &self.path, format!("{path} needs the key `{key}`"));
+        }
+        node
+    }
+
+    pub(crate) fn text(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
+        let node = self.get(key)?;
+        self.text_of(node, key, problems)
+    }
+
+    pub(crate) fn required_text(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
+        let node = self.required(key, problems)?;
+        self.text_of(node, key, problems)
+    }
+
+    fn text_of(&self, node: &Node, key: &str, problems: &mut Problems) -> Option<String> {
+        match &node.value {
+            NodeValue::Text(text) => Some(text.clone()),
+            NodeValue::Int(number) => Some(number.to_string()),
+            _ => self.mistyped(node, key, "a string", problems),
+        }
+    }
+
+    /// A text that is not empty and is used as a name.
+    pub(crate) fn required_id(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
+        let id = self.required_text(key, problems)?;
+        if let Err(message) = gage_core::check_name(&id) {
+            let span = self.get(key).map_or(self.span, |node| node.span);
+            problems.error(span, &self.path_of(key), message);
+        }
+        Some(id)
+    }
+
+    pub(crate) fn boolean(&mut self, key: &'static str, problems: &mut Problems) -> Option<bool> {
+        let node = self.get(key)?;
+        match node.value {
+            NodeValue::Bool(value) => Some(value),
+            _ => self.mistyped(node, key, "true or false", problems),
+        }
+    }
+
+    /// A whole number within bounds.
+    pub(crate) fn integer(
+        &mut self,
+        key: &'static str,
+        allowed: std::ops::RangeInclusive<u64>,
+        problems: &mut Problems,
+    ) -> Option<u64> {
+        let node = self.get(key)?;
+        let number = match node.value {
+            NodeValue::Int(number) => u64::try_from(number).ok().filter(|number| allowed.contains(number)),
+            _ => None,
+        };
+        if number.is_none() {
+            let (least, most) = (allowed.start(), allowed.end());
+            let wanted = if *most == u64::MAX {
+                format!("a whole number of at least {least}")
+            } else {
+                format!("a whole number from {least} to {most}")
+            };
+            return self.mistyped(node, key, &wanted, problems);
+        }
+        number
+    }
+
+    /// A number within bounds.
+    pub(crate) fn float(
+        &mut self,
+        key: &'static str,
+        allowed: std::ops::RangeInclusive<f64>,
+        problems: &mut Problems,
+    ) -> Option<f64> {
+        let node = self.get(key)?;
+        let number = match node.value {
+            // Whole numbers in a configuration stay far below 2^53.
+            NodeValue::Int(number) => Some(number as f64),
+            NodeValue::Float(number) => Some(number),
+            _ => None,
+        };
+        let number = number.filter(|number| allowed.contains(number));
+        if number.is_none() {
+            let wanted = format!("a number from {} to {}", allowed.start(), allowed.end());
+            return self.mistyped(node, key, &wanted, problems);
+        }
+        number
+    }
+
+    /// One of several names.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let node = self.get(key)?;
+        let text = self.text_of(node, key, problems)?;
+        let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        if found.is_none() {
+            problems
+                .error(node.span, &self.path_of(key), format!("`{text}` is not a known value of `{key}`"))
+                .known(&text, choices.iter().map(|(name, _)| *name));
+        }
+        found
+    }
+
+    /// The items of a list, each with its path.
+    pub(crate) fn list(&mut self, key: &'static str, problems: &mut Problems) -> Vec<(&'n Node, String)> {
+        let Some(node) = self.get(key) else { return Vec::new() };
+        let path = self.path_of(key);
+        match node.as_list() {
+            Some(items) => {
+                items.iter().enumerate().map(|(index, item)| (item, format!("{path}[{index}]"))).collect()
+            }
+            None => self.mistyped(node, key, "a list", problems).unwrap_or_default(),
+        }
+    }
+
+    /// A list of strings; a single string is a list of one.
+    pub(crate) fn texts(&mut self, key: &'static str, problems: &mut Problems) -> Option<Vec<String>> {
+        let node = self.get(key)?;
+        if let Some(text) = node.as_text() {
+            return Some(vec![text.to_owned()]);
+        }
+        let Some(items) = node.as_list() else {
+            return self.mistyped(node, key, "a string or a list of strings", problems);
+        };
+        items.iter().map(|item| self.text_of(item, key, problems)).collect()
+    }
+
+    /// A mapping that is passed on as it is.
+    pub(crate) fn free_map(&mut self, key: &'static str, problems: &mut Problems) -> Option<&'n Node> {
+        let node = self.get(key)?;
+        if node.as_map().is_none() {
+            return self.mistyped(node, key, "a mapping", problems);
+        }
+        Some(node)
+    }
+
+    /// Reports the keys that nobody asked for.
+    pub(crate) fn finish(self, problems: &mut Problems) {
+        for entry in self.entries {
+            if !self.asked.contains(&entry.key.as_str()) {
+                let place =
+                    if self.path.is_empty() { "the document".to_owned() } else { format!("`{}`", self.path) };
+                problems
+                    .error(entry.key_span, &self.path_of(&entry.key), format!("unknown key `{}` in {place}", entry.key))
+                    .known(&entry.key, self.asked.iter().copied());
+            }
+        }
+    }
+
+    fn mistyped<T>(&self, node: &Node, key: &str, wanted: &str, problems: &mut Problems) -> Option<T> {
+        let found = match &node.value {
+            NodeValue::List(_) | NodeValue::Map(_) | NodeValue::Null => node.kind().to_owned(),
+            _ => format!("{} ({})", node.to_json(), node.kind()),
+        };
+        problems.error(node.span, &self.path_of(key), format!("`{key}` must be {wanted}, found {found}"));
+        None
+    }
+}

@@ -1,0 +1,47 @@
+//! One shape for every kind of answer, so that what was predicted and what is right can be
+//! compared across tasks.
+
+use serde::{Deserialize, Serialize};
+
+/// An answer in its normalised form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer_type", rename_all = "snake_case")]
+pub enum CanonicalAnswer {
+    /// One of several options.
+    Choice {
+        /// The option's id.
+        value: String,
+        /// Other names of the same option.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        aliases: Vec<String>,
+    },
+    /// A quantity.
+    Number {
+        /// Its value.
+        value: f64,
+        /// Its unit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
+    },
+    /// Several items.
+    List {
+        /// The items.
+        items: Vec<String>,
+        /// Whether their order counts.
+        #[serde(default)]
+        ordered: bool,
+    },
+    /// Free text.
+    Text {
+        /// The text.
+        value: String,
+    },
+    /// A final answer with the way to it.
+    Reasoning {
+        /// What counts.
+        final_answer: Box<CanonicalAnswer>,
+        /// The steps, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<String>,
+    },
+}

@@ -1,0 +1,185 @@
+//! Paths such as `sample.metadata.correct_choice`: how configuration names a value.
+
+use serde_json::Value;
+
+/// Which document a path begins in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Root {
+    /// The Sample.
+    Sample,
+    /// What the model said.
+    ModelOutput,
+    /// What the judge said.
+    JudgeOutput,
+}
+
+/// The documents that paths are resolved against.
+#[derive(Clone, Copy, Debug)]
+pub struct Roots<'a> {
+    /// The Sample as JSON.
+    pub sample: &'a Value,
+    /// What the model said; null before it spoke.
+    pub model_output: &'a Value,
+    /// What the judge said; null where there is none.
+    pub judge_output: &'a Value,
+}
+
+/// A parsed path: an optional root (`sample.`, `model_output.`, `judge_output.`; without one
+/// it is `sample.`), then segments between dots. On an object a segment is a key, on a list a
+/// number counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FieldPath {
+    root: Root,
+    segments: Vec<Segment>,
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Segment {
+    key: String,
+    index: Option<usize>,
+}
+
+impl FieldPath {
+    /// Reads a path. Every text is one; a text that names nothing leads nowhere.
+    pub fn new(text: &str) -> FieldPath {
+        let (first, rest) = text.split_once('.').unwrap_or((text, ""));
+        let root = match first {
+            "sample" => Some(Root::Sample),
+            "model_output" => Some(Root::ModelOutput),
+            "judge_output" => Some(Root::JudgeOutput),
+            _ => None,
+        };
+        let below = if root.is_some() { rest } else { text };
+        let segments = if root.is_some() && below.is_empty() { Vec::new() } else { segments_of(below) };
+        FieldPath { root: root.unwrap_or(Root::Sample), segments, text: text.to_owned() }
+    }
+
+    /// The path as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The document it begins in.
+    pub fn root(&self) -> Root {
+        self.root
+    }
+
+    /// The first key below the root, if there is one.
+    pub fn first_key(&self) -> Option<&str> {
+        self.segments.first().map(|segment| segment.key.as_str())
+    }
+
+    /// The value that the path leads to; `None` where a step leads nowhere. A null at the end
+    /// of the path is a value. While there is no model output (or no judge output), a path
+    /// into it is looked up in the Sample, where an earlier run may have left one.
+    pub fn resolve<'a>(&self, roots: Roots<'a>) -> Option<&'a Value> {
+        let (document, name) = match self.root {
+            Root::Sample => (roots.sample, None),
+            Root::ModelOutput => (roots.model_output, Some("model_output")),
+            Root::JudgeOutput => (roots.judge_output, Some("judge_output")),
+        };
+        match name {
+            Some(name) if document.is_null() => self.walk(roots.sample.get(name)?),
+            _ => self.walk(document),
+        }
+    }
+
+    fn walk<'a>(&self, document: &'a Value) -> Option<&'a Value> {
+        self.segments.iter().try_fold(document, |value, segment| match value {
+            Value::Object(object) => object.get(&segment.key),
+            Value::Array(items) => items.get(segment.index?),
+            _ => None,
+        })
+    }
+}
+
+impl std::fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+fn segments_of(text: &str) -> Vec<Segment> {
+    text.split('.').map(|key| Segment { key: key.to_owned(), index: index_of(key) }).collect()
+}
+
+/// Reads a list index: decimal digits of any script, with blanks around and a plus sign
+/// allowed, as the reference implementation does; negative numbers are no indexes.
+fn index_of(segment: &str) -> Option<usize> {
+    let digits = segment.trim();
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    if digits.is_empty() {
+        return None;
+    }
+    digits.chars().try_fold(0_usize, |number, character| {
+        number.checked_mul(10)?.checked_add(decimal_digit(character)?)
+    })
+}
+
+/// The value of a decimal digit (Unicode category Nd, up to U+10FFF).
+fn decimal_digit(character: char) -> Option<usize> {
+    let after = ZEROS.partition_point(|zero| *zero <= character);
+    let zero = *ZEROS.get(after.checked_sub(1)?)?;
+    let digit = u32::from(character) - u32::from(zero);
+    (digit < 10).then_some(digit as usize)
+}
+
+/// The digit zero of every script that has decimal digits.
+const ZEROS: &[char] = &[
+    '\u{30}', '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}',
+    '\u{b66}', '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}',
+    '\u{f20}', '\u{1040}', '\u{1090}', '\u{17e0}', '\u{1810}', '\u{1946}', '\u{19d0}',
+    '\u{1a80}', '\u{1a90}', '\u{1b50}', '\u{1bb0}', '\u{1c40}', '\u{1c50}', '\u{a620}',
+    '\u{a8d0}', '\u{a900}', '\u{a9d0}', '\u{a9f0}', '\u{aa50}', '\u{abf0}', '\u{ff10}',
+    '\u{104a0}', '\u{10d30}',
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn resolves_keys_indexes_and_roots() {
+        let sample = json!({"label": "L", "n": null, "a": [10, [20, 21], {"k": "v"}], "d": {"0": "zero"}});
+        let output = json!({"answer": "A", "c": ["p", "q"]});
+        let roots = Roots { sample: &sample, model_output: &output, judge_output: &Value::Null };
+        let cases = [
+            ("label", Some(json!("L"))),
+            ("sample.label", Some(json!("L"))),
+            ("sample", Some(sample.clone())),
+            ("n", Some(json!(null))),
+            ("n.x", None),
+            ("a.1.1", Some(json!(21))),
+            ("a.2.k", Some(json!("v"))),
+            ("a.-1", None),
+            ("a. 0", Some(json!(10))),
+            ("a.+1", Some(json!([20, 21]))),
+            ("a.1_0", None),
+            ("d.0", Some(json!("zero"))),
+            ("model_output.c.1", Some(json!("q"))),
+            ("model_output.c.１", Some(json!("q"))),
+            ("judge_output.score", None),
+            ("Sample.label", None),
+            ("label.0", None),
+            ("", None),
+            (".", None),
+            ("sample.", Some(sample.clone())),
+            (".label", None),
+            ("sample..label", None),
+            ("a.٢.k", Some(json!("v"))),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(FieldPath::new(text).resolve(roots).cloned(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_missing_output_is_looked_up_in_the_sample() {
+        let sample = json!({"model_output": {"answer": "inner"}});
+        let roots = Roots { sample: &sample, model_output: &Value::Null, judge_output: &Value::Null };
+        assert_eq!(FieldPath::new("model_output.answer").resolve(roots), Some(&json!("inner")));
+        assert_eq!(FieldPath::new("judge_output.score").resolve(roots), None);
+    }
+}

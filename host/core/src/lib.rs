@@ -1,0 +1,34 @@
+//! The nouns of an evaluation, and the rules that belong to them: what a [`Sample`] is, what
+//! a model and a scorer say about it, and how it can end.
+//!
+//! No I/O, no async, nothing of how a run happens. Every other crate of the workspace may
+//! import this one; it imports none of them.
+
+mod answer;
+mod content;
+mod digest;
+mod field_path;
+mod fields;
+mod names;
+mod outcome;
+mod output;
+mod sample;
+mod sampling;
+mod score;
+
+pub use answer::CanonicalAnswer;
+pub use content::{ContentPart, MediaKind, Message, Role, text_of};
+pub use digest::{Digest, canonical_json};
+pub use field_path::{FieldPath, Root, Roots};
+pub use fields::Problem;
+pub use names::{check_name, nearest};
+pub use outcome::{Outcome, OutcomeCounts};
+pub use output::{ContinuationScore, FinishReason, ModelOutput, Usage};
+pub use sample::{
+    ChoiceOption, FewShotExample, Reference, SCHEMA_VERSION, Sample, SandboxSpec, TaskType,
+};
+pub use sampling::SamplingParams;
+pub use score::{MetricResult, ScoreCard};
+
+/// A JSON object, in the order in which it was written.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,134 @@
+//! What a model says about a sample.
+
+use crate::Object;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Why a model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// It was done, or came to a stop string.
+    Stop,
+    /// It came to its limit of tokens.
+    Length,
+    /// It wants tools to be called.
+    ToolCalls,
+    /// The provider's filter cut in.
+    ContentFilter,
+    /// The answer was chosen by log-likelihood; nothing was generated.
+    Scored,
+    /// Anything else.
+    Other,
+}
+
+/// How many tokens a request took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the prompt.
+    pub prompt_tokens: u64,
+    /// Tokens of the completion.
+    pub completion_tokens: u64,
+}
+
+/// How likely one continuation of the prompt is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContinuationScore {
+    /// The id of the option that the continuation stands for.
+    pub id: String,
+    /// Sum over the tokens of the natural logarithm of their probability.
+    pub logprob: f64,
+    /// Number of tokens.
+    pub token_count: u32,
+    /// Number of bytes of the text, which normalises the sum.
+    pub byte_count: u32,
+    /// Whether greedy decoding would have produced it.
+    pub is_greedy: bool,
+}
+
+/// What a model says about a sample. Holds nothing that varies from run to run; the time that
+/// it took is recorded beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelOutput {
+    /// The final text; for a choice by log-likelihood the id of the most likely option.
+    pub answer: String,
+    /// For a choice by log-likelihood: the id of the option that is most likely per byte.
+    pub answer_normalized: Option<String>,
+    /// Why the model stopped.
+    pub finish_reason: FinishReason,
+    /// How many tokens it took.
+    pub usage: Option<Usage>,
+    /// The scores of all continuations, in the order of the options.
+    pub continuations: Vec<ContinuationScore>,
+    /// Whatever else the backend says: `reasoning`, `tool_calls`.
+    pub extra: Object,
+}
+
+impl ModelOutput {
+    /// A generated text.
+    pub fn generated(answer: String, finish_reason: FinishReason, usage: Option<Usage>) -> ModelOutput {
+        let continuations = Vec::new();
+        ModelOutput { answer, answer_normalized: None, finish_reason, usage, continuations, extra: Object::new() }
+    }
+
+    /// The choice among continuations: the most likely one, and the most likely one per byte.
+    /// Of equals the first wins.
+    pub fn chosen(continuations: Vec<ContinuationScore>, usage: Option<Usage>) -> ModelOutput {
+        let best = |value: fn(&ContinuationScore) -> f64| {
+            continuations
+                .iter()
+                .reduce(|best, next| if value(next) > value(best) { next } else { best })
+                .map(|best| best.id.clone())
+        };
+        let answer = best(|score| score.logprob).unwrap_or_default();
+        let answer_normalized = best(|score| score.logprob / f64::from(score.byte_count.max(1)));
+        ModelOutput {
+            answer,
+            answer_normalized,
+            finish_reason: FinishReason::Scored,
+            usage,
+            continuations,
+            extra: Object::new(),
+        }
+    }
+
+    /// The output as JSON, as paths such as `model_output.answer` see it.
+    pub fn into_value(self) -> Value {
+        let mut object = Object::new();
+        object.insert("answer".to_owned(), self.answer.into());
+        if let Some(answer) = self.answer_normalized {
+            object.insert("answer_normalized".to_owned(), answer.into());
+        }
+        object.insert("finish_reason".to_owned(), json!(self.finish_reason));
+        if let Some(usage) = self.usage {
+            object.insert("usage".to_owned(), json!(usage));
+        }
+        if !self.continuations.is_empty() {
+            object.insert("continuations".to_owned(), json!(self.continuations));
+        }
+        object.extend(self.extra);
+        Value::Object(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(id: &str, logprob: f64, byte_count: u32) -> ContinuationScore {
+        ContinuationScore { id: id.to_owned(), logprob, token_count: 1, byte_count, is_greedy: false }
+    }
+
+    #[test]
+    fn the_most_likely_wins_and_of_equals_the_first() {
+        let cases = [
+            (vec![score("A", -2.0, 2), score("B", -1.0, 1)], "B", "A"),
+            (vec![score("A", -1.0, 1), score("B", -1.0, 1)], "A", "A"),
+            (vec![score("A", -4.0, 8), score("B", -3.0, 2)], "B", "A"),
+        ];
+        for (scores, answer, normalized) in cases {
+            let output = ModelOutput::chosen(scores, None);
+            assert_eq!((output.answer.as_str(), output.answer_normalized.as_deref()), (answer, Some(normalized)));
+        }
+    }
+}

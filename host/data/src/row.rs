@@ -1,0 +1,74 @@
+//! A row of a dataset, before anything is made of it.
+
+use crate::jsonl::JsonlRows;
+use gage_config::{DatasetSpec, LoaderKind};
+use std::path::{Path, PathBuf};
+
+/// A row as it lies in the file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its place in the run, counted from 0, after shuffling.
+    pub index: u64,
+    /// Its place in the file, counted from 0.
+    pub number: u64,
+    /// The line that it stands in, counted from 1.
+    pub line: u64,
+    /// A short digest of its bytes, by which a changed file is noticed.
+    pub digest: String,
+    /// The text of a JSON object, or what is wrong with the row.
+    pub body: Result<String, RowProblem>,
+}
+
+/// A row that is no JSON object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowProblem {
+    /// What is wrong.
+    pub message: String,
+    /// The beginning of the row.
+    pub text: String,
+}
+
+/// A dataset that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The file cannot be read.
+    #[error("cannot read '{written}' (that is {resolved}): {source}", resolved = resolved.display())]
+    Unreadable {
+        /// The path as it was written.
+        written: String,
+        /// The path as it was looked for.
+        resolved: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file holds no row.
+    #[error("'{written}' (that is {resolved}) holds no row", resolved = resolved.display())]
+    Empty {
+        /// The path as it was written.
+        written: String,
+        /// The path as it was looked for.
+        resolved: PathBuf,
+    },
+}
+
+impl DataError {
+    pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> DataError {
+        DataError::Unreadable { written: path.display().to_string(), resolved: resolve(path), source }
+    }
+}
+
+/// The absolute form of a path, for messages.
+pub(crate) fn resolve(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.
+///
+/// # Errors
+/// When a file cannot be read or holds no row.
+pub fn open(spec: &DatasetSpec, most: Option<u64>) -> Result<JsonlRows, DataError> {
+    let LoaderKind::Jsonl = spec.loader;
+    let most = most.unwrap_or(u64::MAX).min(spec.limit.unwrap_or(u64::MAX));
+    JsonlRows::open(spec, most)
+}

@@ -1,0 +1,182 @@
+//! One sample and the model: the request is made, sent, and what comes back is read.
+
+use crate::plan::PlannedTask;
+use gage_backend::{Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming};
+use gage_config::{ContinuationText, RequestKind};
+use gage_core::{FinishReason, Message, ModelOutput, Outcome, Sample, SamplingParams};
+use gage_record::{ErrorNote, SampleTiming, Stage};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// A sample that the model has seen, or that failed on the way to it.
+pub(crate) struct Inferred {
+    pub(crate) index: u64,
+    pub(crate) row_digest: String,
+    pub(crate) sample_id: String,
+    /// The Sample as JSON, for metrics and the record.
+    pub(crate) sample: Value,
+    /// What the model said, as JSON; null where it said nothing.
+    pub(crate) model_output: Value,
+    /// `scored` as long as nothing speaks against it.
+    pub(crate) outcome: Outcome,
+    pub(crate) error: Option<ErrorNote>,
+    pub(crate) timing: SampleTiming,
+}
+
+enum Request {
+    Generate(GenerateRequest),
+    Loglikelihood(LoglikelihoodRequest),
+}
+
+/// Asks the model about a sample. `ready` is when the sample was handed over.
+pub(crate) async fn infer(
+    task: &PlannedTask,
+    backend: &dyn Backend,
+    prepared: (u64, String, Sample),
+    permits: &tokio::sync::Semaphore,
+) -> Inferred {
+    let ready = Instant::now();
+    let (index, row_digest, sample) = prepared;
+    let sample_id = sample.id.clone();
+    let (request, sample) = match request_of(task, sample) {
+        Ok((request, sample)) => (Ok(request), sample),
+        Err(failed) => (Err(failed.1), failed.0),
+    };
+    let mut inferred = Inferred {
+        index,
+        row_digest,
+        sample_id,
+        sample,
+        model_output: Value::Null,
+        outcome: Outcome::Scored,
+        error: None,
+        timing: SampleTiming::default(),
+    };
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => {
+            inferred.outcome = Outcome::InvalidSample;
+            inferred.error = Some(error);
+            return inferred;
+        }
+    };
+    let permit = permits.acquire().await;
+    inferred.timing.queue_ms = milliseconds(ready.elapsed());
+    let answer = send(backend, request).await;
+    drop(permit);
+    match answer {
+        Ok((output, timing)) => {
+            inferred.timing.latency_ms = milliseconds(timing.latency);
+            inferred.timing.attempts = timing.attempts;
+            inferred.outcome = outcome_of(&output, &task.spec.score_outcomes);
+            inferred.model_output = output.into_value();
+        }
+        Err(error) => {
+            inferred.timing.attempts = error.attempts;
+            inferred.outcome = Outcome::BackendError;
+            let kind = serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+            inferred.error = Some(ErrorNote {
+                stage: Stage::Inference,
+                kind: kind.unwrap_or_default(),
+                message: error.message,
+                pointer: None,
+            });
+        }
+    }
+    inferred
+}
+
+async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
+    match request {
+        Request::Generate(request) => {
+            let reply = backend.generate(request).await?;
+            Ok((reply.output, reply.timing))
+        }
+        Request::Loglikelihood(request) => {
+            let reply = backend.loglikelihood(request).await?;
+            Ok((ModelOutput::chosen(reply.output.scores, reply.output.usage), reply.timing))
+        }
+    }
+}
+
+/// Makes the request of a sample, and turns the sample into JSON on the way. The error carries
+/// the sample as well.
+#[expect(clippy::result_large_err, reason = "the error is as large as the success: both carry the sample")]
+fn request_of(task: &PlannedTask, mut sample: Sample) -> Result<(Request, Value), (Value, ErrorNote)> {
+    let own = std::mem::take(&mut sample.sampling_params);
+    let own_value = Value::Object(own.clone());
+    let params = SamplingParams::from_object(own);
+    let continuations = match task.spec.steps.inference.request {
+        RequestKind::Loglikelihood => continuations_of(task, &sample),
+        RequestKind::Generate => Vec::new(),
+    };
+    let own_messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
+    let (id, tools, tool_choice) = (sample.id.clone(), sample.tools.clone(), sample.tool_choice.clone());
+    if let Value::Object(own) = own_value {
+        sample.sampling_params = own;
+    }
+    let sample = sample.into_value();
+    let note = |kind: &str, message: String, pointer: Option<String>| ErrorNote {
+        stage: Stage::Prompt,
+        kind: kind.to_owned(),
+        message,
+        pointer,
+    };
+    let params = match params {
+        Ok(params) => params.over(&task.spec.sampling_params).over(&task.role.sampling_params),
+        Err(problems) => {
+            let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            return Err((sample, note("sampling_params", message, Some("/sampling_params".to_owned()))));
+        }
+    };
+    let messages: Vec<Message> = match &task.prompt {
+        None => own_messages,
+        Some(prompt) => match prompt.render(&sample) {
+            Ok(messages) => messages,
+            Err(error) => return Err((sample, note("prompt", error.to_string(), None))),
+        },
+    };
+    if messages.is_empty() {
+        let message = "the sample has no messages, and the role no prompt that could make some".to_owned();
+        return Err((sample, note("no_messages", message, Some("/messages".to_owned()))));
+    }
+    let request = match task.spec.steps.inference.request {
+        RequestKind::Generate => Request::Generate(GenerateRequest { id, messages, params, tools, tool_choice }),
+        RequestKind::Loglikelihood if continuations.is_empty() => {
+            let message = "log-likelihood needs the sample's options, and there are none".to_owned();
+            return Err((sample, note("no_options", message, Some("/options".to_owned()))));
+        }
+        RequestKind::Loglikelihood => Request::Loglikelihood(LoglikelihoodRequest { id, messages, continuations }),
+    };
+    Ok((request, sample))
+}
+
+fn continuations_of(task: &PlannedTask, sample: &Sample) -> Vec<Continuation> {
+    let step = &task.spec.steps.inference;
+    sample
+        .options
+        .iter()
+        .map(|option| {
+            let text = match step.continuation {
+                ContinuationText::Content => &option.content,
+                ContinuationText::Id => &option.id,
+            };
+            Continuation { id: option.id.clone(), text: format!("{}{text}", step.continuation_prefix) }
+        })
+        .collect()
+}
+
+/// How a sample ends by what the model said, unless the task says that such ends are scored.
+fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
+    let outcome = match output.finish_reason {
+        FinishReason::ContentFilter => Outcome::Refused,
+        FinishReason::Length => Outcome::Truncated,
+        FinishReason::Stop | FinishReason::Other if output.answer.trim().is_empty() => Outcome::EmptyOutput,
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Scored | FinishReason::Other => Outcome::Scored,
+    };
+    if scored.contains(&outcome) { Outcome::Scored } else { outcome }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1_000.0
+}

@@ -1,0 +1,30 @@
+//! Runs an evaluation. A configuration becomes a [`Plan`], in which everything that can be
+//! known without a model is checked; a plan becomes a [`Session`] with its models loaded; and
+//! [`run`] streams the samples of each task through the model and the scorers into the journal.
+//!
+//! ```text
+//! reader thread ─▶ sample loop (async) ─▶ scorer threads ─▶ recorder thread ─▶ journal
+//!   load, prepare    prompt, request        components        checksums, fsync
+//! ```
+//!
+//! All queues between them are bounded, so memory does not grow with the number of samples.
+//! Imports everything below it; knows nothing of terminals or of how results are shown.
+
+mod events;
+mod identity;
+mod inference;
+mod plan;
+mod progress;
+mod reader;
+mod recorder;
+mod run;
+mod scoring;
+mod session;
+mod stop;
+mod task;
+
+pub use plan::{Plan, PlannedMetric, PlannedTask};
+pub use progress::{NoProgress, Progress};
+pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
+pub use session::Session;
+pub use stop::Stop;

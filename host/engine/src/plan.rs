@@ -1,0 +1,275 @@
+//! From a configuration to everything that a run needs but the models: components loaded,
+//! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
+
+use gage_config::{
+    BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, Problems, RequestKind,
+    RoleAdapterSpec, Span, TaskSpec,
+};
+use gage_core::{Problem, Root};
+use gage_data::{PromptRenderer, open};
+use gage_plugin::{Metric, MetricDescription, Preprocessor, Registry, RegistryError};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Keys of `model_output` that vary from run to run.
+pub(crate) const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
+
+/// A metric of a task, ready to score.
+pub struct PlannedMetric {
+    /// Its name in results.
+    pub metric_id: String,
+    /// How the suite names what computes it.
+    pub implementation: PluginReference,
+    /// How its scores become one figure.
+    pub aggregation: String,
+    /// Whether it reads a clock, so that its results vary from run to run.
+    pub is_timing: bool,
+    /// The scorer.
+    pub metric: Metric,
+}
+
+/// A task, ready to run.
+pub struct PlannedTask {
+    /// Its settings.
+    pub spec: TaskSpec,
+    /// Its dataset.
+    pub dataset: DatasetSpec,
+    /// What turns rows into Samples.
+    pub preprocessor: Arc<Preprocessor>,
+    /// The role that is asked.
+    pub role: RoleAdapterSpec,
+    /// What renders requests; without it the sample's own messages are sent.
+    pub prompt: Option<Arc<PromptRenderer>>,
+    /// What scores answers.
+    pub metrics: Vec<PlannedMetric>,
+}
+
+/// Everything that a run needs, but the models.
+pub struct Plan {
+    /// The configuration.
+    pub config: PipelineConfig,
+    /// The tasks, in their order.
+    pub tasks: Vec<PlannedTask>,
+}
+
+impl Plan {
+    /// Checks a configuration against the world and makes a plan of it.
+    ///
+    /// Files are opened and components loaded; no model is, and nothing is sent over a network.
+    /// There is no plan when `problems` holds an error afterwards.
+    pub fn new(config: PipelineConfig, registry: &Registry, problems: &mut Problems) -> Option<Plan> {
+        check_backends(&config, registry, problems);
+        let mut tasks = Vec::new();
+        for (number, task) in config.tasks.iter().enumerate() {
+            let planned = plan_task(&config, task, registry, problems, number);
+            tasks.extend(planned);
+        }
+        warn_of_unused(&config, problems);
+        if problems.has_errors() { None } else { Some(Plan { config, tasks }) }
+    }
+
+    /// The backends that the tasks need, each once.
+    pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
+        let is_used = |backend: &&BackendSpec| self.tasks.iter().any(|task| task.role.backend_id == backend.backend_id);
+        self.config.backends.iter().filter(is_used).collect()
+    }
+}
+
+fn plan_task(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+    number: usize,
+) -> Option<PlannedTask> {
+    let dataset = config.dataset_of(task)?;
+    let role = config.inference_role_of(task)?;
+    let backend = config.backend_of(role)?;
+    // A dataset that several tasks share is looked at once.
+    let is_first = !config.tasks[..number].iter().any(|earlier| earlier.dataset_id == task.dataset_id);
+    if is_first && let Err(error) = open(dataset, Some(1)) {
+        let span = match &error {
+            gage_data::DataError::Unreadable { written, .. }
+                if dataset.labels_path.as_ref().is_some_and(|path| path.display().to_string() == *written) =>
+            {
+                dataset.spans.labels_path
+            }
+            _ => dataset.spans.path,
+        };
+        problems.error(span, "path", error.to_string());
+    }
+    let preprocessor = plan_preprocessor(dataset, registry, problems);
+    let prompt = plan_prompt(config, role, problems);
+    check_request(task, backend, problems);
+    let metrics: Vec<Option<PlannedMetric>> =
+        task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
+    Some(PlannedTask {
+        spec: task.clone(),
+        dataset: dataset.clone(),
+        preprocessor: Arc::new(preprocessor?),
+        role: role.clone(),
+        prompt: prompt?,
+        metrics: metrics.into_iter().collect::<Option<Vec<_>>>()?,
+    })
+}
+
+fn report_registry(error: &RegistryError, span: Span, key: &str, name: &str, problems: &mut Problems) {
+    let problem = problems.error(span, key, error.to_string());
+    if let RegistryError::Unknown { known, .. } = error {
+        problem.known(name, known.iter().copied());
+    }
+}
+
+fn plan_preprocessor(dataset: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<Preprocessor> {
+    let span = dataset.spans.preprocess;
+    let (family, member) = match registry.preprocessor(&dataset.preprocess) {
+        Ok(found) => found,
+        Err(error) => {
+            report_registry(&error, span, "preprocess", &dataset.preprocess.to_string(), problems);
+            return None;
+        }
+    };
+    let params = dataset.preprocess_kwargs.as_ref();
+    match family.preprocessor(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
+        Ok(preprocessor) => Some(preprocessor),
+        Err(found) => {
+            report_params(found, params, span, "preprocess_kwargs", problems);
+            None
+        }
+    }
+}
+
+fn plan_metric(
+    spec: &gage_config::MetricSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<PlannedMetric> {
+    let (family, member) = match registry.metric(&spec.implementation) {
+        Ok(found) => found,
+        Err(error) => {
+            report_registry(&error, spec.span, "metrics", &spec.implementation.to_string(), problems);
+            return None;
+        }
+    };
+    let metric = match family.metric(member.as_deref(), spec.params.to_json()) {
+        Ok(metric) => metric,
+        Err(found) => {
+            report_params(found, Some(&spec.params), spec.span, "params", problems);
+            return None;
+        }
+    };
+    let description: &MetricDescription = metric.description();
+    let aggregation = spec.aggregation.clone().unwrap_or_else(|| description.default_aggregation.clone());
+    if !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
+        problems
+            .error(spec.span, "aggregation", format!("the metric asks for the unknown aggregation `{aggregation}`"))
+            .known(&aggregation, gage_config::METRIC_AGGREGATIONS);
+    }
+    let reads_clock = |path: &gage_core::FieldPath| {
+        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
+    };
+    let is_timing = metric.inputs().iter().any(|input| input.paths.iter().any(reads_clock));
+    Some(PlannedMetric {
+        metric_id: spec.metric_id.clone(),
+        implementation: spec.implementation.clone(),
+        aggregation,
+        is_timing,
+        metric,
+    })
+}
+
+/// Points at the parameters that are wrong.
+fn report_params(found: Vec<Problem>, params: Option<&Node>, span: Span, key: &str, problems: &mut Problems) {
+    for problem in found {
+        let place = params.map_or(span, |node| node.nearest(&problem.pointer).span);
+        let path = format!("{key}{}", problem.pointer.replace('/', "."));
+        problems.error(place, &path, problem.message);
+    }
+}
+
+fn plan_prompt(
+    config: &PipelineConfig,
+    role: &RoleAdapterSpec,
+    problems: &mut Problems,
+) -> Option<Option<Arc<PromptRenderer>>> {
+    let Some(spec) = config.prompt_of(role) else { return Some(None) };
+    match PromptRenderer::new(spec, &role.prompt_params) {
+        Ok(renderer) => Some(Some(Arc::new(renderer))),
+        Err(errors) => {
+            for error in errors {
+                let span = spec.messages.get(error.message).map_or(spec.span, |message| message.span);
+                problems.error(span, "template", format!("the template is not valid: {error}"));
+            }
+            None
+        }
+    }
+}
+
+fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
+    let step = &task.steps.inference;
+    if step.request == RequestKind::Loglikelihood && matches!(backend.kind, BackendKind::OpenAiHttp(_)) {
+        problems
+            .error(step.span, "request", "openai_http has no log-likelihood: chat completions do not give it")
+            .help("use `request: generate`, or a backend of the type llama_cpp or custom_script");
+    }
+}
+
+fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
+    for backend in &config.backends {
+        match &backend.kind {
+            BackendKind::OpenAiHttp(_) => {}
+            BackendKind::LlamaCpp(llama) => {
+                if let Err(message) = check_model_file(&llama.model_path) {
+                    problems.error(llama.model_path_span, "model_path", message);
+                }
+            }
+            BackendKind::CustomScript(script) => {
+                let component = match registry.backend(&script.component) {
+                    Ok(component) => component,
+                    Err(error) => {
+                        let name = script.component.to_string();
+                        report_registry(&error, script.component_span, "component", &name, problems);
+                        continue;
+                    }
+                };
+                let json = script.config.as_ref().map_or(Value::Null, Node::to_json);
+                if let Err(found) = component.configure(json) {
+                    report_params(found, script.config.as_ref(), script.component_span, "config", problems);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a model file is there and begins like one.
+fn check_model_file(path: &std::path::Path) -> Result<(), String> {
+    use std::io::Read as _;
+    let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let describe = |what: String| format!("the model '{}' (that is {}) {what}", path.display(), resolved.display());
+    let mut file = std::fs::File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
+    let mut magic = [0_u8; 4];
+    match file.read_exact(&mut magic) {
+        Ok(()) if &magic == b"GGUF" => Ok(()),
+        Ok(()) => Err(describe("is not a GGUF file".to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(describe("is empty or cut off".to_owned())),
+        Err(error) => Err(describe(format!("cannot be read: {error}"))),
+    }
+}
+
+fn warn_of_unused(config: &PipelineConfig, problems: &mut Problems) {
+    for role in &config.role_adapters {
+        let is_used = |task: &TaskSpec| {
+            config.inference_role_of(task).is_some_and(|used| used.adapter_id == role.adapter_id)
+        };
+        if !config.tasks.iter().any(is_used) {
+            let message = format!("the role adapter `{}` is used by no step", role.adapter_id);
+            problems.warning(role.spans.entry, "role_adapters", message);
+        }
+    }
+    for dataset in &config.datasets {
+        if !config.tasks.iter().any(|task| task.dataset_id == dataset.dataset_id) {
+            let message = format!("the dataset `{}` is used by no task", dataset.dataset_id);
+            problems.warning(dataset.spans.entry, "datasets", message);
+        }
+    }
+}

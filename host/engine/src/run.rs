@@ -1,0 +1,208 @@
+//! A whole run: its folder, its tasks one after the other, and what came of them.
+
+use crate::events::Events;
+use crate::identity;
+use crate::plan::{Plan, PlannedTask};
+use crate::progress::Progress;
+use crate::reader::Done;
+use crate::session::Session;
+use crate::stop::Stop;
+use crate::task::{TaskInput, TaskOutput, run_task};
+use gage_core::{Object, OutcomeCounts};
+use gage_data::{DataError, Preparer, open};
+use gage_observe::EventLog;
+use gage_record::format::EVENTS_FILE;
+use gage_record::{JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, differences};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// Settings of a run that do not change what comes of it.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Requests in flight.
+    pub concurrency: usize,
+    /// Run at most this many samples of each task.
+    pub max_samples: Option<u64>,
+    /// Threads that score.
+    pub workers: usize,
+    /// Go on with the run of this id, rather than begin it.
+    pub resume: bool,
+    /// The version of the program, for the manifest.
+    pub host_version: &'static str,
+}
+
+/// Why a run ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The run folder cannot be written or read.
+    #[error(transparent)]
+    Record(RecordError),
+    /// A dataset cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The data is not what it was when the run began.
+    #[error("{dataset}: {message}")]
+    Changed {
+        /// The dataset's file.
+        dataset: String,
+        /// What is different.
+        message: String,
+    },
+    /// The run cannot be resumed, since it would not be the same run.
+    #[error("the run cannot be resumed, for it was begun with something else:\n  {}", .0.join("\n  "))]
+    Different(Vec<String>),
+    /// A thread of this program failed; a bug.
+    #[error("the {0} failed")]
+    Panicked(&'static str),
+}
+
+impl From<RecordError> for RunError {
+    fn from(error: RecordError) -> RunError {
+        RunError::Record(error)
+    }
+}
+
+/// What came of a task in this process.
+#[derive(Clone, Debug)]
+pub struct TaskReport {
+    /// The task.
+    pub task_id: String,
+    /// How the samples that this process finished ended.
+    pub counts: OutcomeCounts,
+    /// Loading and preparing rows.
+    pub reading: Duration,
+    /// From the first request to the last answer.
+    pub inference: Duration,
+    /// Scoring, summed over the threads that did it.
+    pub evaluation: Duration,
+}
+
+/// What came of a run in this process.
+pub struct RunReport {
+    /// The run's folder, still locked.
+    pub folder: RunFolder,
+    /// Its manifest, in which it still runs.
+    pub manifest: Manifest,
+    /// The tasks that were begun, in their order.
+    pub tasks: Vec<TaskReport>,
+    /// Whether somebody stopped it.
+    pub was_stopped: bool,
+}
+
+/// Runs every task of a plan, one after the other. What is recorded stays recorded whatever
+/// happens. Must not be called from within the async runtime: this thread waits.
+///
+/// # Errors
+/// When the folder cannot be used, the data cannot be read, or the run to resume is another.
+#[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
+pub fn run(
+    plan: Plan,
+    session: &Session,
+    root: &Path,
+    run_id: &str,
+    options: &RunOptions,
+    progress: &Arc<dyn Progress>,
+    stop: &Stop,
+    runtime: &Handle,
+) -> Result<RunReport, RunError> {
+    let identity = identity::of(&plan, session);
+    let (folder, manifest) = open_folder(root, run_id, options, identity)?;
+    let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
+    if dropped_bytes > 0 {
+        tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
+    }
+    let index = Arc::new(index);
+    let events = Events::new(EventLog::open(&folder.path_of(EVENTS_FILE)).map_err(|source| {
+        RecordError::io("open", &folder.path_of(EVENTS_FILE), source)
+    })?);
+    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, &json!({"run_id": run_id}));
+    let mut tasks = Vec::new();
+    for task in plan.tasks {
+        if stop.is_set() {
+            break;
+        }
+        let task = Arc::new(task);
+        let task_id = task.spec.task_id.clone();
+        events.of_task("task_started", &task_id, &json!({}));
+        let output = begin_task(&task, session, options, &index, &mut writer, progress, &events, stop, runtime)?;
+        let outcomes: Object = output.counts.occurred().map(|(outcome, count)| (outcome.name().to_owned(), count.into())).collect();
+        events.of_task("task_finished", &task_id, &json!({"outcomes": outcomes}));
+        progress.task_finished(&task_id);
+        tasks.push(TaskReport {
+            task_id,
+            counts: output.counts,
+            reading: output.reading,
+            inference: output.inference,
+            evaluation: output.evaluation,
+        });
+    }
+    let was_stopped = stop.is_set();
+    events.of_run(if was_stopped { "run_interrupted" } else { "run_finished" }, &json!({"run_id": run_id}));
+    Ok(RunReport { folder, manifest, tasks, was_stopped })
+}
+
+fn open_folder(
+    root: &Path,
+    run_id: &str,
+    options: &RunOptions,
+    identity: Value,
+) -> Result<(RunFolder, Manifest), RunError> {
+    if !options.resume {
+        let folder = RunFolder::create(root, run_id)?;
+        let manifest = Manifest::new(run_id, options.host_version, identity);
+        manifest.write(&folder)?;
+        return Ok((folder, manifest));
+    }
+    let folder = RunFolder::resume(root, run_id)?;
+    let mut manifest = Manifest::read(folder.path())?;
+    let found = differences(&manifest.identity, &identity);
+    if !found.is_empty() {
+        return Err(RunError::Different(found));
+    }
+    manifest.reopen();
+    manifest.write(&folder)?;
+    Ok((folder, manifest))
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of a run that a task needs, each once")]
+fn begin_task(
+    task: &Arc<PlannedTask>,
+    session: &Session,
+    options: &RunOptions,
+    index: &Arc<JournalIndex>,
+    writer: &mut JournalWriter,
+    progress: &Arc<dyn Progress>,
+    events: &Events,
+    stop: &Stop,
+    runtime: &Handle,
+) -> Result<TaskOutput, RunError> {
+    let task_id = &task.spec.task_id;
+    let backend = session.backend(&task.role.backend_id).ok_or(RunError::Panicked("session"))?;
+    let most = [task.spec.max_samples, options.max_samples].into_iter().flatten().min();
+    let rows = open(&task.dataset, most)?;
+    let already = index.outcomes(task_id).total();
+    progress.task_started(task_id, rows.total(), already);
+    let preparer = Preparer::new(
+        Arc::clone(&task.preprocessor),
+        &task.dataset.dataset_id,
+        &task.dataset.path.display().to_string(),
+    );
+    run_task(TaskInput {
+        task: Arc::clone(task),
+        backend: Arc::clone(backend),
+        rows,
+        preparer,
+        done: (already > 0).then(|| Done { index: Arc::clone(index), task_id: task_id.clone() }),
+        concurrency: options.concurrency.max(1),
+        workers: options.workers,
+        writer,
+        progress: Arc::clone(progress),
+        events,
+        stop,
+        runtime,
+    })
+}

@@ -1,0 +1,50 @@
+//! A plan with its models loaded.
+
+use crate::plan::Plan;
+use gage_backend::{Backend, open};
+use gage_config::{Problems, RequestKind};
+use gage_plugin::Registry;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The backends of a run, by id.
+pub struct Session {
+    backends: HashMap<String, Arc<dyn Backend>>,
+}
+
+impl Session {
+    /// Opens every backend that the plan needs, and checks that each can do what is asked.
+    pub async fn open(plan: &Plan, registry: &Registry, problems: &mut Problems) -> Option<Session> {
+        let mut backends: HashMap<String, Arc<dyn Backend>> = HashMap::new();
+        for spec in plan.backends() {
+            match open(spec, registry).await {
+                Ok(backend) => {
+                    backends.insert(spec.backend_id.clone(), backend);
+                }
+                Err(errors) => {
+                    for error in errors {
+                        problems.error(error.span, "backends", error.message);
+                    }
+                }
+            }
+        }
+        for task in &plan.tasks {
+            let Some(backend) = backends.get(&task.role.backend_id) else { continue };
+            let info = backend.info();
+            let (can, what) = match task.spec.steps.inference.request {
+                RequestKind::Generate => (info.capabilities.generate, "generate"),
+                RequestKind::Loglikelihood => (info.capabilities.loglikelihood, "loglikelihood"),
+            };
+            if !can {
+                let message = format!("the backend `{}` ({}) cannot do `{what}`", task.role.backend_id, info.kind);
+                problems.error(task.spec.steps.inference.span, "request", message);
+            }
+        }
+        if problems.has_errors() { None } else { Some(Session { backends }) }
+    }
+
+    /// The backend with this id.
+    pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
+        self.backends.get(backend_id)
+    }
+}

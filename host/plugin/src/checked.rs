@@ -1,0 +1,177 @@
+//! The one place where what a guest returns is checked: sizes, numbers, names, JSON.
+
+use crate::batch::ItemError;
+use crate::bindings::types::{ErrorKind, PluginError, ScoreCard as GuestCard};
+use crate::limits::Limits;
+use gage_core::{Object, Outcome, ScoreCard};
+use serde_json::Value;
+
+fn invalid(message: impl Into<String>) -> ItemError {
+    ItemError { outcome: Outcome::PluginError, kind: "invalid_result", message: message.into(), pointer: None }
+}
+
+/// An error that the guest reported; its text is cut at the limit.
+pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
+    let kind = match error.kind {
+        ErrorKind::InvalidConfig => "invalid_config",
+        ErrorKind::InvalidInput => "invalid_input",
+        ErrorKind::MissingField => "missing_field",
+        ErrorKind::Unsupported => "unsupported",
+        ErrorKind::Upstream => "upstream",
+        ErrorKind::Internal => "internal",
+    };
+    ItemError {
+        outcome: Outcome::PluginError,
+        kind,
+        message: cut(error.message, limits.error_bytes),
+        pointer: error.pointer.map(|pointer| cut(pointer, limits.error_bytes)),
+    }
+}
+
+/// A text, cut at a limit of bytes.
+pub(crate) fn cut(mut text: String, most_bytes: usize) -> String {
+    if text.len() > most_bytes {
+        text.truncate(text.floor_char_boundary(most_bytes));
+        text.push('…');
+    }
+    text
+}
+
+/// JSON text of a guest.
+pub(crate) fn json(text: &str, what: &str, limits: &Limits) -> Result<Value, ItemError> {
+    if text.len() > limits.result_bytes {
+        let most = limits.result_bytes;
+        return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", text.len())));
+    }
+    if depth_of(text) > limits.json_depth {
+        return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
+    }
+    serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
+}
+
+/// JSON text of a guest that must be an object.
+pub(crate) fn object(text: &str, what: &str, limits: &Limits) -> Result<Object, ItemError> {
+    if text.is_empty() || text == "{}" {
+        return Ok(Object::new());
+    }
+    match json(text, what, limits)? {
+        Value::Object(object) => Ok(object),
+        _ => Err(invalid(format!("{what} is not an object"))),
+    }
+}
+
+/// The deepest nesting of brackets outside of strings.
+fn depth_of(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn finite(number: f64, what: &str) -> Result<f64, ItemError> {
+    if number.is_finite() { Ok(number) } else { Err(invalid(format!("{what} is {number}, which is not a number"))) }
+}
+
+fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> {
+    let is_plain = |character: char| character.is_alphanumeric() || "_-.@/: ".contains(character);
+    if text.is_empty() || text.chars().count() > limits.name_characters || !text.chars().all(is_plain) {
+        let most = limits.name_characters;
+        let shown = cut(text.escape_debug().to_string(), 100);
+        return Err(invalid(format!("{what} '{shown}' is not a name of 1 to {most} letters, digits and _-.@/:")));
+    }
+    Ok(text)
+}
+
+/// The card of a metric.
+pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemError> {
+    let most = limits.names_per_card;
+    if card.sub_scores.len() > most || card.error_tags.len() > most {
+        return Err(invalid(format!("a card holds more than {most} sub-scores or error tags")));
+    }
+    if card.explain.as_ref().is_some_and(|text| text.len() > limits.result_bytes) {
+        return Err(invalid(format!("the explanation has more than {} bytes", limits.result_bytes)));
+    }
+    let primary_score = card.primary_score.map(|score| finite(score, "the primary score")).transpose()?;
+    let mut sub_scores = Object::new();
+    for sub_score in card.sub_scores {
+        let value = finite(sub_score.value, "a sub-score")?;
+        let name = name(sub_score.name, "the sub-score", limits)?;
+        if sub_scores.contains_key(&name) {
+            return Err(invalid(format!("the sub-score '{name}' occurs twice")));
+        }
+        sub_scores.insert(name, value.into());
+    }
+    let tags: Result<Vec<String>, ItemError> =
+        card.error_tags.into_iter().map(|tag| name(tag, "the error tag", limits)).collect();
+    Ok(ScoreCard {
+        primary_score,
+        pass: card.pass,
+        sub_scores,
+        error_tags: tags?,
+        explain: card.explain,
+        detail: object(&card.detail, "the detail of a card", limits)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::types::SubScore;
+
+    fn guest_card() -> GuestCard {
+        GuestCard {
+            primary_score: Some(0.5),
+            pass: None,
+            sub_scores: Vec::new(),
+            error_tags: Vec::new(),
+            explain: None,
+            detail: "{}".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_refused() {
+        let limits = Limits::default();
+        let sub = |name: &str, value: f64| vec![SubScore { name: name.to_owned(), value }];
+        let cases: Vec<(&str, GuestCard)> = vec![
+            ("the primary score is NaN", GuestCard { primary_score: Some(f64::NAN), ..guest_card() }),
+            ("the primary score is inf", GuestCard { primary_score: Some(f64::INFINITY), ..guest_card() }),
+            ("a sub-score is -inf", GuestCard { sub_scores: sub("a", f64::NEG_INFINITY), ..guest_card() }),
+            ("the sub-score ''", GuestCard { sub_scores: sub("", 1.0), ..guest_card() }),
+            ("the sub-score 'a' occurs twice", GuestCard { sub_scores: [sub("a", 1.0), sub("a", 2.0)].concat(), ..guest_card() }),
+            ("the error tag '\\u{1b}[31m'", GuestCard { error_tags: vec!["\u{1b}[31m".to_owned()], ..guest_card() }),
+            ("the error tag '\\u{202e}'", GuestCard { error_tags: vec!["\u{202e}".to_owned()], ..guest_card() }),
+            ("more than 64", GuestCard { error_tags: vec!["a".to_owned(); 65], ..guest_card() }),
+            ("not an object", GuestCard { detail: "[1]".to_owned(), ..guest_card() }),
+            ("not JSON", GuestCard { detail: "{".to_owned(), ..guest_card() }),
+            ("deeper than 32", GuestCard { detail: "{\"a\":".repeat(40) + "1" + &"}".repeat(40), ..guest_card() }),
+            ("at most 1048576", GuestCard { detail: format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20)), ..guest_card() }),
+        ];
+        for (expected, guest) in cases {
+            let error = card(guest, &limits).expect_err(expected);
+            assert!(error.message.contains(expected), "{expected}: {}", error.message);
+        }
+        assert!(card(guest_card(), &limits).is_ok());
+    }
+
+    #[test]
+    fn brackets_in_strings_are_not_levels() {
+        assert_eq!(depth_of(r#"{"a": "[[[\"[", "b": [1]}"#), 2);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        assert_eq!(cut("ééé".to_owned(), 3), "é…");
+    }
+}

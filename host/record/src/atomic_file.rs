@@ -1,0 +1,138 @@
+//! Files that are whole or absent.
+
+use crate::RecordError;
+use gage_core::Digest;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What a file holds, without its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileDigest {
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// How many they are.
+    pub bytes: u64,
+}
+
+/// A file that takes its place only when it is complete; until then, and when it is dropped
+/// before, whatever was in its place stays.
+pub struct AtomicFile {
+    folder: PathBuf,
+    temporary: PathBuf,
+    target: PathBuf,
+    writer: BufWriter<File>,
+    hasher: Sha256,
+    bytes: u64,
+    is_in_place: bool,
+}
+
+impl AtomicFile {
+    /// Begins to write `name` in a folder. The bytes go to `.name.tmp` beside it.
+    pub(crate) fn create(folder: &Path, name: &str) -> Result<AtomicFile, RecordError> {
+        let target = folder.join(name);
+        gage_core::check_name(name).map_err(|reason| RecordError::invalid(&target, reason))?;
+        let temporary = folder.join(format!(".{name}.tmp"));
+        let file =
+            File::create(&temporary).map_err(|source| RecordError::io("create", &temporary, source))?;
+        Ok(AtomicFile {
+            folder: folder.to_owned(),
+            temporary,
+            target,
+            writer: BufWriter::with_capacity(1 << 16, file),
+            hasher: Sha256::new(),
+            bytes: 0,
+            is_in_place: false,
+        })
+    }
+
+    /// Where the file will be.
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// Puts the file in its place, safe on the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written or renamed; the place then holds what it held before.
+    pub fn commit(mut self) -> Result<FileDigest, RecordError> {
+        let written = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
+        written.map_err(|source| RecordError::io("write", &self.target, source))?;
+        fs::rename(&self.temporary, &self.target)
+            .map_err(|source| RecordError::io("put in place", &self.target, source))?;
+        self.is_in_place = true;
+        sync_folder(&self.folder)?;
+        let digest = digest_of(std::mem::take(&mut self.hasher))
+            .map_err(|reason| RecordError::invalid(&self.target, reason))?;
+        Ok(FileDigest { digest, bytes: self.bytes })
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.writer.write(bytes)?;
+        self.hasher.update(&bytes[..length]);
+        self.bytes += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.is_in_place {
+            // Nobody can be told, and the next writer of the same file overwrites it.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Makes the names in a folder safe on the disk, where the system has a way to.
+pub(crate) fn sync_folder(path: &Path) -> Result<(), RecordError> {
+    if cfg!(unix) {
+        let synced = File::open(path).and_then(|folder| folder.sync_all());
+        synced.map_err(|source| RecordError::io("sync", path, source))?;
+    }
+    Ok(())
+}
+
+fn digest_of(hasher: Sha256) -> Result<Digest, String> {
+    let bytes: [u8; 32] = hasher.finalize().into();
+    let hex = bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    hex.parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_finished_leaves_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = AtomicFile::create(folder.path(), "a.json").unwrap();
+        file.write_all(b"abc").unwrap();
+        let digest = file.commit().unwrap();
+        assert_eq!(digest, FileDigest { digest: Digest::of_bytes(b"abc"), bytes: 3 });
+
+        let mut file = AtomicFile::create(folder.path(), "a.json").unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(fs::read(folder.path().join("a.json")).unwrap(), b"abc");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_name_cannot_leave_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(AtomicFile::create(folder.path(), "../a").is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! Where two JSON values differ, for a person who wants to know why a run cannot be resumed.
+
+use serde_json::Value;
+
+/// Longest value that is shown, in characters.
+const LONGEST_VALUE: usize = 60;
+
+/// The places in which two values differ, each with what it held before and holds now:
+/// `config.tasks[0].max_samples: 10 before, 20 now`. Empty when they are equal; the order of
+/// keys does not count.
+pub fn differences(before: &Value, now: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    compare("", Some(before), Some(now), &mut found);
+    found
+}
+
+fn compare(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec<String>) {
+    match (before, now) {
+        (Some(Value::Object(before)), Some(Value::Object(now))) => {
+            for (key, value) in before {
+                compare(&join(path, key), Some(value), now.get(key), found);
+            }
+            for (key, value) in now.iter().filter(|(key, _)| !before.contains_key(key.as_str())) {
+                compare(&join(path, key), None, Some(value), found);
+            }
+        }
+        (Some(Value::Array(before)), Some(Value::Array(now))) => {
+            for index in 0..before.len().max(now.len()) {
+                compare(&format!("{path}[{index}]"), before.get(index), now.get(index), found);
+            }
+        }
+        (before, now) if before == now => {}
+        (before, now) => {
+            let place = if path.is_empty() { "the whole" } else { path };
+            found.push(format!("{place}: {} before, {} now", shown(before), shown(now)));
+        }
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
+    if key.is_empty() || !key.chars().all(is_plain) {
+        return format!("{path}[{}]", Value::from(key));
+    }
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    let Some(value) = value else { return "absent".to_owned() };
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_difference_names_its_place_and_both_values() {
+        let cases = [
+            (json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}), vec![]),
+            (json!({"a": {"b": [1, 2]}}), json!({"a": {"b": [1, 3]}}), vec!["a.b[1]: 2 before, 3 now"]),
+            (json!({"a": [1]}), json!({"a": []}), vec!["a[0]: 1 before, absent now"]),
+            (
+                json!({"x": null}),
+                json!({"y.z": "t"}),
+                vec!["x: null before, absent now", "[\"y.z\"]: absent before, \"t\" now"],
+            ),
+            (json!(1), json!("1"), vec!["the whole: 1 before, \"1\" now"]),
+        ];
+        for (before, now, expected) in cases {
+            assert_eq!(differences(&before, &now), expected);
+        }
+    }
+
+    #[test]
+    fn long_values_are_cut() {
+        let found = differences(&json!({"a": "é".repeat(500)}), &json!({"a": 1}));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].chars().count() < 100, "{}", found[0]);
+    }
+}

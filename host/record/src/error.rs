@@ -1,0 +1,138 @@
+//! What can go wrong with a run folder, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a run folder cannot be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The run id cannot be a folder name.
+    #[error("run id {0}")]
+    InvalidRunId(String),
+
+    /// A new run was asked for, and there is one of this name.
+    #[error(
+        "run '{run_id}' already exists in {}; continue it with --resume, or name another with --run-id",
+        .path.display()
+    )]
+    RunExists {
+        /// The id that was asked for.
+        run_id: String,
+        /// Where the run is.
+        path: PathBuf,
+    },
+
+    /// A run was to be resumed that is not there.
+    #[error(
+        "there is no run '{run_id}' to resume: {} holds no manifest.json; start it without --resume",
+        .path.display()
+    )]
+    RunMissing {
+        /// The id that was asked for.
+        run_id: String,
+        /// Where it would be.
+        path: PathBuf,
+    },
+
+    /// The folder is not that of a run.
+    #[error("{} is not a run folder: it holds no manifest.json", .path.display())]
+    NotARunFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+
+    /// Another process writes to the run.
+    #[error(
+        "another process is writing to {}; wait for its end, or name another run with --run-id",
+        .path.display()
+    )]
+    Locked {
+        /// The run folder.
+        path: PathBuf,
+    },
+
+    /// Something was to be written to a folder that was opened for reading.
+    #[error("{} was opened for reading only", .path.display())]
+    ReadOnly {
+        /// The run folder.
+        path: PathBuf,
+    },
+
+    /// The file was written by a newer program.
+    #[error(
+        "{} has format version {found}, and this program reads up to {supported}; use a newer gage-host",
+        .path.display()
+    )]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+        /// The newest version that can be read.
+        supported: u32,
+    },
+
+    /// The content of a file is not what it should be.
+    #[error("{} cannot be used: {reason}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A line of the journal is damaged, and it is not the last one.
+    #[error(
+        "{}, line {line}: {reason}; the file was changed or the disk fails: restore it from a copy, \
+         or start again with another --run-id",
+        .path.display()
+    )]
+    DamagedJournal {
+        /// The journal file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// A batch of records could not be stored.
+    #[error(
+        "failed to append to {}; what was recorded before is safe: remove the cause, then continue with --resume",
+        .path.display()
+    )]
+    Append {
+        /// The journal file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// An operation of the file system failed.
+    #[error("failed to {action} {}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+impl RecordError {
+    /// An operation of the file system that failed; the action is a verb: `open`.
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> RecordError {
+        RecordError::Io { action, path: path.to_owned(), source }
+    }
+
+    pub(crate) fn invalid(path: &Path, reason: impl Into<String>) -> RecordError {
+        RecordError::Invalid { path: path.to_owned(), reason: reason.into() }
+    }
+
+    pub(crate) fn damaged(path: &Path, line: u64, reason: impl Into<String>) -> RecordError {
+        RecordError::DamagedJournal { path: path.to_owned(), line, reason: reason.into() }
+    }
+}

@@ -1,0 +1,231 @@
+//! The folder of a run, and the lock that its one writer holds.
+
+use crate::atomic_file::sync_folder;
+use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
+use crate::{AtomicFile, FileDigest, Manifest, RecordError};
+use std::fs::TryLockError;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The folder of a run. One that was created or resumed holds the writer's lock until it is
+/// dropped; the operating system takes the lock back from a process that was killed.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    run_id: String,
+    writer_lock: Option<File>,
+}
+
+impl RunFolder {
+    /// Creates `<root>/<run_id>/` for a new run. A folder in which a run was never begun, left
+    /// by a process that was killed at once, is taken over.
+    ///
+    /// # Errors
+    /// When the id cannot be a folder name, when there is such a run, when another process
+    /// holds its lock, and when the file system refuses.
+    pub fn create(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
+        gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
+        let path = root.join(run_id);
+        let exists = || RecordError::RunExists { run_id: run_id.to_owned(), path: path.clone() };
+        fs::create_dir_all(root).map_err(|source| RecordError::io("create", root, source))?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if !is_never_begun(&path) {
+                    return Err(exists());
+                }
+            }
+            other => other.map_err(|source| RecordError::io("create", &path, source))?,
+        }
+        let writer_lock = lock(&path)?;
+        // Another process may have begun and ended between the first look and the lock.
+        if !is_never_begun(&path) {
+            return Err(exists());
+        }
+        create_journal_folder(&path)?;
+        sync_folder(root)?;
+        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
+    }
+
+    /// Opens the folder of a run that was begun, to go on with it.
+    ///
+    /// # Errors
+    /// When there is no such run, when another process holds its lock, and when its manifest
+    /// cannot be read or is that of another run.
+    pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
+        gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
+        let path = root.join(run_id);
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::RunMissing { run_id: run_id.to_owned(), path });
+        }
+        let writer_lock = lock(&path)?;
+        let manifest = Manifest::read(&path)?;
+        if manifest.run_id != run_id {
+            let reason = format!("it belongs to run '{}'; give the folder its name back", manifest.run_id);
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
+        create_journal_folder(&path)?;
+        Ok(RunFolder { path, run_id: manifest.run_id, writer_lock: Some(writer_lock) })
+    }
+
+    /// Opens the folder of any run for reading, without a lock; the run may still go on.
+    ///
+    /// # Errors
+    /// When the folder holds no manifest, or one that cannot be read.
+    pub fn open_read(path: &Path) -> Result<RunFolder, RecordError> {
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::NotARunFolder { path: path.to_owned() });
+        }
+        let manifest = Manifest::read(path)?;
+        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None })
+    }
+
+    /// Whether a run of this id was begun.
+    pub fn exists(root: &Path, run_id: &str) -> bool {
+        root.join(run_id).join(MANIFEST_FILE).exists()
+    }
+
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's id.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    /// Where a file of the run is.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes a whole file, which takes its place only when it is safe on the disk.
+    ///
+    /// # Errors
+    /// When the folder was opened for reading, or the file system refuses.
+    pub fn write_atomically(&self, name: &str, bytes: &[u8]) -> Result<FileDigest, RecordError> {
+        let mut file = self.create_atomically(name)?;
+        file.write_all(bytes).map_err(|source| RecordError::io("write", file.path(), source))?;
+        file.commit()
+    }
+
+    /// Begins a file that takes its place when it is committed.
+    ///
+    /// # Errors
+    /// When the folder was opened for reading, or the file system refuses.
+    pub fn create_atomically(&self, name: &str) -> Result<AtomicFile, RecordError> {
+        self.check_writable()?;
+        AtomicFile::create(&self.path, name)
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<(), RecordError> {
+        match self.writer_lock {
+            Some(_) => Ok(()),
+            None => Err(RecordError::ReadOnly { path: self.path.clone() }),
+        }
+    }
+}
+
+/// Whether a folder holds nothing but what [`RunFolder::create`] makes.
+fn is_never_begun(path: &Path) -> bool {
+    let is_leftover = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.next().is_none());
+        name == WRITER_LOCK_FILE || (name == JOURNAL_FOLDER && is_empty_folder())
+    };
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
+}
+
+fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
+    let journal = path.join(JOURNAL_FOLDER);
+    fs::create_dir_all(&journal).map_err(|source| RecordError::io("create", &journal, source))?;
+    sync_folder(path)
+}
+
+fn lock(folder: &Path) -> Result<File, RecordError> {
+    let path = folder.join(WRITER_LOCK_FILE);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|source| RecordError::io("open", &path, source))?;
+    // Named in full, because `File` has a method of this name with another error.
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(RecordError::Locked { path: folder.to_owned() }),
+        Err(TryLockError::Error(source)) => Err(RecordError::io("lock", &path, source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn begin(root: &Path, run_id: &str) -> RunFolder {
+        let folder = RunFolder::create(root, run_id).unwrap();
+        Manifest::new(run_id, "0.1.0", json!({})).write(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_run_has_one_writer_and_its_id_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let error = RunFolder::resume(root.path(), "one").unwrap_err();
+        assert!(matches!(&error, RecordError::Locked { path } if path == writer.path()), "{error}");
+        assert!(error.to_string().contains(&writer.path().display().to_string()), "{error}");
+
+        drop(writer);
+        let error = RunFolder::create(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("--resume") && error.contains("--run-id"), "{error}");
+        assert_eq!(RunFolder::resume(root.path(), "one").unwrap().run_id(), "one");
+    }
+
+    #[test]
+    fn an_id_that_leaves_the_root_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        for run_id in ["../x", "a/b", "", ".hidden"] {
+            assert!(matches!(RunFolder::create(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
+            assert!(matches!(RunFolder::resume(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
+        }
+    }
+
+    #[test]
+    fn only_a_folder_in_which_nothing_was_begun_is_taken_over() {
+        let root = tempfile::tempdir().unwrap();
+        drop(RunFolder::create(root.path(), "killed").unwrap());
+        drop(RunFolder::create(root.path(), "killed").unwrap());
+
+        fs::create_dir(root.path().join("mine")).unwrap();
+        fs::write(root.path().join("mine/notes.txt"), "keep").unwrap();
+        assert!(matches!(RunFolder::create(root.path(), "mine"), Err(RecordError::RunExists { .. })));
+        assert_eq!(fs::read_dir(root.path().join("mine")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_resumed_or_read() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(matches!(RunFolder::resume(root.path(), "none"), Err(RecordError::RunMissing { .. })));
+        assert!(matches!(RunFolder::open_read(root.path()), Err(RecordError::NotARunFolder { .. })));
+    }
+
+    #[test]
+    fn a_reader_does_not_write() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let reader = RunFolder::open_read(writer.path()).unwrap();
+        assert!(matches!(reader.write_atomically("a", b""), Err(RecordError::ReadOnly { .. })));
+    }
+
+    #[test]
+    fn a_renamed_folder_is_not_resumed_as_another_run() {
+        let root = tempfile::tempdir().unwrap();
+        drop(begin(root.path(), "one"));
+        fs::rename(root.path().join("one"), root.path().join("two")).unwrap();
+        let error = RunFolder::resume(root.path(), "two").unwrap_err().to_string();
+        assert!(error.contains("run 'one'"), "{error}");
+    }
+}

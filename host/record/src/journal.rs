@@ -1,0 +1,86 @@
+//! The journal: checksummed records, only ever appended to.
+//!
+//! `journal/000001.jsonl` and so on, read in the order of their names, written at the end of
+//! the last. A line is eight hexadecimal digits of the CRC-32 of the JSON, a blank, the JSON,
+//! and a newline. The first line of a file is a header, every other line a
+//! [`SampleRecord`](crate::SampleRecord). Of several records of one sample the last one counts.
+//!
+//! A process that is killed leaves at most a torn end: lines after the last good one, of a
+//! batch that was never acknowledged. It is cut off when the journal is opened again. A bad
+//! line before a good one is damage, and is reported.
+
+mod appender;
+mod index;
+mod line;
+mod scan;
+mod writer;
+
+#[cfg(test)]
+mod property_tests;
+
+pub use index::{IndexedSample, JournalIndex, RecordsInOrder};
+pub use writer::{JournalWriter, OpenedJournal};
+
+use crate::RecordError;
+use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The first line of a journal file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    format: String,
+    format_version: u32,
+    run_id: String,
+}
+
+impl Header {
+    fn new(run_id: &str) -> Header {
+        Header {
+            format: JOURNAL_FORMAT.to_owned(),
+            format_version: JOURNAL_VERSION,
+            run_id: run_id.to_owned(),
+        }
+    }
+
+    /// Checks that the first line of a file is the header of this run's journal.
+    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<(), RecordError> {
+        let header: Header = serde_json::from_slice(json).map_err(|error| {
+            RecordError::damaged(path, 1, format!("not the header of a journal: {error}"))
+        })?;
+        if header.format != JOURNAL_FORMAT {
+            return Err(RecordError::damaged(path, 1, format!("the format is '{}'", header.format)));
+        }
+        if header.format_version > JOURNAL_VERSION {
+            let found = u64::from(header.format_version);
+            return Err(RecordError::NewerFormat {
+                path: path.to_owned(),
+                found,
+                supported: JOURNAL_VERSION,
+            });
+        }
+        if header.run_id != run_id {
+            return Err(RecordError::damaged(path, 1, format!("it belongs to run '{}'", header.run_id)));
+        }
+        Ok(())
+    }
+}
+
+/// The name of the first journal file.
+const FIRST_SEGMENT: &str = "000001.jsonl";
+
+/// The journal files of a run folder, in order.
+fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let journal = folder.join(JOURNAL_FOLDER);
+    let failed = |source| RecordError::io("list", &journal, source);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(&journal).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,162 @@
+//! Appends batches of lines so that a failed one leaves nothing behind.
+
+use super::line;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write};
+
+/// Room that is kept between batches; a larger buffer is given back.
+const KEPT_CAPACITY: usize = 16 << 20;
+
+/// What an [`Appender`] writes to, always at its end.
+pub(super) trait Store: Write {
+    /// Makes what was written safe on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts everything behind the first `length` bytes, and goes on there.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+/// A file that nobody else writes to; its position is always its end.
+impl Store for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.seek(SeekFrom::Start(length)).map(|_| ())
+    }
+}
+
+/// Appends batches of lines.
+#[derive(Debug)]
+pub(super) struct Appender<S> {
+    store: S,
+    /// Bytes that are known to be good.
+    length: u64,
+    /// Whether there may be more than the good bytes.
+    is_torn: bool,
+    buffer: Vec<u8>,
+}
+
+impl<S: Store> Appender<S> {
+    /// Appends to a store whose first `length` bytes are good and all that there are.
+    pub(super) fn new(store: S, length: u64) -> Appender<S> {
+        Appender { store, length, is_torn: false, buffer: Vec::new() }
+    }
+
+    /// Appends all values in one write and makes them safe on the disk, or none of them.
+    pub(super) fn append(&mut self, values: &[impl Serialize]) -> io::Result<()> {
+        self.buffer.clear();
+        for value in values {
+            line::encode(value, &mut self.buffer)?;
+        }
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        if self.is_torn {
+            self.store.cut(self.length)?;
+            self.is_torn = false;
+        }
+        let written = self.store.write_all(&self.buffer).and_then(|()| self.store.sync());
+        match written {
+            Ok(()) => self.length += self.buffer.len() as u64,
+            // Of a batch that failed nothing may stay: the next one would follow a torn line.
+            Err(_) => self.is_torn = self.store.cut(self.length).is_err(),
+        }
+        self.buffer.shrink_to(KEPT_CAPACITY);
+        written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with so much room.
+    struct SmallDisk {
+        bytes: Vec<u8>,
+        room: usize,
+        fails_to_sync: bool,
+        fails_to_cut: bool,
+    }
+
+    impl Write for SmallDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.room - self.bytes.len());
+            if fits == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.bytes.extend_from_slice(&bytes[..fits]);
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Store for SmallDisk {
+        fn sync(&mut self) -> io::Result<()> {
+            if self.fails_to_sync { Err(io::Error::other("sync")) } else { Ok(()) }
+        }
+
+        fn cut(&mut self, length: u64) -> io::Result<()> {
+            if self.fails_to_cut {
+                return Err(io::Error::other("cut"));
+            }
+            self.bytes.truncate(usize::try_from(length).unwrap());
+            Ok(())
+        }
+    }
+
+    fn disk(room: usize) -> SmallDisk {
+        SmallDisk { bytes: Vec::new(), room, fails_to_sync: false, fails_to_cut: false }
+    }
+
+    /// Length of the line that holds a number of one digit.
+    const LINE: usize = 11;
+
+    #[test]
+    fn a_full_disk_leaves_the_last_good_batch() {
+        let mut appender = Appender::new(disk(2 * LINE + 5), 0);
+        appender.append(&[1]).unwrap();
+        let good = appender.store.bytes.clone();
+        assert_eq!(good.len(), LINE);
+        assert!(appender.append(&[2, 3]).is_err());
+        assert_eq!(appender.store.bytes, good);
+        appender.append(&[4]).unwrap();
+        assert_eq!(appender.store.bytes.len(), 2 * LINE);
+    }
+
+    #[test]
+    fn a_batch_that_could_not_be_synced_is_taken_back() {
+        let mut appender = Appender::new(disk(100), 0);
+        appender.store.fails_to_sync = true;
+        assert!(appender.append(&[1]).is_err());
+        assert!(appender.store.bytes.is_empty());
+    }
+
+    #[test]
+    fn a_torn_end_that_could_not_be_cut_is_cut_before_the_next_batch() {
+        let mut appender = Appender::new(disk(LINE + 5), 0);
+        appender.append(&[1]).unwrap();
+        appender.store.fails_to_cut = true;
+        assert!(appender.append(&[2]).is_err());
+        assert_eq!(appender.store.bytes.len(), LINE + 5);
+        assert!(appender.append(&[3]).is_err());
+
+        appender.store.fails_to_cut = false;
+        appender.store.room = 2 * LINE;
+        appender.append(&[4]).unwrap();
+        let lines: Vec<&[u8]> = appender.store.bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        assert_eq!(lines.iter().filter_map(|line| line::decode(line).ok()).collect::<Vec<_>>(), [b"1", b"4"]);
+    }
+
+    #[test]
+    fn nothing_to_append_is_no_write() {
+        let mut appender = Appender::new(disk(0), 0);
+        let nothing: [u8; 0] = [];
+        appender.append(&nothing).unwrap();
+    }
+}

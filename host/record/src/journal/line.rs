@@ -1,0 +1,114 @@
+//! One line of the journal: a checksum and JSON.
+
+use serde::Serialize;
+use std::io::{self, ErrorKind};
+
+/// Eight hexadecimal digits and a blank.
+const PREFIX: usize = 9;
+
+/// Deepest nesting of a record. `serde_json` reads back up to 127 levels; a line that could be
+/// written but not read would make the journal useless.
+const DEEPEST: usize = 120;
+
+/// Appends a value as a line to a buffer.
+pub(super) fn encode(value: &impl Serialize, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let start = buffer.len();
+    buffer.extend_from_slice(b"00000000 ");
+    serde_json::to_writer(&mut *buffer, value)?;
+    let json = &buffer[start + PREFIX..];
+    if depth(json) > DEEPEST {
+        let message = format!("a record is nested deeper than {DEEPEST} levels");
+        return Err(io::Error::new(ErrorKind::InvalidData, message));
+    }
+    if u32::try_from(json.len() + PREFIX + 1).is_err() {
+        return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 4 GiB"));
+    }
+    let checksum = format!("{:08x}", crc32fast::hash(json));
+    buffer[start..start + checksum.len()].copy_from_slice(checksum.as_bytes());
+    buffer.push(b'\n');
+    Ok(())
+}
+
+/// The JSON of a line that ends with a newline and fits its checksum.
+pub(super) fn decode(line: &[u8]) -> Result<&[u8], &'static str> {
+    let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
+    let (digits, rest) = line.split_first_chunk::<8>().ok_or("the line is too short")?;
+    let json = rest.strip_prefix(b" ").ok_or("the line does not begin with a checksum")?;
+    let expected = checksum(digits).ok_or("the line does not begin with a checksum")?;
+    if crc32fast::hash(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
+}
+
+fn checksum(digits: &[u8; 8]) -> Option<u32> {
+    digits.iter().try_fold(0_u32, |sum, digit| {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some((sum << 4) | u32::from(value))
+    })
+}
+
+/// How deep objects and lists are nested in some JSON.
+fn depth(json: &[u8]) -> usize {
+    let (mut level, mut deepest) = (0_usize, 0);
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    for byte in json {
+        match (is_in_string, byte) {
+            (true, _) if is_escaped => is_escaped = false,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => is_in_string = !is_in_string,
+            (false, b'{' | b'[') => {
+                level += 1;
+                deepest = deepest.max(level);
+            }
+            (false, b'}' | b']') => level = level.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_line_is_checksum_blank_json_newline() {
+        let mut buffer = b"before ".to_vec();
+        encode(&json!({"a": "é"}), &mut buffer).unwrap();
+        let line = &buffer[7..];
+        // By `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
+        assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
+        assert_eq!(decode(line).unwrap(), "{\"a\":\"é\"}".as_bytes());
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_is_refused() {
+        let mut line = Vec::new();
+        encode(&json!({"a": 1}), &mut line).unwrap();
+        for length in 0..line.len() {
+            assert!(decode(&line[..length]).is_err(), "{length}");
+        }
+        let upper = line.to_ascii_uppercase();
+        assert!(decode(&upper).is_err());
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_of_strings() {
+        let cases = [("1", 0), ("{}", 1), (r#"{"a":[{"b":"[[[["}],"c\"[":[]}"#, 3), (r#"["\\",["]"]]"#, 2)];
+        for (json, expected) in cases {
+            assert_eq!(depth(json.as_bytes()), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
+        let mut line = Vec::new();
+        encode(&nested(DEEPEST), &mut line).unwrap();
+        assert!(serde_json::from_slice::<Value>(decode(&line).unwrap()).is_ok());
+        assert!(encode(&nested(DEEPEST + 1), &mut Vec::new()).is_err());
+    }
+}

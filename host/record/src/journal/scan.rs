@@ -1,0 +1,119 @@
+//! Walks through a journal file from its beginning and finds where its good part ends.
+
+use super::line;
+use crate::RecordError;
+use std::io::BufRead;
+use std::path::Path;
+
+/// A line whose checksum fits.
+pub(super) struct GoodLine<'a> {
+    /// Counted from 1; the first is the header.
+    pub(super) number: u64,
+    /// Where it begins in the file.
+    pub(super) offset: u64,
+    /// Its length with checksum and newline.
+    pub(super) length: usize,
+    /// The JSON.
+    pub(super) json: &'a [u8],
+}
+
+/// How a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scanned {
+    /// Bytes up to the end of the last good line.
+    pub(super) good_bytes: u64,
+    /// Bytes of the torn end behind it.
+    pub(super) torn_bytes: u64,
+}
+
+/// Visits every good line. Holds one line in memory.
+///
+/// # Errors
+/// When a bad line stands before a good one, when the file cannot be read, and what the
+/// visitor returns.
+pub(super) fn scan(
+    path: &Path,
+    mut reader: impl BufRead,
+    mut visit: impl FnMut(GoodLine<'_>) -> Result<(), RecordError>,
+) -> Result<Scanned, RecordError> {
+    let mut buffer = Vec::new();
+    let mut first_bad = None;
+    let (mut number, mut offset, mut good_bytes) = (0, 0, 0);
+    loop {
+        buffer.clear();
+        let length =
+            reader.read_until(b'\n', &mut buffer).map_err(|source| RecordError::io("read", path, source))?;
+        if length == 0 {
+            return Ok(Scanned { good_bytes, torn_bytes: offset - good_bytes });
+        }
+        number += 1;
+        match (line::decode(&buffer), first_bad) {
+            (Ok(_), Some((line, reason))) => {
+                return Err(RecordError::damaged(path, line, format!("{reason}, and good lines follow")));
+            }
+            (Ok(json), None) => {
+                visit(GoodLine { number, offset, length, json })?;
+                good_bytes = offset + length as u64;
+            }
+            (Err(reason), None) => first_bad = Some((number, reason)),
+            (Err(_), Some(_)) => {}
+        }
+        offset += length as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn lines(count: u64) -> Vec<Vec<u8>> {
+        let encoded = |number| {
+            let mut line = Vec::new();
+            line::encode(&json!({"n": number}), &mut line).unwrap();
+            line
+        };
+        (0..count).map(encoded).collect()
+    }
+
+    fn scan_bytes(bytes: &[u8]) -> Result<(Scanned, u64), RecordError> {
+        let mut count = 0;
+        let scanned = scan(Path::new("j"), bytes, |line| {
+            count += 1;
+            assert_eq!(line.number, count);
+            Ok(())
+        })?;
+        Ok((scanned, count))
+    }
+
+    #[test]
+    fn a_torn_end_is_told_apart_from_damage() {
+        let lines = lines(3);
+        let whole = lines.concat();
+        let last = lines[2].len() as u64;
+        let good_bytes = whole.len() as u64 - last;
+        let mut flipped = whole.clone();
+        let end = flipped.len() - 3;
+        flipped[end] ^= 1;
+
+        assert_eq!(scan_bytes(b"").unwrap(), (Scanned { good_bytes: 0, torn_bytes: 0 }, 0));
+        let untorn = Scanned { good_bytes: whole.len() as u64, torn_bytes: 0 };
+        assert_eq!(scan_bytes(&whole).unwrap(), (untorn, 3));
+        assert_eq!(scan_bytes(&flipped).unwrap(), (Scanned { good_bytes, torn_bytes: last }, 2));
+        let without_newline = &whole[..whole.len() - 1];
+        assert_eq!(scan_bytes(without_newline).unwrap(), (Scanned { good_bytes, torn_bytes: last - 1 }, 2));
+
+        let mut damaged = whole.clone();
+        damaged[lines[0].len() + 12] ^= 1;
+        let error = scan_bytes(&damaged).unwrap_err().to_string();
+        assert!(error.starts_with("j, line 2: the checksum does not fit, and good lines follow"), "{error}");
+    }
+
+    #[test]
+    fn several_bad_lines_at_the_end_are_one_torn_end() {
+        let lines = lines(2);
+        let torn = [&lines[0][..], &lines[1][..], b"xx\n\0\0\n"].concat();
+        let good_bytes = (lines[0].len() + lines[1].len()) as u64;
+        assert_eq!(scan_bytes(&torn).unwrap(), (Scanned { good_bytes, torn_bytes: 6 }, 2));
+    }
+}

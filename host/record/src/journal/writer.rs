@@ -1,0 +1,174 @@
+//! The one writer of a journal.
+
+use super::appender::{Appender, Store as _};
+use super::index::{IndexBuilder, JournalIndex};
+use super::{FIRST_SEGMENT, Header, segment_paths};
+use crate::atomic_file::sync_folder;
+use crate::format::JOURNAL_FOLDER;
+use crate::{RecordError, RunFolder, SampleRecord};
+use serde::Serialize;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+/// Appends records to the journal of a run.
+#[derive(Debug)]
+pub struct JournalWriter {
+    path: PathBuf,
+    appender: Appender<File>,
+}
+
+/// A journal that is ready to be written, and what it held before.
+#[derive(Debug)]
+pub struct OpenedJournal {
+    /// The writer.
+    pub writer: JournalWriter,
+    /// What was there.
+    pub index: JournalIndex,
+    /// Bytes of a torn end that were cut off; they belong to samples that were never
+    /// acknowledged.
+    pub dropped_bytes: u64,
+}
+
+impl JournalWriter {
+    /// Opens the journal of a run, or begins it, and cuts off a torn end.
+    ///
+    /// # Errors
+    /// When the folder was opened for reading, when a line that is not at the end is damaged
+    /// (the error names it), when the journal is that of another run or of a newer format, and
+    /// those of the file system.
+    pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
+        folder.check_writable()?;
+        let mut builder = IndexBuilder::new(folder.run_id());
+        let mut paths = segment_paths(folder.path())?;
+        let path = paths.pop().unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(FIRST_SEGMENT));
+        for path in paths {
+            builder.add_segment(path, false)?;
+        }
+        let mut file = open_to_write(&path)?;
+        sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
+        let end = builder.add_segment(path.clone(), true)?;
+        file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
+        let mut writer = JournalWriter { path, appender: Appender::new(file, end.good_bytes) };
+        if end.good_bytes == 0 {
+            writer.append(&[Header::new(folder.run_id())])?;
+        }
+        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes })
+    }
+
+    /// Appends records. When this returns, they survive the loss of power; when it fails, none
+    /// of them is in the journal and the next call begins where this one did.
+    ///
+    /// # Errors
+    /// When the disk is full or fails, and when a record is larger than 4 GiB or nested deeper
+    /// than 120 levels.
+    pub fn append_batch(&mut self, records: &[SampleRecord]) -> Result<(), RecordError> {
+        self.append(records)
+    }
+
+    fn append(&mut self, values: &[impl Serialize]) -> Result<(), RecordError> {
+        let appended = self.appender.append(values);
+        appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })
+    }
+}
+
+fn open_to_write(path: &Path) -> Result<File, RecordError> {
+    let mut options = OpenOptions::new();
+    let options = options.create(true).truncate(false).write(true);
+    options.open(path).map_err(|source| RecordError::io("open", path, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Manifest;
+    use crate::sample_record::tests::record;
+    use serde_json::json;
+    use std::fs;
+
+    fn begin(root: &Path) -> RunFolder {
+        let folder = RunFolder::create(root, "run").unwrap();
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_was_appended_is_there_when_it_is_opened_again() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        let mut opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!((opened.index.len(), opened.dropped_bytes), (0, 0));
+        opened.writer.append_batch(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
+        opened.writer.append_batch(&[]).unwrap();
+        drop(opened);
+
+        let mut opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!((opened.index.len(), opened.dropped_bytes), (2, 0));
+        opened.writer.append_batch(&[record("t", 2, "c")]).unwrap();
+        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn a_record_that_is_too_deep_is_refused_and_the_next_one_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        let mut deep = record("t", 0, "a");
+        deep.sample = (0..200).fold(json!(1), |inner, _| json!([inner]));
+        assert!(matches!(writer.append_batch(&[deep]), Err(RecordError::Append { .. })));
+        writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_journal_of_another_run_or_of_a_newer_program_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        let path = folder.path_of("journal/000001.jsonl");
+        let header = |format: &str, format_version: u32, run_id: &str| {
+            let mut line = Vec::new();
+            let value = json!({"format": format, "format_version": format_version, "run_id": run_id});
+            crate::journal::line::encode(&value, &mut line).unwrap();
+            line
+        };
+        let cases = [
+            (header("gage-journal", 1, "other"), "line 1: it belongs to run 'other'"),
+            (header("gage-journal", 2, "run"), "use a newer gage-host"),
+            (header("other", 1, "run"), "line 1: the format is 'other'"),
+        ];
+        for (line, part) in cases {
+            fs::write(&path, line).unwrap();
+            let error = JournalWriter::open(&folder).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_torn_header_is_begun_again() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        fs::write(folder.path_of("journal/000001.jsonl"), b"1234").unwrap();
+        let mut opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!(opened.dropped_bytes, 4);
+        opened.writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_first_version_is_still_read() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        let header = r#"{"format":"gage-journal","format_version":1,"run_id":"run"}"#;
+        let sample = concat!(
+            r#"{"task_id":"t","index":7,"sample_id":"s","row_digest":"00","outcome":"scored","sample":{"id":"s"},"#,
+            r#""model_output":{"answer":"A"},"metrics":[{"metric_id":"m","outcome":"scored","#,
+            r#""card":{"primary_score":1.0}}],"timing":{"latency_ms":1.0,"queue_ms":0.0,"attempts":1,"#,
+            r#""scoring_ms":0.0,"finished_unix_ms":1}}"#
+        );
+        let line = |json: &str| format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        fs::write(folder.path_of("journal/000001.jsonl"), line(header) + &line(sample)).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
+        assert_eq!(records.len(), 1);
+        assert_eq!((records[0].index, records[0].metrics[0].score()), (7, Some(1.0)));
+    }
+}

@@ -1,0 +1,33 @@
+//! The run folder: the only thing that the part which runs an evaluation and the part which
+//! reports on it share. Knows nothing of how a run happens.
+//!
+//! - **The journal is the truth.** A sample counts as done when its record is in the
+//!   [journal](JournalWriter), with a checksum, and on the disk. Everything else is written from it.
+//! - **`samples.jsonl` and `summary.json` never vary.** What varies from run to run lives in
+//!   `timings.json`, `events.jsonl`, the journal and the manifest.
+//! - **One writer.** A [`RunFolder`] that was created or resumed holds a lock as long as it lives.
+//! - **A file is whole or absent.** Files other than the journal and the events are written
+//!   beside their place and renamed.
+
+mod atomic_file;
+mod clock;
+mod differences;
+mod error;
+mod folder;
+pub mod format;
+mod journal;
+mod manifest;
+mod reader;
+mod sample_record;
+mod samples;
+
+pub use atomic_file::{AtomicFile, FileDigest};
+pub use clock::{rfc3339, unix_milliseconds};
+pub use differences::differences;
+pub use error::RecordError;
+pub use folder::RunFolder;
+pub use journal::{IndexedSample, JournalIndex, JournalWriter, OpenedJournal, RecordsInOrder};
+pub use manifest::{Manifest, RunStatus};
+pub use reader::{RunReader, SampleLines};
+pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
+pub use samples::{SampleLine, SamplesWriter, write_samples};

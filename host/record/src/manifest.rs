@@ -1,0 +1,180 @@
+//! `manifest.json`: what the run is, its state, and digests of the files that never vary.
+
+use crate::clock::rfc3339;
+use crate::format::{MANIFEST_FILE, MANIFEST_VERSION};
+use crate::{FileDigest, RecordError, RunFolder};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The state of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// It goes on, or was killed.
+    Running,
+    /// Somebody stopped it; it can be resumed.
+    Interrupted,
+    /// Every sample has its end.
+    Complete,
+    /// It ended, but with more failures or less coverage than allowed.
+    Incomplete,
+}
+
+impl RunStatus {
+    /// The name in the manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Complete => "complete",
+            RunStatus::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// What a run is. Varies from run to run, unlike the files whose digests it holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this file's format.
+    pub format_version: u32,
+    /// The run's id.
+    pub run_id: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub created_at: String,
+    /// When it ended, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<String>,
+    /// Version of the program that wrote it.
+    pub host_version: String,
+    /// The run that this one was made from, for one that only scores again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_run: Option<String>,
+    /// The state of the run.
+    pub status: RunStatus,
+    /// Everything that must be equal for the run to be resumed: the expanded configuration,
+    /// digests of plugins, model and data.
+    pub identity: Value,
+    /// Digests of the files that never vary, by name; complete when the run is.
+    #[serde(default)]
+    pub files: BTreeMap<String, FileDigest>,
+}
+
+impl Manifest {
+    /// The manifest of a run that begins now.
+    pub fn new(run_id: &str, host_version: &str, identity: Value) -> Manifest {
+        Manifest {
+            format_version: MANIFEST_VERSION,
+            run_id: run_id.to_owned(),
+            created_at: rfc3339(SystemTime::now()),
+            finished_at: None,
+            host_version: host_version.to_owned(),
+            parent_run: None,
+            status: RunStatus::Running,
+            identity,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Notes that the run goes on.
+    pub fn reopen(&mut self) {
+        self.status = RunStatus::Running;
+        self.finished_at = None;
+        self.files.clear();
+    }
+
+    /// Notes that the run ends now.
+    pub fn finish(&mut self, status: RunStatus) {
+        self.status = status;
+        self.finished_at = Some(rfc3339(SystemTime::now()));
+    }
+
+    /// Writes it into its run's folder, whole or not at all.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(&self, folder: &RunFolder) -> Result<(), RecordError> {
+        let mut text = serde_json::to_vec_pretty(self)
+            .map_err(|error| RecordError::invalid(&folder.path_of(MANIFEST_FILE), error.to_string()))?;
+        text.push(b'\n');
+        folder.write_atomically(MANIFEST_FILE, &text).map(|_| ())
+    }
+
+    /// Reads the manifest of a run folder; keys that are not known are left out.
+    ///
+    /// # Errors
+    /// When it is not there, not a manifest, or of a newer format.
+    pub fn read(folder: &Path) -> Result<Manifest, RecordError> {
+        let path = folder.join(MANIFEST_FILE);
+        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
+        let not_json = |error: serde_json::Error| RecordError::invalid(&path, error.to_string());
+        let value: Value = serde_json::from_slice(&text).map_err(not_json)?;
+        let version = value.get("format_version").and_then(Value::as_u64);
+        match version {
+            Some(found) if found > u64::from(MANIFEST_VERSION) => {
+                Err(RecordError::NewerFormat { path, found, supported: MANIFEST_VERSION })
+            }
+            Some(_) => serde_json::from_value(value).map_err(not_json),
+            None => Err(RecordError::invalid(&path, "it has no 'format_version'")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> Result<Manifest, RecordError> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(MANIFEST_FILE), text).unwrap();
+        Manifest::read(folder.path())
+    }
+
+    #[test]
+    fn a_manifest_comes_back_as_it_was_written() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "one").unwrap();
+        let mut manifest = Manifest::new("one", "0.1.0", json!({"config": {"a": [1]}}));
+        manifest.finish(RunStatus::Complete);
+        let digest = FileDigest { digest: gage_core::Digest::of_bytes(b""), bytes: 0 };
+        manifest.files.insert("samples.jsonl".to_owned(), digest);
+        manifest.write(&folder).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+    }
+
+    #[test]
+    fn the_first_version_is_still_read() {
+        let manifest = read(
+            r#"{"format_version": 1, "run_id": "a", "created_at": "2026-01-01T00:00:00Z", "host_version": "0.1.0",
+                "status": "interrupted", "identity": {"x": 1}, "files": {}, "a_key_of_later": true}"#,
+        )
+        .unwrap();
+        assert_eq!((manifest.run_id.as_str(), manifest.status), ("a", RunStatus::Interrupted));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let cases = [
+            (r#"{"format_version": 2}"#, "use a newer gage-host"),
+            (r#"{"run_id": "a"}"#, "no 'format_version'"),
+            (r#"{"format_version": 1}"#, "missing field `run_id`"),
+            ("{", "EOF"),
+        ];
+        for (text, part) in cases {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("manifest.json"), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_serde() {
+        for status in [RunStatus::Running, RunStatus::Interrupted, RunStatus::Complete, RunStatus::Incomplete]
+        {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.name());
+        }
+    }
+}

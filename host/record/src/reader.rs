@@ -1,0 +1,180 @@
+//! Reads a run that was written, for everything that looks at runs.
+
+use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine};
+use gage_core::Digest;
+use serde::de::DeserializeOwned;
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+/// A run folder that is only read.
+#[derive(Debug)]
+pub struct RunReader {
+    folder: RunFolder,
+    manifest: Manifest,
+}
+
+impl RunReader {
+    /// Opens a run folder.
+    ///
+    /// # Errors
+    /// When it is not a run folder, or its manifest cannot be read.
+    pub fn open(path: &Path) -> Result<RunReader, RecordError> {
+        let folder = RunFolder::open_read(path)?;
+        let manifest = Manifest::read(path)?;
+        Ok(RunReader { folder, manifest })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The figures, as the type that the caller wants, or as a JSON value.
+    ///
+    /// # Errors
+    /// When `summary.json` is not there (the run has not ended) or is not of that type.
+    pub fn summary<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
+        self.json(SUMMARY_FILE)
+    }
+
+    /// Everything that varies, as the type that the caller wants, or as a JSON value.
+    ///
+    /// # Errors
+    /// When `timings.json` is not there (the run has not ended) or is not of that type.
+    pub fn timings<T: DeserializeOwned>(&self) -> Result<T, RecordError> {
+        self.json(TIMINGS_FILE)
+    }
+
+    /// The samples in dataset order, one at a time.
+    ///
+    /// # Errors
+    /// When `samples.jsonl` is not there: the run has not ended.
+    pub fn samples(&self) -> Result<SampleLines, RecordError> {
+        let path = self.folder.path_of(SAMPLES_FILE);
+        let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
+        Ok(SampleLines {
+            path,
+            reader: BufReader::with_capacity(1 << 16, file),
+            line: String::new(),
+            number: 0,
+        })
+    }
+
+    /// The journal, which is there from the beginning of the run.
+    ///
+    /// # Errors
+    /// Those of [`JournalIndex::read`].
+    pub fn journal(&self) -> Result<JournalIndex, RecordError> {
+        JournalIndex::read(&self.folder)
+    }
+
+    /// Checks the files whose digests the manifest holds.
+    ///
+    /// # Errors
+    /// For the first file that is missing or not what was written.
+    pub fn verify(&self) -> Result<(), RecordError> {
+        for (name, expected) in &self.manifest.files {
+            let path = self.folder.path_of(name);
+            gage_core::check_name(name).map_err(|reason| RecordError::invalid(&path, reason))?;
+            let digest = File::open(&path).and_then(Digest::of_reader);
+            let digest = digest.map_err(|source| RecordError::io("read", &path, source))?;
+            if digest != expected.digest {
+                let reason = format!(
+                    "it was changed after the run: {} was written, {digest} is there",
+                    expected.digest
+                );
+                return Err(RecordError::invalid(&path, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, RecordError> {
+        let path = self.folder.path_of(name);
+        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
+        serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))
+    }
+}
+
+/// The lines of `samples.jsonl`; holds one in memory.
+#[derive(Debug)]
+pub struct SampleLines {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: String,
+    number: u64,
+}
+
+impl Iterator for SampleLines {
+    type Item = Result<SampleLine, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.line.clear();
+        self.number += 1;
+        match self.reader.read_line(&mut self.line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&self.line).map_err(|error| {
+                RecordError::invalid(&self.path, format!("line {} is not a sample: {error}", self.number))
+            })),
+            Err(source) => Some(Err(RecordError::io("read", &self.path, source))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_record::tests::record;
+    use crate::{JournalWriter, RunStatus, write_samples};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_was_written_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        let mut manifest = Manifest::new("run", "0.1.0", json!({}));
+        manifest.write(&folder).unwrap();
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_batch(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        let samples = write_samples(&folder, &index, &["t"]).unwrap();
+        let summary = folder.write_atomically(SUMMARY_FILE, b"{\"a\": 1}\n").unwrap();
+        manifest.files.insert(SAMPLES_FILE.to_owned(), samples);
+        manifest.files.insert(SUMMARY_FILE.to_owned(), summary);
+        manifest.finish(RunStatus::Complete);
+        manifest.write(&folder).unwrap();
+
+        let reader = RunReader::open(folder.path()).unwrap();
+        assert_eq!(reader.manifest(), &manifest);
+        reader.verify().unwrap();
+        assert_eq!(reader.summary::<Value>().unwrap(), json!({"a": 1}));
+        let lines: Vec<SampleLine> = reader.samples().unwrap().map(Result::unwrap).collect();
+        let expected: Vec<SampleLine> = vec![record("t", 0, "a").into(), record("t", 1, "b").into()];
+        assert_eq!(lines, expected);
+        assert_eq!(reader.journal().unwrap().len(), 2);
+
+        fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
+        let error = reader.verify().unwrap_err().to_string();
+        assert!(error.contains("summary.json") && error.contains("changed"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_goes_on_has_a_journal_and_no_summary() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        let reader = RunReader::open(folder.path()).unwrap();
+        assert_eq!(reader.journal().unwrap().len(), 1);
+        assert!(reader.summary::<Value>().is_err());
+        assert!(reader.samples().is_err());
+    }
+}

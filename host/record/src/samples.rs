@@ -1,0 +1,158 @@
+//! `samples.jsonl`: one line a sample in dataset order, the same bytes for every run of the
+//! same answers.
+
+use crate::format::SAMPLES_FILE;
+use crate::{AtomicFile, ErrorNote, FileDigest, JournalIndex, RecordError, RunFolder, SampleRecord};
+use gage_core::{MetricResult, Outcome};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io::{self, Write as _};
+
+/// A line of `samples.jsonl`: a [`SampleRecord`] without what varies from run to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleLine {
+    /// The task.
+    pub task_id: String,
+    /// The number of the row in the task's dataset order, counted from 0.
+    pub index: u64,
+    /// The Sample's id.
+    pub sample_id: String,
+    /// How the sample ended.
+    pub outcome: Outcome,
+    /// Why, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorNote>,
+    /// The Sample as it was asked; null for an invalid row.
+    pub sample: Value,
+    /// For an invalid row its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
+    /// What the model said; null when it said nothing.
+    pub model_output: Option<Value>,
+    /// What the judge said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_output: Option<Value>,
+    /// What the metrics said, in the order of the suite.
+    pub metrics: Vec<MetricResult>,
+}
+
+impl From<SampleRecord> for SampleLine {
+    fn from(record: SampleRecord) -> SampleLine {
+        SampleLine {
+            task_id: record.task_id,
+            index: record.index,
+            sample_id: record.sample_id,
+            outcome: record.outcome,
+            error: record.error,
+            sample: record.sample,
+            row: record.row,
+            model_output: record.model_output,
+            judge_output: record.judge_output,
+            metrics: record.metrics,
+        }
+    }
+}
+
+/// Writes `samples.jsonl` one sample at a time, for a caller who does more with each record
+/// while it is there.
+pub struct SamplesWriter {
+    file: AtomicFile,
+    line: Vec<u8>,
+}
+
+impl SamplesWriter {
+    /// Begins the file; it takes its place when it is finished.
+    ///
+    /// # Errors
+    /// When the folder was opened for reading, or the file system refuses.
+    pub fn create(folder: &RunFolder) -> Result<SamplesWriter, RecordError> {
+        Ok(SamplesWriter { file: folder.create_atomically(SAMPLES_FILE)?, line: Vec::new() })
+    }
+
+    /// Writes the next sample; the caller sees to the order.
+    ///
+    /// # Errors
+    /// When the disk is full or fails.
+    pub fn write(&mut self, record: SampleRecord) -> Result<(), RecordError> {
+        self.line.clear();
+        let written = serde_json::to_writer(&mut self.line, &SampleLine::from(record))
+            .map_err(io::Error::from)
+            .and_then(|()| {
+                self.line.push(b'\n');
+                self.file.write_all(&self.line)
+            });
+        written.map_err(|source| RecordError::io("write", self.file.path(), source))
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// When the disk is full or fails; the place then holds what it held before.
+    pub fn finish(self) -> Result<FileDigest, RecordError> {
+        self.file.commit()
+    }
+}
+
+/// Writes `samples.jsonl` from the journal, tasks in the order that is given.
+///
+/// # Errors
+/// When a record cannot be read or the file cannot be written.
+pub fn write_samples<T: AsRef<str>>(
+    folder: &RunFolder,
+    index: &JournalIndex,
+    task_order: &[T],
+) -> Result<FileDigest, RecordError> {
+    let mut writer = SamplesWriter::create(folder)?;
+    for record in index.records_in_order(task_order) {
+        writer.write(record?)?;
+    }
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_record::tests::record;
+    use crate::{JournalWriter, Manifest};
+    use gage_core::Digest;
+    use serde_json::json;
+    use std::fs;
+
+    fn samples_of(batches: &[&[SampleRecord]]) -> (Vec<u8>, FileDigest) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        batches.iter().for_each(|batch| writer.append_batch(batch).unwrap());
+        let index = JournalIndex::read(&folder).unwrap();
+        let digest = write_samples(&folder, &index, &["b", "a"]).unwrap();
+        (fs::read(folder.path_of(SAMPLES_FILE)).unwrap(), digest)
+    }
+
+    #[test]
+    fn bytes_do_not_depend_on_order_batches_or_clocks() {
+        let (a0, a1, b0) = (record("a", 0, "x"), record("a", 1, "y"), record("b", 0, "z"));
+        let mut slow = a0.clone();
+        slow.timing.latency_ms = 9_999.0;
+        slow.timing_metrics.clear();
+        let (one, digest) = samples_of(&[&[a0.clone(), a1.clone(), b0.clone()]]);
+        let (two, _) = samples_of(&[&[b0], &[a1], &[a0], &[slow]]);
+        assert_eq!(String::from_utf8(one.clone()).unwrap(), String::from_utf8(two).unwrap());
+        assert_eq!(digest, FileDigest { digest: Digest::of_bytes(&one), bytes: one.len() as u64 });
+    }
+
+    #[test]
+    fn a_line_has_the_keys_of_the_format_in_their_order() {
+        let (text, _) = samples_of(&[&[record("a", 0, "x")]]);
+        assert_eq!(
+            String::from_utf8(text).unwrap(),
+            concat!(
+                r#"{"task_id":"a","index":0,"sample_id":"s-0","outcome":"scored","#,
+                r#""sample":{"id":"s-0","messages":[]},"model_output":{"answer":"x"},"#,
+                r#""metrics":[{"metric_id":"exact_match","outcome":"scored","#,
+                r#""card":{"primary_score":0.1,"pass":false}}]}"#,
+                "\n"
+            )
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! What can go wrong when figures are made or read.
+
+use thiserror::Error;
+
+/// Why there are no figures.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The run folder cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] gage_record::RecordError),
+
+    /// A record is of a task that the run does not have.
+    #[error("a record belongs to task '{task_id}', which the run does not have; its tasks are: {known}")]
+    UnknownTask {
+        /// The task of the record.
+        task_id: String,
+        /// The tasks of the run.
+        known: String,
+    },
+
+    /// A record holds a metric that its task does not have.
+    #[error(
+        "sample '{sample_id}' of task '{task_id}' has a result of metric '{metric_id}', \
+         which the task does not have"
+    )]
+    UnknownMetric {
+        /// The task.
+        task_id: String,
+        /// The sample.
+        sample_id: String,
+        /// The metric of the record.
+        metric_id: String,
+    },
+
+    /// The file was written by a newer program.
+    #[error(
+        "{file} has format version {found}, and this program reads up to {supported}; use a newer gage-host"
+    )]
+    NewerFormat {
+        /// The file's name.
+        file: &'static str,
+        /// Its version.
+        found: u64,
+        /// The newest version that can be read.
+        supported: u32,
+    },
+
+    /// A file is not what it should be.
+    #[error("failed to read {file}")]
+    Read {
+        /// The file's name.
+        file: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+
+    /// Figures cannot be written as JSON.
+    #[error("failed to write {file}")]
+    Write {
+        /// The file's name.
+        file: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+}

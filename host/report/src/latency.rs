@@ -1,0 +1,112 @@
+//! Quantiles of latencies in a fixed amount of memory.
+
+use crate::CompensatedSum;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Longest latency that is told apart, in microseconds: a day.
+const LONGEST: u64 = 24 * 3600 * 1_000_000;
+/// Significant digits of a quantile. About 110 KB a histogram.
+const DIGITS: u8 = 3;
+
+/// How long model calls took, in milliseconds. Quantiles have three significant digits, the
+/// largest and the mean are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyFigures {
+    /// Half of the calls took at most this long.
+    pub p50_ms: f64,
+    /// 90 % of the calls.
+    pub p90_ms: f64,
+    /// 95 % of the calls.
+    pub p95_ms: f64,
+    /// 99 % of the calls.
+    pub p99_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+    /// The mean.
+    pub mean_ms: f64,
+}
+
+/// Collects latencies.
+#[derive(Debug)]
+pub(crate) struct LatencyBuilder {
+    /// `None` only if the bounds above were not valid.
+    histogram: Option<Histogram<u32>>,
+    count: u64,
+    sum: CompensatedSum,
+    longest: f64,
+}
+
+impl LatencyBuilder {
+    pub(crate) fn new() -> LatencyBuilder {
+        let histogram = Histogram::new_with_max(LONGEST, DIGITS).ok();
+        LatencyBuilder { histogram, count: 0, sum: CompensatedSum::default(), longest: 0.0 }
+    }
+
+    pub(crate) fn add(&mut self, milliseconds: f64) {
+        self.count += 1;
+        self.sum.add(milliseconds);
+        self.longest = self.longest.max(milliseconds);
+        if let Some(histogram) = &mut self.histogram {
+            // A float becomes the nearest number in range.
+            histogram.saturating_record((milliseconds * 1_000.0).round() as u64);
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The figures; `None` without calls.
+    pub(crate) fn finish(&self) -> Option<LatencyFigures> {
+        let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
+        // The end of a histogram's step may lie behind the longest latency.
+        let quantile = |part: f64| (histogram.value_at_quantile(part) as f64 / 1_000.0).min(self.longest);
+        Some(LatencyFigures {
+            p50_ms: quantile(0.5),
+            p90_ms: quantile(0.9),
+            p95_ms: quantile(0.95),
+            p99_ms: quantile(0.99),
+            max_ms: self.longest,
+            mean_ms: self.sum.divided_by(self.count as f64),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_have_three_digits() {
+        let mut latencies = LatencyBuilder::new();
+        assert_eq!(latencies.finish(), None);
+        (1..=1_000).for_each(|number| latencies.add(f64::from(number)));
+        let figures = latencies.finish().unwrap();
+        let quantiles = [
+            (figures.p50_ms, 500.0),
+            (figures.p90_ms, 900.0),
+            (figures.p95_ms, 950.0),
+            (figures.p99_ms, 990.0),
+        ];
+        for (found, expected) in quantiles {
+            assert!((found - expected).abs() <= expected / 1_000.0, "{found} is not near {expected}");
+        }
+        assert_eq!((figures.max_ms, figures.mean_ms, latencies.count()), (1_000.0, 500.5, 1_000));
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_does_no_harm() {
+        let mut latencies = LatencyBuilder::new();
+        [-1.0, 0.0, 1e12].into_iter().for_each(|number| latencies.add(number));
+        assert_eq!(latencies.finish().unwrap().max_ms, 1e12);
+    }
+
+    #[test]
+    fn one_call_is_every_quantile() {
+        let mut latencies = LatencyBuilder::new();
+        latencies.add(12.345);
+        let figures = latencies.finish().unwrap();
+        assert_eq!((figures.p50_ms, figures.p99_ms, figures.max_ms), (12.345, 12.345, 12.345));
+    }
+}

@@ -1,0 +1,37 @@
+//! Figures, and how sure they are, from the records of a run. Reads; runs nothing.
+//!
+//! - **Only what was scored enters a figure**, and every figure says how much that was.
+//! - **Sums are compensated and taken in dataset order**, so that a figure has the same bits for
+//!   every concurrency, batch and interruption.
+//! - **What varies from run to run is apart**: [`Summary`] has the same bytes each time,
+//!   [`Timings`] has the rest.
+//! - **Memory does not grow with the number of samples**, but for [`Aggregation::Median`].
+
+mod aggregation;
+mod description;
+mod error;
+mod escape;
+mod figure;
+mod latency;
+mod statistics;
+mod sum;
+mod summary;
+mod table;
+mod timings;
+mod write;
+
+pub use aggregation::{Accumulator, Aggregation};
+pub use description::{MetricDescription, TaskDescription};
+pub use error::ReportError;
+pub use escape::escape_terminal;
+pub use figure::{MetricFigure, SubFigure, TagCount};
+pub use latency::LatencyFigures;
+pub use statistics::{Interval, IntervalMethod, LEVEL_95, Spread, Z_95, normal_interval, wilson_interval};
+pub use sum::CompensatedSum;
+pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
+pub use table::{TableOptions, render_table};
+pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
+pub use write::{Written, write_reports};
+
+#[cfg(test)]
+mod test_records;

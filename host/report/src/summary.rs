@@ -1,0 +1,226 @@
+//! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
+
+use crate::figure::FigureBuilder;
+use crate::{MetricDescription, MetricFigure, ReportError, TaskDescription};
+use gage_core::{MetricResult, Outcome, OutcomeCounts};
+use gage_record::SampleRecord;
+use gage_record::format::SUMMARY_FILE;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// Version of `summary.json`. 1: the first.
+pub const SUMMARY_VERSION: u32 = 1;
+
+/// How many samples there are, and how they ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleFigures {
+    /// All of them.
+    pub total: u64,
+    /// How many ended in which way.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// Scored over total; 0 when there are none.
+    pub coverage: f64,
+}
+
+impl SampleFigures {
+    fn new(counts: &OutcomeCounts) -> SampleFigures {
+        SampleFigures {
+            total: counts.total(),
+            outcomes: counts.occurred().collect(),
+            coverage: counts.coverage(),
+        }
+    }
+}
+
+/// How many tokens the model took, as far as the backend says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenFigures {
+    /// Tokens of all prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of all completions.
+    pub completion_tokens: u64,
+}
+
+/// The figures of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    /// The task.
+    pub task_id: String,
+    /// The dataset that it ran over.
+    pub dataset_id: String,
+    /// Its samples.
+    pub samples: SampleFigures,
+    /// Its metrics, in the order of the suite.
+    pub metrics: Vec<MetricFigure>,
+    /// Its tokens.
+    pub usage: TokenFigures,
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of this file's format.
+    pub format_version: u32,
+    /// The samples of all tasks.
+    pub samples: SampleFigures,
+    /// The tasks, in the order of the suite.
+    pub tasks: Vec<TaskSummary>,
+    /// The metrics of all tasks.
+    pub metrics: Vec<MetricFigure>,
+}
+
+impl Summary {
+    /// The content of `summary.json`.
+    ///
+    /// # Errors
+    /// None that can be met; JSON can hold every summary.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        to_json(SUMMARY_FILE, self)
+    }
+
+    /// Reads the content of `summary.json`; keys that are not known are left out.
+    ///
+    /// # Errors
+    /// When it is not a summary, or of a newer format.
+    pub fn from_value(value: Value) -> Result<Summary, ReportError> {
+        from_value(SUMMARY_FILE, SUMMARY_VERSION, value)
+    }
+}
+
+pub(crate) fn to_json(file: &'static str, figures: &impl Serialize) -> Result<String, ReportError> {
+    let text = serde_json::to_string_pretty(figures);
+    text.map(|text| text + "\n").map_err(|source| ReportError::Write { file, source })
+}
+
+pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
+    file: &'static str,
+    supported: u32,
+    value: Value,
+) -> Result<T, ReportError> {
+    match value.get("format_version").and_then(Value::as_u64) {
+        Some(found) if found > u64::from(supported) => {
+            Err(ReportError::NewerFormat { file, found, supported })
+        }
+        _ => serde_json::from_value(value).map_err(|source| ReportError::Read { file, source }),
+    }
+}
+
+/// Makes the figures of a run from its records, which are seen once, in dataset order.
+#[derive(Debug)]
+pub struct SummaryBuilder {
+    tasks: Vec<TaskBuilder>,
+    positions: TaskPositions,
+    outcomes: OutcomeCounts,
+}
+
+#[derive(Debug)]
+struct TaskBuilder {
+    task_id: String,
+    dataset_id: String,
+    outcomes: OutcomeCounts,
+    metrics: Vec<FigureBuilder>,
+    usage: TokenFigures,
+}
+
+impl SummaryBuilder {
+    /// A builder for a run of these tasks, without samples.
+    pub fn new(tasks: &[TaskDescription]) -> SummaryBuilder {
+        let builder = |task: &TaskDescription| TaskBuilder {
+            task_id: task.task_id.clone(),
+            dataset_id: task.dataset_id.clone(),
+            outcomes: OutcomeCounts::default(),
+            metrics: figure_builders(&task.metrics),
+            usage: TokenFigures::default(),
+        };
+        SummaryBuilder {
+            tasks: tasks.iter().map(builder).collect(),
+            positions: TaskPositions::new(tasks),
+            outcomes: OutcomeCounts::default(),
+        }
+    }
+
+    /// Adds the next sample.
+    ///
+    /// # Errors
+    /// When the record is of a task, or holds a metric, that was not described.
+    pub fn add(&mut self, record: &SampleRecord) -> Result<(), ReportError> {
+        let position = self.positions.of(&record.task_id)?;
+        self.outcomes.add(record.outcome);
+        let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
+        task.outcomes.add(record.outcome);
+        if let Some(usage) = record.model_output.as_ref().and_then(|output| output.get("usage")) {
+            let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+            task.usage.prompt_tokens += tokens("prompt_tokens");
+            task.usage.completion_tokens += tokens("completion_tokens");
+        }
+        add_results(&mut task.metrics, &record.metrics, record)
+    }
+
+    /// The figures.
+    pub fn finish(self) -> Summary {
+        let tasks: Vec<TaskSummary> = self.tasks.into_iter().map(TaskBuilder::finish).collect();
+        Summary {
+            format_version: SUMMARY_VERSION,
+            samples: SampleFigures::new(&self.outcomes),
+            metrics: tasks.iter().flat_map(|task| task.metrics.iter().cloned()).collect(),
+            tasks,
+        }
+    }
+}
+
+impl TaskBuilder {
+    fn finish(self) -> TaskSummary {
+        TaskSummary {
+            metrics: self.metrics.into_iter().map(|metric| metric.finish(&self.task_id)).collect(),
+            samples: SampleFigures::new(&self.outcomes),
+            task_id: self.task_id,
+            dataset_id: self.dataset_id,
+            usage: self.usage,
+        }
+    }
+}
+
+/// Where each task is in the list of tasks.
+#[derive(Debug)]
+pub(crate) struct TaskPositions(HashMap<String, usize>);
+
+impl TaskPositions {
+    pub(crate) fn new(tasks: &[TaskDescription]) -> TaskPositions {
+        TaskPositions(tasks.iter().map(|task| task.task_id.clone()).zip(0..).collect())
+    }
+
+    pub(crate) fn of(&self, task_id: &str) -> Result<usize, ReportError> {
+        self.0.get(task_id).copied().ok_or_else(|| {
+            let mut known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            ReportError::UnknownTask { task_id: task_id.to_owned(), known: known.join(", ") }
+        })
+    }
+}
+
+pub(crate) fn figure_builders(metrics: &[MetricDescription]) -> Vec<FigureBuilder> {
+    metrics.iter().map(FigureBuilder::new).collect()
+}
+
+/// Adds the results of one sample to the figures of its task.
+pub(crate) fn add_results(
+    figures: &mut [FigureBuilder],
+    results: &[MetricResult],
+    record: &SampleRecord,
+) -> Result<(), ReportError> {
+    let is_known =
+        |result: &&MetricResult| figures.iter().any(|figure| figure.metric_id() == result.metric_id);
+    if let Some(unknown) = results.iter().find(|result| !is_known(result)) {
+        return Err(ReportError::UnknownMetric {
+            task_id: record.task_id.clone(),
+            sample_id: record.sample_id.clone(),
+            metric_id: unknown.metric_id.clone(),
+        });
+    }
+    figures.iter_mut().for_each(|figure| figure.add(results, record.outcome));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a summary holds.
+
+use super::*;
+use crate::test_records::{failed, sample, task};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn summary(records: &[SampleRecord]) -> Summary {
+    let mut builder = SummaryBuilder::new(&[task("a"), task("b")]);
+    records.iter().for_each(|record| builder.add(record).unwrap());
+    builder.finish()
+}
+
+#[test]
+fn figures_are_kept_by_task_and_for_the_run() {
+    let summary = summary(&[
+        sample("a", 0, 1.0, 5.0),
+        sample("a", 1, 0.0, 5.0),
+        failed("a", 2, Outcome::Truncated),
+        sample("b", 0, 0.5, 5.0),
+    ]);
+    assert_eq!((summary.samples.total, summary.samples.coverage), (4, 0.75));
+    let a = &summary.tasks[0];
+    assert_eq!((a.task_id.as_str(), a.dataset_id.as_str(), a.samples.total), ("a", "data", 3));
+    assert_eq!(a.samples.outcomes, BTreeMap::from([(Outcome::Scored, 2), (Outcome::Truncated, 1)]));
+    assert_eq!(a.usage, TokenFigures { prompt_tokens: 20, completion_tokens: 4 });
+    assert_eq!((a.metrics[0].value, a.metrics[0].n, a.metrics[0].total), (Some(0.5), 2, 3));
+    let global: Vec<_> =
+        summary.metrics.iter().map(|figure| (figure.task_id.as_str(), figure.metric_id.as_str())).collect();
+    assert_eq!(global, [("a", "m"), ("b", "m")]);
+}
+
+#[test]
+fn a_run_without_samples_has_figures_without_values() {
+    let summary = summary(&[]);
+    assert_eq!((summary.samples.total, summary.samples.coverage), (0, 0.0));
+    assert_eq!((summary.tasks[1].metrics[0].value, summary.tasks[1].metrics[0].coverage), (None, 0.0));
+}
+
+#[test]
+fn what_was_not_described_is_refused() {
+    let mut builder = SummaryBuilder::new(&[task("a")]);
+    let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().to_string();
+    assert!(error.contains("task 'c'") && error.ends_with("its tasks are: a"), "{error}");
+    let mut record = sample("a", 0, 1.0, 1.0);
+    record.metrics[0].metric_id = "other".to_owned();
+    assert!(matches!(builder.add(&record), Err(ReportError::UnknownMetric { .. })));
+}
+
+#[test]
+fn a_summary_comes_back_from_its_file_and_a_newer_one_is_refused() {
+    let summary = summary(&[sample("a", 0, 0.1, 5.0), sample("a", 1, 0.2, 5.0), sample("a", 2, 0.3, 5.0)]);
+    let text = summary.to_json().unwrap();
+    assert!(text.ends_with("}\n"));
+    assert!(text.contains("\"value\": 0.2,"), "{text}");
+    assert_eq!(Summary::from_value(serde_json::from_str(&text).unwrap()).unwrap(), summary);
+    let error = Summary::from_value(json!({"format_version": 2})).unwrap_err().to_string();
+    assert!(error.contains("summary.json") && error.contains("use a newer gage-host"), "{error}");
+}
+
+#[test]
+fn bytes_do_not_depend_on_clocks() {
+    let (fast, slow) = (summary(&[sample("a", 0, 1.0, 1.0)]), summary(&[sample("a", 0, 1.0, 999.0)]));
+    assert_eq!(fast.to_json().unwrap(), slow.to_json().unwrap());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// Records that were finished in any order and in batches of any size, and then put into
+    /// dataset order, give the same bytes.
+    #[test]
+    fn figures_do_not_depend_on_how_samples_were_batched(
+        scores in prop::collection::vec(-1e3..1e3, 1..60),
+        size in 1_usize..20,
+        turn in any::<prop::sample::Index>(),
+    ) {
+        let records: Vec<SampleRecord> =
+            (0..).zip(&scores).map(|(index, score)| sample("a", index, *score, 1.0)).collect();
+        let expected = summary(&records).to_json().unwrap();
+
+        let mut shuffled = records;
+        let turn = turn.index(shuffled.len());
+        shuffled.rotate_left(turn);
+        let mut batches: Vec<Vec<SampleRecord>> = shuffled.chunks(size).map(<[_]>::to_vec).collect();
+        batches.reverse();
+        let mut ordered = batches.concat();
+        ordered.sort_by_key(|record| record.index);
+        prop_assert_eq!(summary(&ordered).to_json().unwrap(), expected);
+    }
+}

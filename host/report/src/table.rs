@@ -1,0 +1,156 @@
+//! The figures of a run as a table for a terminal.
+
+mod cells;
+mod numbers;
+
+use crate::{MetricFigure, Summary, TaskSummary, Timings, escape_terminal};
+use anstyle::{AnsiColor, Style};
+use cells::{Align, Column, fit, pad, width_of};
+use gage_core::Outcome;
+use numbers::{coverage, duration, figure_value, interval, milliseconds};
+
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct TableOptions<'a> {
+    /// Columns of the terminal; names are cut where the table is wider.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Where the run folder is.
+    pub run_folder: Option<&'a str>,
+}
+
+const INDENT: &str = "  ";
+const GAP: &str = "  ";
+const HEADER: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+const ATTENTION: Style = AnsiColor::Yellow.on_default();
+const NAME_COLUMNS: [usize; 2] = [0, 1];
+
+/// Draws the figures: a row for every metric of every task, a line for every task with samples
+/// that were not scored, the times, and where the run folder is. All names are escaped; ends
+/// with a newline.
+pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
+    let paint = Paint { colour: options.colour };
+    let mut lines = metric_lines(summary, timings, options, paint);
+    let ends = outcome_lines(summary, paint);
+    if !ends.is_empty() {
+        lines.push(String::new());
+        lines.extend(ends);
+    }
+    lines.push(String::new());
+    lines.push(format!("{INDENT}{}", time_line(timings)));
+    if let Some(folder) = options.run_folder {
+        lines.push(format!("{INDENT}{}", paint.with(FAINT, &escape_terminal(folder))));
+    }
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[derive(Clone, Copy)]
+struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    fn with(self, style: Style, text: &str) -> String {
+        if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+fn metric_lines(
+    summary: &Summary,
+    timings: &Timings,
+    options: &TableOptions<'_>,
+    paint: Paint,
+) -> Vec<String> {
+    let mut columns = [
+        Column::new("task", Align::Left),
+        Column::new("metric", Align::Left),
+        Column::new("value", Align::Right),
+        Column::new("95% interval", Align::Right),
+        Column::new("scored", Align::Right),
+        Column::new("coverage", Align::Right),
+    ];
+    let mut is_partial = Vec::new();
+    for task in &summary.tasks {
+        let of_task = |figure: &&MetricFigure| figure.task_id == task.task_id;
+        let timing_metrics = timings.timing_metrics.iter().filter(of_task);
+        for (position, figure) in task.metrics.iter().chain(timing_metrics).enumerate() {
+            let task_name =
+                if position == 0 { escape_terminal(&task.task_id).into_owned() } else { String::new() };
+            let cells = [
+                task_name,
+                escape_terminal(&figure.metric_id).into_owned(),
+                figure_value(figure),
+                interval(figure),
+                format!("{}/{}", figure.n, figure.total),
+                coverage(figure.n, figure.total),
+            ];
+            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+            is_partial.push(figure.n < figure.total);
+        }
+    }
+    if is_partial.is_empty() {
+        return vec![format!("{INDENT}no metrics")];
+    }
+    fit(&mut columns, &NAME_COLUMNS, options.width.saturating_sub(width_of(INDENT)), width_of(GAP));
+    let header =
+        columns.iter().map(|column| paint.with(HEADER, &pad(column.title, column.width, column.align)));
+    let total =
+        columns.iter().map(|column| column.width).sum::<usize>() + width_of(GAP) * (columns.len() - 1);
+    let mut lines = vec![
+        format!("{INDENT}{}", header.collect::<Vec<_>>().join(GAP)),
+        format!("{INDENT}{}", paint.with(FAINT, &"─".repeat(total))),
+    ];
+    for (row, is_partial) in is_partial.into_iter().enumerate() {
+        let last = columns.len() - 1;
+        let cells = columns.iter().enumerate().map(|(position, column)| {
+            let cell = pad(&column.cells[row], column.width, column.align);
+            if position == last && is_partial { paint.with(ATTENTION, &cell) } else { cell }
+        });
+        lines.push(format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP)));
+    }
+    lines
+}
+
+/// One line for each task with samples that were not scored.
+fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+    let line = |task: &TaskSummary| {
+        let ends: Vec<String> = task
+            .samples
+            .outcomes
+            .iter()
+            .filter(|(outcome, _)| **outcome != Outcome::Scored)
+            .map(|(outcome, count)| format!("{count} {outcome}"))
+            .collect();
+        let text = format!("{}: {}", escape_terminal(&task.task_id), ends.join(", "));
+        (!ends.is_empty()).then(|| format!("{INDENT}{}", paint.with(ATTENTION, &text)))
+    };
+    summary.tasks.iter().filter_map(line).collect()
+}
+
+fn time_line(timings: &Timings) -> String {
+    let mut parts = Vec::new();
+    if let Some(rate) = timings.throughput_total_samples_per_s {
+        parts.push(format!("{rate:.1} samples/s"));
+    }
+    parts.push(format!("{} in all", duration(timings.wall_runtime_s)));
+    if let Some(latency) = timings.latency {
+        let (p50, p95) = (milliseconds(latency.p50_ms), milliseconds(latency.p95_ms));
+        parts.push(format!("model calls p50 {p50}, p95 {p95}"));
+    }
+    match timings.retries {
+        0 => {}
+        1 => parts.push("1 retry".to_owned()),
+        retries => parts.push(format!("{retries} retries")),
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Numbers as a person reads them.
+
+use crate::MetricFigure;
+
+/// What stands where there is no number.
+const NOTHING: &str = "–";
+
+/// The value of a figure.
+pub(super) fn figure_value(figure: &MetricFigure) -> String {
+    figure.value.map_or_else(|| NOTHING.to_owned(), plain)
+}
+
+/// The interval of a figure, with as many decimals as its value.
+pub(super) fn interval(figure: &MetricFigure) -> String {
+    match (figure.value, figure.interval) {
+        (Some(value), Some(interval)) => {
+            let digits = decimals(value);
+            format!("{:.digits$} – {:.digits$}", interval.low, interval.high)
+        }
+        _ => NOTHING.to_owned(),
+    }
+}
+
+/// A part of a whole in percent. Rounded down, so that only the whole is 100%.
+pub(super) fn coverage(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return NOTHING.to_owned();
+    }
+    if part >= whole {
+        return "100%".to_owned();
+    }
+    let tenths = u128::from(part) * 1_000 / u128::from(whole);
+    format!("{}.{}%", tenths / 10, tenths % 10)
+}
+
+/// A length of time.
+pub(super) fn duration(seconds: f64) -> String {
+    if seconds < 59.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+/// A short length of time.
+pub(super) fn milliseconds(milliseconds: f64) -> String {
+    match milliseconds {
+        short if short < 9.95 => format!("{short:.1} ms"),
+        short if short < 999.5 => format!("{short:.0} ms"),
+        long => duration(long / 1_000.0),
+    }
+}
+
+/// A value: four decimals between -1 and 1, where most scores are; else as few as keep four
+/// digits, and none for a whole number.
+fn plain(value: f64) -> String {
+    if value.abs() >= 1e9 {
+        return format!("{value:.3e}");
+    }
+    if value.abs() > 1.0 && value.fract() == 0.0 {
+        return format!("{value:.0}");
+    }
+    format!("{value:.digits$}", digits = decimals(value))
+}
+
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        size if size <= 1.0 => 4,
+        size if size < 10.0 => 3,
+        size if size < 100.0 => 2,
+        size if size < 1_000.0 => 1,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_as_many_digits_as_they_need() {
+        let cases = [
+            (0.824, "0.8240"),
+            (1.0, "1.0000"),
+            (0.0, "0.0000"),
+            (-0.25, "-0.2500"),
+            (3.0, "3"),
+            (3.25, "3.250"),
+            (12.345, "12.35"),
+            (512.25, "512.2"),
+            (123_456.7, "123457"),
+            (1.5e12, "1.500e12"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(plain(value), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_whole_is_100_percent() {
+        let cases =
+            [(0, 0, "–"), (0, 3, "0.0%"), (500, 512, "97.6%"), (9_999, 10_000, "99.9%"), (7, 7, "100%")];
+        for (part, whole, expected) in cases {
+            assert_eq!(coverage(part, whole), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_short() {
+        let cases = [
+            (0.04, "0.0 s"),
+            (12.34, "12.3 s"),
+            (59.96, "1 min 00 s"),
+            (125.0, "2 min 05 s"),
+            (7_384.0, "2 h 03 min"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(duration(seconds), expected);
+        }
+        let cases = [(0.42, "0.4 ms"), (51.4, "51 ms"), (999.7, "1.0 s"), (66_000.0, "1 min 06 s")];
+        for (time, expected) in cases {
+            assert_eq!(milliseconds(time), expected);
+        }
+    }
+}

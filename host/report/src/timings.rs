@@ -1,0 +1,303 @@
+//! `timings.json`: everything that varies from run to run.
+
+use crate::figure::FigureBuilder;
+use crate::latency::LatencyBuilder;
+use crate::summary::{TaskPositions, add_results, figure_builders, from_value, to_json};
+use crate::{LatencyFigures, MetricFigure, ReportError, TaskDescription};
+use gage_record::SampleRecord;
+use gage_record::format::TIMINGS_FILE;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Version of `timings.json`. 1: the first.
+pub const TIMINGS_VERSION: u32 = 1;
+
+/// How long the parts of a run took, as the one who ran it measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Loading and preparing the datasets.
+    pub dataset_materialization: Duration,
+    /// Asking the model: from the first request of a task to its last answer.
+    pub inference: Duration,
+    /// Scoring, summed over the threads that did it. It overlaps inference; both count.
+    pub evaluation: Duration,
+    /// From the start of the program to the end of the run.
+    pub wall: Duration,
+    /// Samples that were finished in that time; those of a run that was resumed do not count.
+    pub samples: u64,
+    /// Further parts, by name.
+    pub stages: BTreeMap<String, Duration>,
+}
+
+/// The computer that the run was made on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Cores that the process may use; 0 when unknown.
+    pub cores: u64,
+    /// The operating system: `linux`.
+    pub os: String,
+    /// The processor's architecture: `x86_64`.
+    pub arch: String,
+}
+
+impl Machine {
+    /// The computer that this runs on.
+    pub fn this() -> Machine {
+        Machine {
+            cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u64),
+            os: std::env::consts::OS.to_owned(),
+            arch: std::env::consts::ARCH.to_owned(),
+        }
+    }
+}
+
+/// The timings of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskTimings {
+    /// The task.
+    pub task_id: String,
+    /// Samples that the model answered.
+    pub model_calls: u64,
+    /// Calls that were made again.
+    pub retries: u64,
+    /// How long the calls took that were answered; null when there were none.
+    pub latency: Option<LatencyFigures>,
+}
+
+/// Everything that varies from run to run. A rate whose time is 0, and a latency without
+/// samples, is null.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timings {
+    /// Version of this file's format.
+    pub format_version: u32,
+    /// Loading and preparing the datasets.
+    pub dataset_materialization_s: f64,
+    /// Asking the model.
+    pub inference_s: f64,
+    /// Scoring and aggregation.
+    pub evaluation_s: f64,
+    /// Inference and evaluation together.
+    pub execution_runtime_s: f64,
+    /// Datasets and execution together.
+    pub total_runtime_s: f64,
+    /// From the start of the program to the end of the run.
+    pub wall_runtime_s: f64,
+    /// Samples over wall time.
+    pub throughput_total_samples_per_s: Option<f64>,
+    /// Samples over inference time.
+    pub throughput_inference_samples_per_s: Option<f64>,
+    /// Samples over evaluation time.
+    pub throughput_auto_eval_samples_per_s: Option<f64>,
+    /// Wall time over samples.
+    pub latency_total_ms_per_sample: Option<f64>,
+    /// Inference time over samples.
+    pub latency_inference_ms_per_sample: Option<f64>,
+    /// Further parts of the run: `<name>_total_s`.
+    pub stages: BTreeMap<String, f64>,
+    /// Samples that the rates are of.
+    pub samples: u64,
+    /// How long the model calls of all tasks took; null when there were none.
+    pub latency: Option<LatencyFigures>,
+    /// Calls that were made again.
+    pub retries: u64,
+    /// The tasks, in the order of the suite.
+    pub tasks: Vec<TaskTimings>,
+    /// The figures of metrics that read a clock.
+    pub timing_metrics: Vec<MetricFigure>,
+    /// The computer.
+    pub machine: Machine,
+}
+
+impl Timings {
+    /// The content of `timings.json`.
+    ///
+    /// # Errors
+    /// None that can be met; JSON can hold all timings.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        to_json(TIMINGS_FILE, self)
+    }
+
+    /// Reads the content of `timings.json`; keys that are not known are left out.
+    ///
+    /// # Errors
+    /// When it is something else, or of a newer format.
+    pub fn from_value(value: Value) -> Result<Timings, ReportError> {
+        from_value(TIMINGS_FILE, TIMINGS_VERSION, value)
+    }
+}
+
+/// Makes the timings of a run from its records, which are seen once.
+#[derive(Debug)]
+pub struct TimingsBuilder {
+    tasks: Vec<TaskBuilder>,
+    positions: TaskPositions,
+    latency: LatencyBuilder,
+}
+
+#[derive(Debug)]
+struct TaskBuilder {
+    task_id: String,
+    latency: LatencyBuilder,
+    retries: u64,
+    metrics: Vec<FigureBuilder>,
+}
+
+impl TimingsBuilder {
+    /// A builder for a run of these tasks, without samples.
+    pub fn new(tasks: &[TaskDescription]) -> TimingsBuilder {
+        let builder = |task: &TaskDescription| TaskBuilder {
+            task_id: task.task_id.clone(),
+            latency: LatencyBuilder::new(),
+            retries: 0,
+            metrics: figure_builders(&task.timing_metrics),
+        };
+        TimingsBuilder {
+            tasks: tasks.iter().map(builder).collect(),
+            positions: TaskPositions::new(tasks),
+            latency: LatencyBuilder::new(),
+        }
+    }
+
+    /// Adds the next sample.
+    ///
+    /// # Errors
+    /// When the record is of a task, or holds a timing metric, that was not described.
+    pub fn add(&mut self, record: &SampleRecord) -> Result<(), ReportError> {
+        let position = self.positions.of(&record.task_id)?;
+        let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
+        task.retries += u64::from(record.timing.attempts.saturating_sub(1));
+        if record.model_output.is_some() && record.timing.attempts > 0 {
+            task.latency.add(record.timing.latency_ms);
+            self.latency.add(record.timing.latency_ms);
+        }
+        add_results(&mut task.metrics, &record.timing_metrics, record)
+    }
+
+    /// The timings.
+    pub fn finish(self, phases: &Phases, machine: Machine) -> Timings {
+        let seconds = |duration: Duration| duration.as_secs_f64();
+        let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
+        let per_sample = |time: Duration| divide(seconds(time) * 1_000.0, phases.samples as f64);
+        let execution = phases.inference + phases.evaluation;
+        let retries = self.tasks.iter().map(|task| task.retries).sum();
+        let (tasks, figures): (Vec<_>, Vec<_>) = self.tasks.into_iter().map(TaskBuilder::finish).unzip();
+        Timings {
+            format_version: TIMINGS_VERSION,
+            dataset_materialization_s: seconds(phases.dataset_materialization),
+            inference_s: seconds(phases.inference),
+            evaluation_s: seconds(phases.evaluation),
+            execution_runtime_s: seconds(execution),
+            total_runtime_s: seconds(phases.dataset_materialization + execution),
+            wall_runtime_s: seconds(phases.wall),
+            throughput_total_samples_per_s: rate(phases.wall),
+            throughput_inference_samples_per_s: rate(phases.inference),
+            throughput_auto_eval_samples_per_s: rate(phases.evaluation),
+            latency_total_ms_per_sample: per_sample(phases.wall),
+            latency_inference_ms_per_sample: per_sample(phases.inference),
+            stages: phases
+                .stages
+                .iter()
+                .map(|(name, time)| (format!("{name}_total_s"), seconds(*time)))
+                .collect(),
+            samples: phases.samples,
+            latency: self.latency.finish(),
+            retries,
+            tasks,
+            timing_metrics: figures.into_iter().flatten().collect(),
+            machine,
+        }
+    }
+}
+
+impl TaskBuilder {
+    fn finish(self) -> (TaskTimings, Vec<MetricFigure>) {
+        let figures = self.metrics.into_iter().map(|metric| metric.finish(&self.task_id)).collect();
+        let timings = TaskTimings {
+            model_calls: self.latency.count(),
+            retries: self.retries,
+            latency: self.latency.finish(),
+            task_id: self.task_id,
+        };
+        (timings, figures)
+    }
+}
+
+fn divide(dividend: f64, divisor: f64) -> Option<f64> {
+    (divisor > 0.0).then(|| dividend / divisor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_records::{failed, sample, task};
+    use gage_core::Outcome;
+
+    fn machine() -> Machine {
+        Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() }
+    }
+
+    fn timings(records: &[SampleRecord], phases: &Phases) -> Timings {
+        let mut builder = TimingsBuilder::new(&[task("a"), task("b")]);
+        records.iter().for_each(|record| builder.add(record).unwrap());
+        builder.finish(phases, machine())
+    }
+
+    #[test]
+    fn the_names_of_the_specification_are_at_the_top() {
+        let phases = Phases {
+            dataset_materialization: Duration::from_millis(500),
+            inference: Duration::from_secs(2),
+            evaluation: Duration::from_secs(1),
+            wall: Duration::from_secs(4),
+            samples: 8,
+            stages: BTreeMap::from([("judge".to_owned(), Duration::from_secs(3))]),
+        };
+        let text = timings(&[], &phases).to_json().unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let cases = [
+            ("dataset_materialization_s", 0.5),
+            ("inference_s", 2.0),
+            ("evaluation_s", 1.0),
+            ("execution_runtime_s", 3.0),
+            ("total_runtime_s", 3.5),
+            ("wall_runtime_s", 4.0),
+            ("throughput_total_samples_per_s", 2.0),
+            ("throughput_inference_samples_per_s", 4.0),
+            ("throughput_auto_eval_samples_per_s", 8.0),
+            ("latency_total_ms_per_sample", 500.0),
+            ("latency_inference_ms_per_sample", 250.0),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(value[name], expected, "{name}");
+        }
+        assert_eq!(value["stages"]["judge_total_s"], 3.0);
+    }
+
+    #[test]
+    fn without_samples_or_time_there_is_no_rate() {
+        let timings = timings(&[], &Phases::default());
+        assert_eq!(timings.throughput_auto_eval_samples_per_s, None);
+        assert_eq!(timings.latency_total_ms_per_sample, None);
+        assert_eq!((timings.latency, timings.tasks[0].latency), (None, None));
+        assert!(Machine::this().cores > 0);
+    }
+
+    #[test]
+    fn only_answers_have_a_latency_and_every_call_beyond_the_first_is_a_retry() {
+        let records =
+            [sample("a", 0, 1.0, 10.0), sample("b", 0, 1.0, 30.0), failed("b", 1, Outcome::BackendError)];
+        let timings = timings(&records, &Phases::default());
+        let b = &timings.tasks[1];
+        assert_eq!((b.model_calls, b.retries, timings.retries), (1, 3, 3));
+        assert_eq!((b.latency.unwrap().max_ms, timings.latency.unwrap().mean_ms), (30.0, 20.0));
+        let latency = &timings.timing_metrics[1];
+        assert_eq!(
+            (latency.task_id.as_str(), latency.value, latency.n, latency.total),
+            ("b", Some(30.0), 1, 2)
+        );
+        let value = serde_json::from_str(&timings.to_json().unwrap()).unwrap();
+        assert_eq!(Timings::from_value(value).unwrap(), timings);
+    }
+}

@@ -1,0 +1,53 @@
+//! The end of a run: the journal is read once, in dataset order, and everything that is
+//! reported is written from it.
+
+use crate::{
+    Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription, Timings, TimingsBuilder,
+};
+use gage_core::OutcomeCounts;
+use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
+use gage_record::{FileDigest, JournalIndex, RunFolder, SamplesWriter};
+use std::collections::BTreeMap;
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The figures.
+    pub summary: Summary,
+    /// What varies from run to run.
+    pub timings: Timings,
+    /// How the samples of each task ended, in the order of the tasks.
+    pub counts: Vec<OutcomeCounts>,
+    /// Digests of the files that never vary.
+    pub files: BTreeMap<String, FileDigest>,
+}
+
+/// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
+/// journal may lack samples, where the run was interrupted.
+///
+/// # Errors
+/// When the journal cannot be read or a file cannot be written.
+pub fn write_reports(
+    folder: &RunFolder,
+    tasks: &[TaskDescription],
+    phases: &Phases,
+) -> Result<Written, ReportError> {
+    let index = JournalIndex::read(folder)?;
+    let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
+    let mut summary = SummaryBuilder::new(tasks);
+    let mut timings = TimingsBuilder::new(tasks);
+    let mut samples = SamplesWriter::create(folder)?;
+    for record in index.records_in_order(&order) {
+        let record = record?;
+        summary.add(&record)?;
+        timings.add(&record)?;
+        samples.write(record)?;
+    }
+    let summary = summary.finish();
+    let timings = timings.finish(phases, Machine::this());
+    let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
+    files.insert(SUMMARY_FILE.to_owned(), folder.write_atomically(SUMMARY_FILE, summary.to_json()?.as_bytes())?);
+    folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?;
+    let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
+    Ok(Written { summary, timings, counts, files })
+}

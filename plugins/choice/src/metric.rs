@@ -1,0 +1,125 @@
+//! `multi_choice_accuracy`: whether the answer names the right option.
+
+use crate::choices::Choices;
+use crate::extraction::extract;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::serde_json::{self, Map};
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+use gage_text_kit::value::as_text;
+
+const PREDICTION: usize = 0;
+const REFERENCE: usize = 1;
+const OPTIONS: usize = 2;
+
+/// Scores 1 where the option that the answer names is the right one. An answer that names none
+/// scores 0, and so does a sample that does not say which option is right.
+pub struct MultiChoiceAccuracy {
+    allow_text_match: bool,
+}
+
+impl Metric for MultiChoiceAccuracy {
+    fn spec() -> MetricSpec {
+        MetricSpec::binary("multi_choice_accuracy", "1", "Whether the answer names the right option")
+            .value_name("acc")
+            .input(
+                "prediction",
+                &["prediction_field"],
+                &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
+                ValueKind::Any,
+            )
+            .input(
+                "reference",
+                &["label_field"],
+                &[
+                    "sample.references.0.answer.0.text",
+                    "sample.references.0.answer",
+                    "sample.references.0",
+                    "sample.metadata.correct_choice",
+                    "sample.label",
+                ],
+                ValueKind::Any,
+            )
+            .input(
+                "options",
+                &["option_map_field"],
+                &["sample.metadata.option_map", "sample.options"],
+                ValueKind::Any,
+            )
+            .params(json!({
+                "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+            }))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        Ok(MultiChoiceAccuracy { allow_text_match: params.flag("allow_text_match", true)? })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+        let choices = Choices::new(inputs.value(OPTIONS));
+        let expected = choices.resolve(reference);
+        let chosen = as_text(prediction).and_then(|answer| extract(&answer, &choices, self.allow_text_match));
+        let pass = chosen.is_some() && chosen == expected;
+        let tag = match (&chosen, &expected) {
+            _ if pass => None,
+            (_, None) if *reference == Value::Absent => Some("missing_reference"),
+            (_, None) => Some("unknown_reference"),
+            (None, _) if *prediction == Value::Absent => Some("missing_prediction"),
+            (None, _) => Some("no_choice_found"),
+            _ => Some("wrong_answer"),
+        };
+        let known = [("prediction", chosen), ("expected", expected)];
+        let detail: Map<String, serde_json::Value> = known
+            .into_iter()
+            .filter_map(|(name, label)| Some((name.to_owned(), serde_json::Value::from(label?))))
+            .collect();
+        let card = ScoreCard::binary(pass).detail(&serde_json::Value::Object(detail));
+        Ok(match tag {
+            Some(tag) => card.tag(tag),
+            None => card,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTION_MAP: &str = r#"{"A":"Shark","B":"Dolphin"}"#;
+
+    fn card(params: serde_json::Value, prediction: Value, reference: Value) -> Option<ScoreCard> {
+        let inputs = [prediction, reference, Value::Json(OPTION_MAP.to_owned())];
+        MultiChoiceAccuracy::prepare(params).ok()?.score(Inputs::new(&inputs)).ok()
+    }
+
+    #[test]
+    fn cards() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (prediction, reference, score, tag, detail) in [
+            (text("(b)"), text("B"), 1.0, None, r#"{"prediction":"B","expected":"B"}"#),
+            (text("B"), text("Dolphin"), 1.0, None, r#"{"prediction":"B","expected":"B"}"#),
+            (text("A"), text("B"), 0.0, Some("wrong_answer"), r#"{"prediction":"A","expected":"B"}"#),
+            (text("?"), text("B"), 0.0, Some("no_choice_found"), r#"{"expected":"B"}"#),
+            (Value::Absent, text("B"), 0.0, Some("missing_prediction"), r#"{"expected":"B"}"#),
+            (text("B"), text(""), 0.0, Some("unknown_reference"), r#"{"prediction":"B"}"#),
+            (text("?"), Value::Absent, 0.0, Some("missing_reference"), "{}"),
+        ] {
+            let Some(card) = card(json!({}), prediction, reference) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(score));
+            assert_eq!(card.error_tags.first().map(String::as_str), tag);
+            assert_eq!(card.detail, detail);
+        }
+    }
+
+    #[test]
+    fn text_match_can_be_turned_off() {
+        let params = json!({ "allow_text_match": false });
+        let text = |text: &str| Value::Text(text.to_owned());
+        let score = card(params, text("Dolphin"), text("B")).and_then(|card| card.primary_score);
+        assert_eq!(score, Some(0.0));
+        assert!(MultiChoiceAccuracy::prepare(json!({ "allow_text_match": "false" })).is_err());
+    }
+}

@@ -1,0 +1,221 @@
+//! `numeric_match`: whether the prediction is the reference number, or near it.
+
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
+use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::number_schema;
+use gage_text_kit::value::{as_float, shown, shown_float};
+
+const PREDICTION: usize = 0;
+const REFERENCE: usize = 1;
+
+/// Scores 1 where the prediction is near enough to the reference, or on the right side of it, and
+/// within bounds. What cannot be read as a number, on either side, scores `fallback`.
+///
+/// Numbers are read as Python's `float()` reads them, so units, percent signs and thousands
+/// separators make a text no number.
+pub struct NumericMatch {
+    tolerance: f64,
+    minimum: Option<Bound>,
+    maximum: Option<Bound>,
+    mode: Mode,
+    fallback: f64,
+}
+
+/// A bound, and how the suite spelled it.
+struct Bound {
+    number: f64,
+    spelled: serde_json::Value,
+}
+
+/// What is asked of the two numbers.
+enum Mode {
+    AtLeast,
+    AtMost,
+    /// The difference is within the tolerance; the name is what the suite called it.
+    Near(String),
+}
+
+impl Mode {
+    fn new(name: &str) -> Mode {
+        match name.to_lowercase().as_str() {
+            "ge" => Mode::AtLeast,
+            "le" => Mode::AtMost,
+            // Open on purpose: existing suites rely on any other word meaning the default.
+            name => Mode::Near(name.to_owned()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Mode::AtLeast => "ge",
+            Mode::AtMost => "le",
+            Mode::Near(name) => name,
+        }
+    }
+}
+
+impl Metric for NumericMatch {
+    fn spec() -> MetricSpec {
+        let bound =
+            |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
+        MetricSpec::binary("numeric_match", "1", "Whether the prediction is the reference number, or near it")
+            .prediction("prediction_field")
+            .reference()
+            .params(json!({
+                "tolerance": number_schema("Largest difference that still counts, 0 unless given"),
+                "min_value": bound("Smaller predictions score 0"),
+                "max_value": bound("Larger predictions score 0"),
+                "mode": {
+                    "type": "string", "default": "abs_diff",
+                    "description": "`ge`: at least the reference, `le`: at most, anything else: within the tolerance",
+                },
+                "fallback": number_schema("Score where a number cannot be read, 0 unless given"),
+            }))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let fallback = params.number("fallback")?.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&fallback) {
+            let message = format!("params: 'fallback' must be a score from 0 to 1, not {fallback}");
+            return Err(PluginError::invalid_config(message).at("/fallback"));
+        }
+        Ok(NumericMatch {
+            tolerance: params.number("tolerance")?.unwrap_or(0.0),
+            minimum: Bound::read(&params, "min_value")?,
+            maximum: Bound::read(&params, "max_value")?,
+            mode: Mode::new(params.text("mode")?.unwrap_or("abs_diff")),
+            fallback,
+        })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+        let spelled = |bound: &Option<Bound>| bound.as_ref().map(|bound| bound.spelled.clone());
+        let mut detail = json!({
+            "prediction": null,
+            "reference": null,
+            "tolerance": shown_float(self.tolerance),
+            "min_value": spelled(&self.minimum),
+            "max_value": spelled(&self.maximum),
+            "mode": self.mode.name(),
+        });
+        let (card, shown_prediction, shown_reference) = match (as_float(prediction), as_float(reference)) {
+            (Some(prediction), Some(reference)) => {
+                let pass = self.passes(prediction, reference);
+                let card = ScoreCard::binary(pass);
+                let card = if pass { card } else { card.tag("wrong_answer") };
+                (card, shown_float(prediction), shown_float(reference))
+            }
+            _ => {
+                detail["invalid_format"] = true.into();
+                let card = ScoreCard { pass: Some(false), ..ScoreCard::of(self.fallback) };
+                (card.tag(why_unreadable(prediction, reference)), shown(prediction), shown(reference))
+            }
+        };
+        detail["prediction"] = shown_prediction;
+        detail["reference"] = shown_reference;
+        Ok(card.detail(&detail))
+    }
+}
+
+impl NumericMatch {
+    fn passes(&self, prediction: f64, reference: f64) -> bool {
+        let matches = match self.mode {
+            Mode::AtLeast => prediction >= reference,
+            Mode::AtMost => prediction <= reference,
+            // Infinity less infinity is no number, and so within no tolerance.
+            Mode::Near(_) => (prediction - reference).abs() <= self.tolerance,
+        };
+        matches
+            && !self.minimum.as_ref().is_some_and(|minimum| prediction < minimum.number)
+            && !self.maximum.as_ref().is_some_and(|maximum| prediction > maximum.number)
+    }
+}
+
+impl Bound {
+    fn read(params: &Params, name: &str) -> Result<Option<Bound>, PluginError> {
+        let number = params.number(name)?;
+        Ok(number.zip(params.get(name)).map(|(number, spelled)| Bound { number, spelled: spelled.clone() }))
+    }
+}
+
+fn why_unreadable(prediction: &Value, reference: &Value) -> &'static str {
+    match (prediction, reference) {
+        (Value::Absent, _) => "missing_prediction",
+        (_, Value::Absent) => "missing_reference",
+        _ => "invalid_format",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(params: serde_json::Value, prediction: Value, reference: Value) -> Option<ScoreCard> {
+        NumericMatch::prepare(params).ok()?.score(Inputs::new(&[prediction, reference])).ok()
+    }
+
+    fn score(params: serde_json::Value, prediction: Value, reference: f64) -> Option<f64> {
+        card(params, prediction, Value::Number(reference))?.primary_score
+    }
+
+    #[test]
+    fn numbers() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (params, prediction, reference, expected) in [
+            (json!({}), text(" 3.5\n"), 3.5, 1.0),
+            (json!({}), text("-0.0"), 0.0, 1.0),
+            (json!({}), text("1__000"), 1000.0, 0.0),
+            (json!({}), text("50%"), 50.0, 0.0),
+            (json!({}), Value::Boolean(true), 1.0, 1.0),
+            (json!({}), Value::Json("9007199254740993".to_owned()), 9_007_199_254_740_992.0, 1.0),
+            (json!({ "tolerance": 0.5 }), Value::Number(1.5), 1.0, 1.0),
+            (json!({ "tolerance": "0.5" }), Value::Number(1.2), 1.0, 1.0),
+            (json!({ "tolerance": "inf" }), text("inf"), 1.0, 1.0),
+            (json!({ "tolerance": -1 }), Value::Number(1.0), 1.0, 0.0),
+            (json!({ "mode": "GE" }), Value::Number(3.0), 3.0, 1.0),
+            (json!({ "mode": "le" }), Value::Number(2.0), 3.0, 1.0),
+            (json!({ "mode": "relative" }), Value::Number(5.0), 5.0, 1.0),
+            (json!({ "max_value": 4 }), Value::Number(5.0), 5.0, 0.0),
+            (json!({ "min_value": "6" }), Value::Number(5.0), 5.0, 0.0),
+            (json!({ "fallback": 0.25 }), text("abc"), 5.0, 0.25),
+            (json!({ "fallback": 1 }), Value::Number(4.0), 5.0, 0.0),
+        ] {
+            assert_eq!(score(params.clone(), prediction, reference), Some(expected), "{params}");
+        }
+    }
+
+    #[test]
+    fn details_say_what_was_read() {
+        let infinity = card(json!({}), Value::Text("inf".to_owned()), Value::Text("Infinity".to_owned()));
+        let Some(infinity) = infinity else { panic!("infinity is a number") };
+        assert_eq!(infinity.primary_score, Some(0.0));
+        assert_eq!(
+            infinity.detail,
+            concat!(
+                r#"{"prediction":"Infinity","reference":"Infinity","tolerance":0.0,"#,
+                r#""min_value":null,"max_value":null,"mode":"abs_diff"}"#
+            )
+        );
+        let Some(missing) = card(json!({}), Value::Absent, Value::Number(5.0)) else {
+            panic!("a missing prediction is scored")
+        };
+        assert_eq!(missing.error_tags, ["missing_prediction"]);
+        assert!(missing.detail.contains(r#""invalid_format":true"#));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [
+            json!({ "tolerance": "abc" }),
+            json!({ "min_value": "abc" }),
+            json!({ "fallback": "nan" }),
+            json!({ "fallback": 2 }),
+            json!({ "mode": 1 }),
+        ] {
+            assert!(NumericMatch::prepare(params.clone()).is_err(), "{params}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Reading `params`, with errors that name the key.
+
+use crate::number::parse_float;
+use gage_sdk::serde_json::{Map, Value};
+use gage_sdk::{PluginError, json};
+
+/// The parameters of a plugin. The host has checked them against the schema already; what is
+/// checked again here is what the program would otherwise misread.
+pub struct Params(Map<String, Value>);
+
+impl Params {
+    /// Takes the parameters; `null` counts as none.
+    ///
+    /// # Errors
+    /// `invalid-config` when they are no object.
+    pub fn new(params: Value) -> Result<Params, PluginError> {
+        match params {
+            Value::Object(params) => Ok(Params(params)),
+            Value::Null => Ok(Params(Map::new())),
+            _ => Err(PluginError::invalid_config("params must be an object")),
+        }
+    }
+
+    /// The parameter as it stands, where it is given and not null.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A flag: true and false, or 1 and 0. A text is refused, since `"false"` would be true to some.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn flag(&self, name: &str, default: bool) -> Result<bool, PluginError> {
+        let Some(value) = self.get(name) else { return Ok(default) };
+        let as_number = || value.as_f64().filter(|number| matches!(number, 0.0 | 1.0));
+        match value {
+            Value::Bool(flag) => Ok(*flag),
+            _ => as_number()
+                .map(|number| number == 1.0)
+                .ok_or_else(|| refuse(name, "must be true or false", value)),
+        }
+    }
+
+    /// A number, or a text that spells one as Python's `float()` reads it.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn number(&self, name: &str) -> Result<Option<f64>, PluginError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let number = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => parse_float(text),
+            _ => None,
+        };
+        number.map(Some).ok_or_else(|| refuse(name, "must be a number", value))
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, PluginError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        value.as_str().map(Some).ok_or_else(|| refuse(name, "must be a text", value))
+    }
+}
+
+fn refuse(name: &str, expected: &str, value: &Value) -> PluginError {
+    PluginError::invalid_config(format!("params: '{name}' {expected}, not {value}")).at(format!("/{name}"))
+}
+
+/// The JSON Schema of a flag.
+pub fn flag_schema(default: bool, description: &str) -> Value {
+    json!({ "enum": [true, false, 0, 1], "default": default, "description": description })
+}
+
+/// The JSON Schema of a number that may be given as text.
+pub fn number_schema(description: &str) -> Value {
+    json!({ "type": ["number", "string"], "description": description })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_booleans() {
+        let params = Params::new(json!({ "on": true, "zero": 0, "one": 1, "text": "false", "two": 2 }));
+        let Ok(params) = params else { panic!("an object is accepted") };
+        assert_eq!(params.flag("on", false), Ok(true));
+        assert_eq!(params.flag("zero", true), Ok(false));
+        assert_eq!(params.flag("one", false), Ok(true));
+        assert_eq!(params.flag("absent", true), Ok(true));
+        assert!(params.flag("text", true).is_err());
+        assert!(params.flag("two", true).is_err());
+    }
+
+    #[test]
+    fn numbers_may_be_texts() {
+        let params = Params::new(json!({ "number": 0.5, "text": " 5e-1", "bad": "abc", "null": null }));
+        let Ok(params) = params else { panic!("an object is accepted") };
+        assert_eq!(params.number("number"), Ok(Some(0.5)));
+        assert_eq!(params.number("text"), Ok(Some(0.5)));
+        assert_eq!(params.number("null"), Ok(None));
+        assert!(params.number("bad").is_err());
+        assert!(Params::new(json!([])).is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! White space and case as Python's `str` methods see them.
+
+use std::borrow::Cow;
+
+/// Whether Python's `str.isspace` holds: Unicode white space and the four separators U+001C to
+/// U+001F, but neither the byte-order mark nor the zero-width space.
+pub fn is_space(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
+}
+
+/// Python's `str.strip()`.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Python's `str.split()`: the stretches between white space.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|word| !word.is_empty())
+}
+
+/// Puts one blank in place of each stretch of white space, at the ends too.
+pub fn collapse(text: &str) -> Cow<'_, str> {
+    if is_collapsed(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut collapsed = String::with_capacity(text.len());
+    let mut in_space = false;
+    for character in text.chars() {
+        if !is_space(character) {
+            collapsed.push(character);
+            in_space = false;
+        } else if !in_space {
+            collapsed.push(' ');
+            in_space = true;
+        }
+    }
+    Cow::Owned(collapsed)
+}
+
+/// Whether all white space is single blanks.
+fn is_collapsed(text: &str) -> bool {
+    let mut in_space = false;
+    for character in text.chars() {
+        let space = is_space(character);
+        if space && (in_space || character != ' ') {
+            return false;
+        }
+        in_space = space;
+    }
+    true
+}
+
+/// Python's `str.lower()`, the final sigma included; allocates only where something changes.
+pub fn lower(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.to_lowercase())
+    }
+}
+
+/// Puts ASCII in place of fullwidth forms (`Ｂ`, `（`, `：`) and of curly quotes.
+pub fn fold(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|character| folded(character) == character) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(folded).collect())
+}
+
+fn folded(character: char) -> char {
+    /// From a fullwidth form to its ASCII character.
+    const FULLWIDTH_OFFSET: u32 = 0xfee0;
+    match character {
+        '\u{ff01}'..='\u{ff5e}' => {
+            char::from_u32(u32::from(character) - FULLWIDTH_OFFSET).unwrap_or(character)
+        }
+        '\u{3000}' => ' ',
+        '\u{2018}' | '\u{2019}' => '\'',
+        '\u{201c}' | '\u{201d}' => '"',
+        _ => character,
+    }
+}
+
+/// How two texts are made comparable.
+#[derive(Clone, Copy, Debug)]
+pub struct Normalization {
+    /// Whether case counts.
+    pub case_sensitive: bool,
+    /// Whether white space at the ends goes.
+    pub strip: bool,
+    /// Whether each stretch of white space becomes one blank.
+    pub collapse: bool,
+}
+
+impl Normalization {
+    /// Applies it.
+    pub fn apply(self, text: &str) -> Cow<'_, str> {
+        let text = if self.strip { strip(text) } else { text };
+        let text = if self.collapse { collapse(text) } else { Cow::Borrowed(text) };
+        if self.case_sensitive {
+            return text;
+        }
+        match text {
+            Cow::Borrowed(text) => lower(text),
+            Cow::Owned(text) => Cow::Owned(lower(&text).into_owned()),
+        }
+    }
+
+    /// Whether two texts are equal once it is applied to both.
+    pub fn same(self, left: &str, right: &str) -> bool {
+        if !self.collapse && !self.case_sensitive && left.is_ascii() && right.is_ascii() {
+            let (left, right) = if self.strip { (strip(left), strip(right)) } else { (left, right) };
+            return left.eq_ignore_ascii_case(right);
+        }
+        self.apply(left) == self.apply(right)
+    }
+}
+
+/// Longest stretch of a text that a score card shows.
+const EXCERPT_BYTES: usize = 4096;
+
+/// The text as a score card shows it: cut where it is very long, since a card has a size limit and
+/// the record of the sample holds the whole text anyway.
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    if text.len() <= EXCERPT_BYTES {
+        return Cow::Borrowed(text);
+    }
+    let end = (0..=EXCERPT_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let mut cut = text.get(..end).unwrap_or_default().to_owned();
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_what_python_strips() {
+        for (text, expected) in [
+            ("\u{a0}a\u{a0}", "a"),
+            ("\u{85}a\u{1c}\u{1f}", "a"),
+            ("\u{3000}a\n", "a"),
+            ("\u{feff}a", "\u{feff}a"),
+            ("\u{200b}a", "\u{200b}a"),
+        ] {
+            assert_eq!(strip(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn collapses_at_the_ends_too() {
+        for (text, expected) in
+            [("  a \t\nb ", " a b "), ("a\u{1c}b", "a b"), ("a\u{200b}b", "a\u{200b}b"), ("a b", "a b")]
+        {
+            assert_eq!(collapse(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lowers_like_python() {
+        for (text, expected) in
+            [("ΑΣ ΑΣ.", "ας ας."), ("İ", "i\u{307}"), ("STRAẞE", "straße"), ("\u{212a}", "k"), ("ǅ", "ǆ")]
+        {
+            assert_eq!(lower(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn fullwidth_forms_are_folded() {
+        assert_eq!(fold("（Ｂ）：\u{3000}it’s"), "(B): it's");
+        assert!(matches!(fold("选 B。"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn normalizations_combine() {
+        let all = Normalization { case_sensitive: false, strip: true, collapse: true };
+        assert_eq!(all.apply("  New \n YORK "), "new york");
+        let keep_ends = Normalization { strip: false, ..all };
+        assert_eq!(keep_ends.apply("  A  b\tC\n"), " a b c ");
+        let plain = Normalization { collapse: false, ..all };
+        assert!(plain.same(" Paris ", "paris"));
+        assert!(!plain.same("New\nYork", "new york"));
+    }
+
+    #[test]
+    fn excerpts_end_at_a_character() {
+        assert_eq!(excerpt("short"), "short");
+        let long = "é".repeat(EXCERPT_BYTES);
+        assert!(excerpt(&long).ends_with("é…"));
+    }
+}

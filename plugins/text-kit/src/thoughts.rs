@@ -1,0 +1,57 @@
+//! Thought tags of reasoning models.
+
+use crate::text::strip;
+use std::borrow::Cow;
+
+const OPEN: &str = "<think>";
+const CLOSE: &str = "</think>";
+
+/// Takes away each `<think>…</think>` and white space at the ends.
+///
+/// A `</think>` without an opening tag ends a thought that began before the text did (chat
+/// templates put the opening tag into the prompt), so everything up to it goes as well. An opening
+/// tag that is never closed stays; see [`before_open_thought`].
+pub fn strip_thought_tags(text: &str) -> Cow<'_, str> {
+    if !text.contains(CLOSE) {
+        return Cow::Borrowed(strip(text));
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, thought)) = rest.split_once(OPEN) {
+        let Some((_, after)) = thought.split_once(CLOSE) else { break };
+        kept.push_str(before);
+        rest = after;
+    }
+    kept.push_str(rest);
+    let answer = kept.rsplit_once(CLOSE).map_or(kept.as_str(), |(_, answer)| answer);
+    Cow::Owned(strip(answer).to_owned())
+}
+
+/// The text before a thought that was never closed: what a model that ran out of tokens while it
+/// was still thinking has answered so far, which is mostly nothing.
+pub fn before_open_thought(text: &str) -> &str {
+    text.split_once(OPEN).map_or(text, |(before, _)| before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_thoughts() {
+        for (text, expected) in [
+            ("<think>a</think>b", "b"),
+            ("<think>a\nb</think>\n\n c ", "c"),
+            ("x<think>a</think>y<think>b</think>z", "xyz"),
+            ("<think></think>x", "x"),
+            ("<thinking>a</thinking>b", "<thinking>a</thinking>b"),
+            ("  x  ", "x"),
+            ("a</think>b", "b"),
+            ("<think>a<think>b</think>c</think>d", "d"),
+            ("<think>a", "<think>a"),
+        ] {
+            assert_eq!(strip_thought_tags(text), expected, "{text:?}");
+        }
+        assert_eq!(before_open_thought("B <think>or A"), "B ");
+    }
+}

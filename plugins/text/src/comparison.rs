@@ -1,0 +1,45 @@
+//! What the metrics that hold a prediction against a reference share.
+
+use gage_sdk::metric::{Inputs, Value};
+use gage_sdk::serde_json::{self, Map};
+use gage_sdk::{PluginError, ScoreCard};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+use gage_text_kit::text::Normalization;
+use gage_text_kit::value::shown;
+
+/// Where the two inputs stand in the specification.
+pub(crate) const PREDICTION: usize = 0;
+pub(crate) const REFERENCE: usize = 1;
+
+/// The schema of the parameters that say how texts are compared.
+pub(crate) fn normalization_schema() -> Map<String, serde_json::Value> {
+    Map::from_iter([
+        ("case_sensitive".to_owned(), flag_schema(false, "Whether case counts")),
+        ("strip_whitespace".to_owned(), flag_schema(true, "Whether white space at the ends is ignored")),
+    ])
+}
+
+/// Reads the parameters that say how texts are compared.
+pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normalization, PluginError> {
+    Ok(Normalization {
+        case_sensitive: params.flag("case_sensitive", false)?,
+        strip: params.flag("strip_whitespace", true)?,
+        collapse,
+    })
+}
+
+/// The card of a comparison, with what was compared and why it failed.
+pub(crate) fn card(inputs: Inputs<'_>, pass: bool) -> ScoreCard {
+    let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+    let card = ScoreCard::binary(pass).detail(&serde_json::Value::Object(Map::from_iter([
+        ("prediction".to_owned(), shown(prediction)),
+        ("reference".to_owned(), shown(reference)),
+    ])));
+    match (prediction, reference) {
+        _ if pass => card,
+        (Value::Absent, _) => card.tag("missing_prediction"),
+        (_, Value::Absent) => card.tag("missing_reference"),
+        _ => card.tag("wrong_answer"),
+    }
+}

@@ -1,0 +1,152 @@
+//! `exact_match`: whether the prediction is the reference.
+
+use crate::comparison::{self, PREDICTION, REFERENCE};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
+use gage_sdk::{PluginError, ScoreCard, serde_json};
+use gage_text_kit::text::{Normalization, strip};
+use gage_text_kit::value::{as_decimal, as_text, boolean_text};
+use gage_text_kit::{Decimal, Params};
+
+/// Scores 1 where prediction and reference are the same.
+///
+/// Texts are the same after white space at the ends and case are taken away. Other values are
+/// compared as JSON: numbers by value, lists and objects member by member. A text and a number are
+/// the same where the text spells that number; a text and a boolean where it spells `true` or
+/// `false`.
+pub struct ExactMatch {
+    normalization: Normalization,
+}
+
+impl Metric for ExactMatch {
+    fn spec() -> MetricSpec {
+        MetricSpec::binary("exact_match", "1", "Whether the prediction is the reference")
+            .prediction("prediction_field")
+            .reference()
+            .params(comparison::normalization_schema().into())
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        Ok(ExactMatch { normalization: comparison::normalization(&params, false)? })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let pass = self.same(inputs.value(PREDICTION), inputs.value(REFERENCE));
+        Ok(comparison::card(inputs, pass))
+    }
+}
+
+impl ExactMatch {
+    fn same(&self, prediction: &Value, reference: &Value) -> bool {
+        match (prediction, reference) {
+            // Nothing is the same as nothing: a missing answer is no answer.
+            (Value::Absent, _) | (_, Value::Absent) => false,
+            (Value::Text(prediction), Value::Text(reference)) => {
+                self.normalization.same(prediction, reference)
+            }
+            (Value::Text(text), value) | (value, Value::Text(text)) => self.text_spells(text, value),
+            _ => match (as_decimal(prediction), as_decimal(reference)) {
+                (Some(prediction), Some(reference)) => prediction == reference,
+                _ => self.same_json(&prediction.to_json(), &reference.to_json()),
+            },
+        }
+    }
+
+    /// Whether a text spells a number or a boolean; it never spells a list or an object.
+    fn text_spells(&self, text: &str, value: &Value) -> bool {
+        if let Value::Boolean(boolean) = value {
+            return self.normalization.same(text, boolean_text(*boolean));
+        }
+        let Some(number) = as_decimal(value) else { return false };
+        let spelled = if self.normalization.strip { strip(text) } else { text };
+        match Decimal::parse(spelled) {
+            Some(spelled) => spelled == number,
+            None => as_text(value).is_some_and(|value| self.normalization.same(text, &value)),
+        }
+    }
+
+    fn same_json(&self, left: &serde_json::Value, right: &serde_json::Value) -> bool {
+        use serde_json::Value::{Array, Number, Object, String};
+        match (left, right) {
+            (String(left), String(right)) => self.normalization.same(left, right),
+            (Number(left), Number(right)) => {
+                left == right || Decimal::parse(&left.to_string()) == Decimal::parse(&right.to_string())
+            }
+            (Array(left), Array(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|(left, right)| self.same_json(left, right))
+            }
+            (Object(left), Object(right)) => {
+                left.len() == right.len()
+                    && left
+                        .iter()
+                        .all(|(key, left)| right.get(key).is_some_and(|right| self.same_json(left, right)))
+            }
+            _ => left == right,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::json;
+
+    fn score(params: serde_json::Value, prediction: Value, reference: Value) -> Option<f64> {
+        let metric = ExactMatch::prepare(params).ok()?;
+        metric.score(Inputs::new(&[prediction, reference])).ok()?.primary_score
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    fn json_text(text: &str) -> Value {
+        Value::Json(text.to_owned())
+    }
+
+    #[test]
+    fn texts() {
+        for (params, prediction, reference, expected) in [
+            (json!({}), "\u{a0}PARIS ", "Paris", 1.0),
+            (json!({ "case_sensitive": true }), "PARIS", "paris", 0.0),
+            (json!({ "case_sensitive": 0 }), "PARIS", "paris", 1.0),
+            (json!({ "strip_whitespace": false }), " Paris", "Paris", 0.0),
+            (json!({}), "\u{feff}Paris", "Paris", 0.0),
+            (json!({}), "", "", 1.0),
+            (json!({}), "1.0", "1", 0.0),
+        ] {
+            assert_eq!(score(params, text(prediction), text(reference)), Some(expected), "{prediction:?}");
+        }
+        assert!(ExactMatch::prepare(json!({ "case_sensitive": "false" })).is_err());
+    }
+
+    #[test]
+    fn other_values_are_compared_as_json() {
+        for (prediction, reference, expected) in [
+            (Value::Absent, Value::Absent, 0.0),
+            (Value::Absent, text("none"), 0.0),
+            (Value::Number(1.0), text("1"), 1.0),
+            (Value::Number(1e16), text("1e+16"), 1.0),
+            (Value::Number(1.0), Value::Number(1.0), 1.0),
+            (json_text("9007199254740993"), text("9007199254740992"), 0.0),
+            (Value::Boolean(true), text("True"), 1.0),
+            (Value::Boolean(true), Value::Number(1.0), 0.0),
+            (Value::Texts(vec!["Paris".to_owned()]), text("['paris']"), 0.0),
+            (Value::Texts(vec!["Paris".to_owned()]), json_text(r#"["paris"]"#), 1.0),
+            (json_text(r#"{"a":1,"b":[2.0]}"#), json_text(r#"{"b":[2],"a":1.0}"#), 1.0),
+        ] {
+            assert_eq!(score(json!({}), prediction, reference), Some(expected));
+        }
+    }
+
+    #[test]
+    fn cards_say_why() {
+        let Ok(metric) = ExactMatch::prepare(json!({})) else { panic!("the defaults are accepted") };
+        let Ok(card) = metric.score(Inputs::new(&[Value::Absent, text("a")])) else {
+            panic!("a missing prediction is scored")
+        };
+        assert_eq!(card.error_tags, ["missing_prediction"]);
+        assert_eq!(card.detail, r#"{"prediction":null,"reference":"a"}"#);
+    }
+}

@@ -1,0 +1,98 @@
+//! `regex_match`: whether a pattern occurs in a text.
+
+use crate::python_regex::PythonRegex;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+use gage_text_kit::value::{as_text, is_falsy, shown};
+
+/// Scores 1 where a pattern in the syntax of Python's `re` is found anywhere in a text. What is
+/// absent, empty, false or zero counts as the empty text.
+pub struct RegexMatch {
+    regex: PythonRegex,
+}
+
+impl Metric for RegexMatch {
+    fn spec() -> MetricSpec {
+        MetricSpec::binary("regex_match", "1", "Whether a pattern occurs in a text")
+            .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
+            .params(json!({
+                "pattern": {
+                    "type": "string", "minLength": 1,
+                    "description": "In the syntax of Python's `re`; it may match anywhere",
+                },
+                "ignore_case": flag_schema(true, "Whether case is ignored"),
+            }))
+            .required(&["pattern"])
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let pattern = params.text("pattern")?.filter(|pattern| !pattern.is_empty());
+        let Some(pattern) = pattern else {
+            return Err(PluginError::invalid_config("params: 'pattern' is required").at("/pattern"));
+        };
+        let regex = PythonRegex::new(pattern, params.flag("ignore_case", true)?).map_err(|error| {
+            PluginError::invalid_config(format!("params: pattern: {error}")).at("/pattern")
+        })?;
+        Ok(RegexMatch { regex })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let value = inputs.value(0);
+        let falsy = is_falsy(value);
+        let text = as_text(value).filter(|_| !falsy).unwrap_or_default();
+        let found = self
+            .regex
+            .is_match(&text)
+            .map_err(|error| PluginError::invalid_input(format!("the pattern cannot be tried: {error}")))?;
+        let target = if falsy { "".into() } else { shown(value) };
+        let card = ScoreCard::binary(found).detail(&json!({ "target": target }));
+        Ok(if found { card } else { card.tag("no_match") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::ErrorKind;
+    use gage_sdk::metric::Value;
+
+    fn score(params: serde_json::Value, value: Value) -> Option<f64> {
+        RegexMatch::prepare(params).ok()?.score(Inputs::new(&[value])).ok()?.primary_score
+    }
+
+    #[test]
+    fn values_become_texts() {
+        for (pattern, value, expected) in [
+            ("^42$", Value::Number(42.0), 1.0),
+            ("0", Value::Number(0.0), 0.0),
+            ("^$", Value::Absent, 1.0),
+            (r#"^\["a"\]$"#, Value::Texts(vec!["a".to_owned()]), 1.0),
+            ("paris", Value::Text("PARIS".to_owned()), 1.0),
+        ] {
+            assert_eq!(score(json!({ "pattern": pattern }), value), Some(expected), "{pattern}");
+        }
+        let exact = json!({ "pattern": "paris", "ignore_case": false });
+        assert_eq!(score(exact, Value::Text("PARIS".to_owned())), Some(0.0));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in
+            [json!({}), json!({ "pattern": "" }), json!({ "pattern": 5 }), json!({ "pattern": "(" })]
+        {
+            let kind = RegexMatch::prepare(params).err().map(|error| error.kind);
+            assert!(matches!(kind, Some(ErrorKind::InvalidConfig)));
+        }
+    }
+
+    #[test]
+    fn endless_backtracking_is_an_error_and_no_score() {
+        let metric = RegexMatch::prepare(json!({ "pattern": r"^(a|aa)+\1?(?=b)c" }));
+        let text = Value::Text("a".repeat(60));
+        let kind = metric.and_then(|metric| metric.score(Inputs::new(&[text]))).err().map(|error| error.kind);
+        assert!(matches!(kind, Some(ErrorKind::InvalidInput)));
+    }
+}

@@ -1,0 +1,137 @@
+//! Builds plugins that are written in Rust into WebAssembly components.
+//!
+//! Finds a compiler for `wasm32-unknown-unknown`, builds the core modules with cargo, and
+//! turns each into a component. Used by the build scripts of the crates that carry components
+//! within them; imports nothing of this workspace.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wit_component::ComponentEncoder;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Where Debian's packages `rustc-web` and `rust-web-src` put a compiler for WebAssembly.
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+
+/// A compiler that can build for WebAssembly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// The toolchain that runs has the target installed.
+    Installed,
+    /// Debian's compiler, with the standard library built from its sources.
+    Debian,
+}
+
+impl Compiler {
+    /// Finds a compiler: the target of the toolchain at work, or else Debian's.
+    ///
+    /// # Errors
+    /// What to install when there is neither.
+    pub fn find() -> Result<Compiler, String> {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        if sysroot_of(&rustc).is_some_and(|root| root.join("lib/rustlib").join(TARGET).is_dir()) {
+            return Ok(Compiler::Installed);
+        }
+        let sources = sysroot_of(OsStr::new(DEBIAN_RUSTC)).map(|root| root.join("lib/rustlib/src/rust/library/std"));
+        if sources.is_some_and(|sources| sources.is_dir()) {
+            return Ok(Compiler::Debian);
+        }
+        Err(format!(
+            "there is no compiler for {TARGET}. Install one of:\n  \
+             rustup target add {TARGET}\n  \
+             apt-get install rustc-web rust-web-src rust-web-llvm lld-22"
+        ))
+    }
+
+    /// What it is, for a log.
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Compiler::Installed => "the installed target wasm32-unknown-unknown",
+            Compiler::Debian => "Debian's rustc with a standard library built from source",
+        }
+    }
+}
+
+fn sysroot_of(rustc: &OsStr) -> Option<PathBuf> {
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| PathBuf::from(text.trim()))
+}
+
+/// Builds packages of a workspace of plugins and returns a component for each, in order.
+///
+/// `target` is the folder of intermediate files; keep one for all, so that the standard
+/// library is built once.
+///
+/// # Errors
+/// When there is no compiler, cargo fails, or a module does not make a component.
+pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Vec<u8>>, String> {
+    let compiler = Compiler::find()?;
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
+    command.arg("--target-dir").arg(target);
+    if manifest.with_file_name("Cargo.lock").exists() {
+        command.arg("--locked");
+    }
+    for package in packages {
+        command.args(["--package", package]);
+    }
+    // What a build script inherits is meant for the host's compiler, not for this one.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        let is_for_host = name.starts_with("CARGO_") && name != "CARGO_HOME";
+        if is_for_host || ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"].contains(&name.as_str()) {
+            command.env_remove(name);
+        }
+    }
+    if compiler == Compiler::Debian {
+        command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_abort");
+    }
+    let output = command.output().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("building plugins with {} failed:\n{said}", compiler.describe()));
+    }
+    packages
+        .iter()
+        .map(|package| {
+            let module = target.join(TARGET).join("release").join(format!("{}.wasm", package.replace('-', "_")));
+            let bytes = std::fs::read(&module).map_err(|error| format!("{}: {error}", module.display()))?;
+            componentize(&bytes).map_err(|error| format!("{package}: {error}"))
+        })
+        .collect()
+}
+
+/// Turns a core module that was built with bindings into a component.
+///
+/// # Errors
+/// When the module does not fit the world that its bindings name.
+pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
+    ComponentEncoder::default()
+        .validate(true)
+        .module(module)
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(|error| format!("does not make a component: {error:#}"))
+}
+
+/// Builds packages within a build script, and writes a component for each, named after it, to
+/// `OUT_DIR`. Tells cargo when to build anew.
+///
+/// # Errors
+/// As for [`build`].
+pub fn build_for_script(manifest: &Path, sources: &[&Path], packages: &[&str]) -> Result<(), String> {
+    for source in sources {
+        println!("cargo::rerun-if-changed={}", source.display());
+    }
+    println!("cargo::rerun-if-changed={}", manifest.display());
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    // OUT_DIR is target/<profile>/build/<package>/out; all profiles share one folder.
+    let target = out.ancestors().nth(4).ok_or("OUT_DIR has an unexpected shape")?.join("plugins");
+    let components = build(manifest, &target, packages)?;
+    for (package, bytes) in packages.iter().zip(components) {
+        let file = out.join(format!("{package}.wasm"));
+        std::fs::write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
