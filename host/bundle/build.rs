@@ -12,7 +12,9 @@ fn main() {
         "gage-plugin-text",
         "gage-plugin-timing",
     ];
-    if let Err(error) = gage_toolchain::build_for_script(&plugins.join("Cargo.toml"), &[&plugins, &sdk, &wit], &packages) {
+    if let Err(error) =
+        gage_toolchain::build_for_script(&plugins.join("Cargo.toml"), &[&plugins, &sdk, &wit], &packages)
+    {
         eprintln!("{error}");
         std::process::exit(1);
     }

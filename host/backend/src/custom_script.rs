@@ -151,12 +151,14 @@ fn answer_loglikelihood(
     for ((result, request), sender) in results.into_iter().zip(asked).zip(senders) {
         let timing = RequestTiming { latency: began.elapsed(), attempts: 1 };
         let scores = result.map_err(|error| backend_error(&error)).map(|scores| {
-            let scores = scores.into_iter().zip(request.continuations).map(|(score, continuation)| ContinuationScore {
-                id: continuation.id,
-                logprob: score.logprob,
-                token_count: score.token_count,
-                byte_count: u32::try_from(continuation.text.len()).unwrap_or(u32::MAX),
-                is_greedy: score.is_greedy,
+            let scores = scores.into_iter().zip(request.continuations).map(|(score, continuation)| {
+                ContinuationScore {
+                    id: continuation.id,
+                    logprob: score.logprob,
+                    token_count: score.token_count,
+                    byte_count: u32::try_from(continuation.text.len()).unwrap_or(u32::MAX),
+                    is_greedy: score.is_greedy,
+                }
             });
             Reply { output: LoglikelihoodOutput { scores: scores.collect(), usage: None }, timing }
         });

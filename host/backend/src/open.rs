@@ -59,7 +59,10 @@ pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Bac
             let json = config.config.as_ref().map_or(serde_json::Value::Null, Node::to_json);
             let component = component.configure(json).map_err(|problems| {
                 let place = |problem: Problem| OpenError {
-                    span: config.config.as_ref().map_or(config.component_span, |node| node.nearest(&problem.pointer).span),
+                    span: config
+                        .config
+                        .as_ref()
+                        .map_or(config.component_span, |node| node.nearest(&problem.pointer).span),
                     message: problem.message,
                     known: Vec::new(),
                 };

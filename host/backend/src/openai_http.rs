@@ -73,7 +73,8 @@ impl OpenAiHttp {
         }
         let mut response = request.send().await.map_err(|error| transport(&error))?;
         let status = response.status();
-        let asked = response.headers().get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let asked =
+            response.headers().get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
         let asked = asked.and_then(|text| text.trim().parse::<u64>().ok()).map(Duration::from_secs);
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
@@ -142,7 +143,8 @@ fn transport(error: &reqwest::Error) -> Failure {
 
 /// The whole chain of an error, without the address, which the caller names.
 fn describe(error: &reqwest::Error) -> String {
-    let mut text = if error.is_timeout() { "no answer in time".to_owned() } else { "the request failed".to_owned() };
+    let mut text =
+        if error.is_timeout() { "no answer in time".to_owned() } else { "the request failed".to_owned() };
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
         text = format!("{text}: {cause}");

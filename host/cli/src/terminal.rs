@@ -41,5 +41,7 @@ pub(crate) fn show_problems(problems: &Problems) {
 /// Columns of the terminal; 100 where it is none.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
-    columns.or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))).unwrap_or(100)
+    columns
+        .or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
+        .unwrap_or(100)
 }

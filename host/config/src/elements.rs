@@ -49,16 +49,26 @@ impl PluginReference {
 
     /// Reads a reference, and refuses what the reference implementation took instead: class
     /// paths.
-    pub(crate) fn read(node: &Node, key: &str, text: &str, problems: &mut Problems) -> PluginReference {
+    pub(crate) fn read(
+        node: &Node,
+        key: &str,
+        text: &str,
+        problems: &mut Problems,
+    ) -> Option<PluginReference> {
         let reference = PluginReference::parse(text);
         if let PluginReference::Name(name) = &reference
             && (name.contains(':') || name.contains('.'))
         {
             problems
-                .error(node.span, key, format!("`{name}` looks like a Python class path, which is never loaded"))
+                .error(
+                    node.span,
+                    key,
+                    format!("`{name}` looks like a Python class path, which is never loaded"),
+                )
                 .help("name a plugin by its short name (`gage-host list`) or by its file (./my_metric.wasm)");
+            return None;
         }
-        reference
+        Some(reference)
     }
 }
 

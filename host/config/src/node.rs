@@ -99,7 +99,9 @@ impl Node {
             .try_fold(self, |node, segment| {
                 let next = match &node.value {
                     NodeValue::Map(_) => node.get(segment),
-                    NodeValue::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)),
+                    NodeValue::List(items) => {
+                        segment.parse::<usize>().ok().and_then(|index| items.get(index))
+                    }
                     _ => None,
                 };
                 next.ok_or(node)

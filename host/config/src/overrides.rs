@@ -56,7 +56,12 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
                 Some(place) => place,
                 None => {
                     let empty = Node { value: NodeValue::Map(Vec::new()), span };
-                    entries.push(Entry { key: (*segment).to_owned(), key_span: span, node: empty, written: None });
+                    entries.push(Entry {
+                        key: (*segment).to_owned(),
+                        key_span: span,
+                        node: empty,
+                        written: None,
+                    });
                     entries.len() - 1
                 }
             };

@@ -52,7 +52,11 @@ impl<'t> Reader<'t, '_> {
                 (Event::StreamEnd, _) => return root,
                 (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing, _) => {}
                 (_, span) if root.is_some() => {
-                    self.problems.error(span, "", "a configuration is one YAML document; this begins a second one");
+                    self.problems.error(
+                        span,
+                        "",
+                        "a configuration is one YAML document; this begins a second one",
+                    );
                     return None;
                 }
                 (event, span) => root = Some(self.node(event, span, 0)?.node),
@@ -84,7 +88,8 @@ impl<'t> Reader<'t, '_> {
     fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<Read> {
         self.count += 1;
         if self.count > MOST_NODES || level > MOST_LEVELS {
-            let message = format!("more than {MOST_NODES} values, or nested deeper than {MOST_LEVELS} levels");
+            let message =
+                format!("more than {MOST_NODES} values, or nested deeper than {MOST_LEVELS} levels");
             self.problems.error(span, "", message);
             return None;
         }
@@ -156,8 +161,11 @@ impl<'t> Reader<'t, '_> {
                 merged.extend(self.merge(node));
             } else if let Some(first) = entries.iter().find(|entry| entry.key == key) {
                 let (line, _) = first.key_span.line_and_column(&self.problems.sources);
-                self.problems
-                    .error(key_span, &key, format!("the key `{key}` occurs twice; the first is in line {line}"));
+                self.problems.error(
+                    key_span,
+                    &key,
+                    format!("the key `{key}` occurs twice; the first is in line {line}"),
+                );
             } else {
                 entries.push(Entry { key, key_span, node, written });
             }
@@ -188,7 +196,8 @@ impl<'t> Reader<'t, '_> {
             }
         };
         let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
-        let value = if is_text { NodeValue::Text(expanded.into_owned()) } else { self.plain(&expanded, span) };
+        let value =
+            if is_text { NodeValue::Text(expanded.into_owned()) } else { self.plain(&expanded, span) };
         Read { node: Node { value, span }, written: is_changed.then(|| text.to_owned()) }
     }
 
@@ -204,7 +213,10 @@ impl<'t> Reader<'t, '_> {
             return NodeValue::Int(number);
         }
         let looks_numeric = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
-        if looks_numeric && !text.contains(['_', 'n', 'N', 'i', 'I']) && let Ok(number) = text.parse::<f64>() {
+        if looks_numeric
+            && !text.contains(['_', 'n', 'N', 'i', 'I'])
+            && let Ok(number) = text.parse::<f64>()
+        {
             if number.is_finite() {
                 return NodeValue::Float(number);
             }

@@ -67,8 +67,8 @@ impl PipelineConfig {
 /// Reads a configuration from a text.
 ///
 /// `name` is what to call the text in messages; `overrides` are `key=value` as on the command
-/// line. Whatever is wrong is in `problems`, which may hold warnings also when there is a
-/// result; there is none when it holds an error.
+/// line. Whatever is wrong is in `problems`. Where they hold an error, a result is what could be
+/// read all the same: good for finding further errors, and for nothing else.
 pub fn load(
     name: &str,
     text: &str,
@@ -78,7 +78,7 @@ pub fn load(
     let mut problems = Problems::default();
     let number = problems.sources.add(name, text);
     let config = read_text(number, overrides, environment, &mut problems);
-    if problems.has_errors() { (None, problems) } else { (config, problems) }
+    (config, problems)
 }
 
 fn read_text(
@@ -103,7 +103,8 @@ fn read_text(
 fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
     let mut table = Table::open(root, "", problems)?;
     read_head(&mut table, problems);
-    let name = table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
+    let name =
+        table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
     let datasets = read_all(&mut table, "datasets", problems, DatasetSpec::read);
     let mut backends = read_all(&mut table, "backends", problems, BackendSpec::read);
     let roles = read_all(&mut table, "role_adapters", problems, RoleAdapterSpec::read);
@@ -114,8 +115,10 @@ fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
     let template = read_template(&mut table, problems);
     let inherited = Inherited { template: &template, metrics: &metrics };
     let listed = table.list("tasks", problems);
-    let mut tasks: Vec<TaskSpec> =
-        listed.iter().filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems)).collect();
+    let mut tasks: Vec<TaskSpec> = listed
+        .iter()
+        .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems))
+        .collect();
     if listed.is_empty() {
         tasks.extend(only_task(&datasets, root.span, &inherited, problems));
     }
@@ -174,7 +177,8 @@ fn only_task(
             None
         }
         _ => {
-            let message = format!("there are {} datasets and no `tasks` to say what to do with them", datasets.len());
+            let message =
+                format!("there are {} datasets and no `tasks` to say what to do with them", datasets.len());
             problems.error(span, "tasks", message).help("add a task for each dataset");
             None
         }
@@ -184,18 +188,34 @@ fn only_task(
 fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     let ids = config.datasets.iter().map(|dataset| (dataset.dataset_id.as_str(), dataset.spans.entry));
     check_unique("dataset_id", ids, problems);
-    check_unique("backend_id", config.backends.iter().map(|spec| (spec.backend_id.as_str(), spec.span)), problems);
+    check_unique(
+        "backend_id",
+        config.backends.iter().map(|spec| (spec.backend_id.as_str(), spec.span)),
+        problems,
+    );
     let ids = config.role_adapters.iter().map(|role| (role.adapter_id.as_str(), role.spans.entry));
     check_unique("adapter_id", ids, problems);
-    check_unique("prompt_id", config.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.span)), problems);
-    check_unique("task_id", config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)), problems);
+    check_unique(
+        "prompt_id",
+        config.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.span)),
+        problems,
+    );
+    check_unique(
+        "task_id",
+        config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)),
+        problems,
+    );
 }
 
 fn check_references(config: &PipelineConfig, problems: &mut Problems) {
     for role in &config.role_adapters {
         if !role.backend_id.is_empty() && config.backend_of(role).is_none() {
             problems
-                .error(role.spans.backend_id, "backend_id", format!("there is no backend `{}`", role.backend_id))
+                .error(
+                    role.spans.backend_id,
+                    "backend_id",
+                    format!("there is no backend `{}`", role.backend_id),
+                )
                 .known(&role.backend_id, config.backends.iter().map(|backend| backend.backend_id.as_str()));
         }
         if let Some(prompt_id) = &role.prompt_id
@@ -209,7 +229,11 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
     for task in &config.tasks {
         if config.dataset_of(task).is_none() {
             problems
-                .error(task.spans.dataset_id, "dataset_id", format!("there is no dataset `{}`", task.dataset_id))
+                .error(
+                    task.spans.dataset_id,
+                    "dataset_id",
+                    format!("there is no dataset `{}`", task.dataset_id),
+                )
                 .known(&task.dataset_id, config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()));
         }
         check_binding(config, task, problems);
@@ -234,7 +258,11 @@ fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Proble
         Some(_) => {}
         None if candidates.is_empty() && !problems.has_errors() => {
             problems
-                .error(step.span, "steps", "`inference` needs a role adapter of the type `dut_model`; there is none")
+                .error(
+                    step.span,
+                    "steps",
+                    "`inference` needs a role adapter of the type `dut_model`; there is none",
+                )
                 .help("add one to `role_adapters`");
         }
         None if candidates.len() > 1 => {

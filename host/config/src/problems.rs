@@ -98,7 +98,8 @@ impl Problems {
                 // Where a mapping is to blame its first line is enough to find it.
                 let text = &source.text;
                 let end = span.end.clamp(span.start, text.len());
-                let one_line = text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
+                let one_line =
+                    text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
                 let marked = AnnotationKind::Primary.span(span.start..span.start + one_line);
                 let marked = if problem.key.is_empty() { marked } else { marked.label(problem.key.as_str()) };
                 title.element(Snippet::source(text.as_str()).path(source.name.as_str()).annotation(marked))

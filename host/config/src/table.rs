@@ -16,7 +16,11 @@ pub(crate) struct Table<'n> {
 
 impl<'n> Table<'n> {
     /// Begins to read a mapping; anything else is a problem.
-    pub(crate) fn open(node: &'n Node, path: impl Into<String>, problems: &mut Problems) -> Option<Table<'n>> {
+    pub(crate) fn open(
+        node: &'n Node,
+        path: impl Into<String>,
+        problems: &mut Problems,
+    ) -> Option<Table<'n>> {
         let path = path.into();
         match node.as_map() {
             Some(entries) => Some(Table { entries, asked: Vec::new(), path, span: node.span }),
@@ -34,7 +38,9 @@ impl<'n> Table<'n> {
 
     /// The entry of a key; null counts as missing.
     pub(crate) fn entry(&mut self, key: &'static str) -> Option<&'n Entry> {
-        self.asked.push(key);
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
         self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
     }
 
@@ -191,7 +197,11 @@ impl<'n> Table<'n> {
                 let place =
                     if self.path.is_empty() { "the document".to_owned() } else { format!("`{}`", self.path) };
                 problems
-                    .error(entry.key_span, &self.path_of(&entry.key), format!("unknown key `{}` in {place}", entry.key))
+                    .error(
+                        entry.key_span,
+                        &self.path_of(&entry.key),
+                        format!("unknown key `{}` in {place}", entry.key),
+                    )
                     .known(&entry.key, self.asked.iter().copied());
             }
         }

@@ -91,6 +91,15 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+/// How deep a JSON value is nested; 0 for one that holds no other.
+pub fn json_depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(json_depth).max().unwrap_or(0),
+        Value::Object(object) => 1 + object.values().map(json_depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// JSON without blanks and with the keys of every object sorted, so that two values that are
 /// equal have the same text.
 pub fn canonical_json(value: &Value) -> String {

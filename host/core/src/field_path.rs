@@ -112,9 +112,9 @@ fn index_of(segment: &str) -> Option<usize> {
     if digits.is_empty() {
         return None;
     }
-    digits.chars().try_fold(0_usize, |number, character| {
-        number.checked_mul(10)?.checked_add(decimal_digit(character)?)
-    })
+    digits
+        .chars()
+        .try_fold(0_usize, |number, character| number.checked_mul(10)?.checked_add(decimal_digit(character)?))
 }
 
 /// The value of a decimal digit (Unicode category Nd, up to U+10FFF).
@@ -127,12 +127,45 @@ fn decimal_digit(character: char) -> Option<usize> {
 
 /// The digit zero of every script that has decimal digits.
 const ZEROS: &[char] = &[
-    '\u{30}', '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}',
-    '\u{b66}', '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{de6}', '\u{e50}', '\u{ed0}',
-    '\u{f20}', '\u{1040}', '\u{1090}', '\u{17e0}', '\u{1810}', '\u{1946}', '\u{19d0}',
-    '\u{1a80}', '\u{1a90}', '\u{1b50}', '\u{1bb0}', '\u{1c40}', '\u{1c50}', '\u{a620}',
-    '\u{a8d0}', '\u{a900}', '\u{a9d0}', '\u{a9f0}', '\u{aa50}', '\u{abf0}', '\u{ff10}',
-    '\u{104a0}', '\u{10d30}',
+    '\u{30}',
+    '\u{660}',
+    '\u{6f0}',
+    '\u{7c0}',
+    '\u{966}',
+    '\u{9e6}',
+    '\u{a66}',
+    '\u{ae6}',
+    '\u{b66}',
+    '\u{be6}',
+    '\u{c66}',
+    '\u{ce6}',
+    '\u{d66}',
+    '\u{de6}',
+    '\u{e50}',
+    '\u{ed0}',
+    '\u{f20}',
+    '\u{1040}',
+    '\u{1090}',
+    '\u{17e0}',
+    '\u{1810}',
+    '\u{1946}',
+    '\u{19d0}',
+    '\u{1a80}',
+    '\u{1a90}',
+    '\u{1b50}',
+    '\u{1bb0}',
+    '\u{1c40}',
+    '\u{1c50}',
+    '\u{a620}',
+    '\u{a8d0}',
+    '\u{a900}',
+    '\u{a9d0}',
+    '\u{a9f0}',
+    '\u{aa50}',
+    '\u{abf0}',
+    '\u{ff10}',
+    '\u{104a0}',
+    '\u{10d30}',
 ];
 
 #[cfg(test)]

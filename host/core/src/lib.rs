@@ -18,15 +18,13 @@ mod score;
 
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
-pub use digest::{Digest, canonical_json};
+pub use digest::{Digest, canonical_json, json_depth};
 pub use field_path::{FieldPath, Root, Roots};
 pub use fields::Problem;
 pub use names::{check_name, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{ContinuationScore, FinishReason, ModelOutput, Usage};
-pub use sample::{
-    ChoiceOption, FewShotExample, Reference, SCHEMA_VERSION, Sample, SandboxSpec, TaskType,
-};
+pub use sample::{ChoiceOption, FewShotExample, Reference, SCHEMA_VERSION, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
 pub use score::{MetricResult, ScoreCard};
 

@@ -17,7 +17,8 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 /// # Errors
 /// What is wrong, in words.
 pub fn check_name(name: &str) -> Result<(), String> {
-    const ALLOWED: &str = "use 1 to 128 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
+    const ALLOWED: &str =
+        "use 1 to 128 letters, digits, '.', '_' and '-', beginning with a letter or a digit";
     let starts_well = name.starts_with(|first: char| first.is_ascii_alphanumeric());
     let is_safe = |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-');
     if let Some(bad) = name.chars().find(|character| !is_safe(*character)) {

@@ -68,7 +68,14 @@ impl ModelOutput {
     /// A generated text.
     pub fn generated(answer: String, finish_reason: FinishReason, usage: Option<Usage>) -> ModelOutput {
         let continuations = Vec::new();
-        ModelOutput { answer, answer_normalized: None, finish_reason, usage, continuations, extra: Object::new() }
+        ModelOutput {
+            answer,
+            answer_normalized: None,
+            finish_reason,
+            usage,
+            continuations,
+            extra: Object::new(),
+        }
     }
 
     /// The choice among continuations: the most likely one, and the most likely one per byte.
@@ -128,7 +135,10 @@ mod tests {
         ];
         for (scores, answer, normalized) in cases {
             let output = ModelOutput::chosen(scores, None);
-            assert_eq!((output.answer.as_str(), output.answer_normalized.as_deref()), (answer, Some(normalized)));
+            assert_eq!(
+                (output.answer.as_str(), output.answer_normalized.as_deref()),
+                (answer, Some(normalized))
+            );
         }
     }
 }

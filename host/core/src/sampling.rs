@@ -69,7 +69,8 @@ impl SamplingParams {
             params.max_new_tokens = longest.or(alias).and_then(|number| u32::try_from(number).ok());
             params.temperature = number(&mut fields, "temperature", 0.0, 100.0);
             params.top_p = number(&mut fields, "top_p", 0.0, 1.0);
-            params.top_k = whole(&mut fields, "top_k", 0, 1 << 30).and_then(|number| u32::try_from(number).ok());
+            params.top_k =
+                whole(&mut fields, "top_k", 0, 1 << 30).and_then(|number| u32::try_from(number).ok());
             params.min_p = number(&mut fields, "min_p", 0.0, 1.0);
             params.seed = whole(&mut fields, "seed", 0, u64::MAX);
             params.stop = stop(&mut fields);
@@ -138,7 +139,10 @@ fn stop(fields: &mut Fields<'_>) -> Option<Vec<String>> {
     };
     let texts = texts.filter(|texts| texts.iter().all(|text| !text.is_empty()));
     if texts.is_none() {
-        fields.problem("stop", format!("expected a string or a list of strings that are not empty, found {value}"));
+        fields.problem(
+            "stop",
+            format!("expected a string or a list of strings that are not empty, found {value}"),
+        );
     }
     texts
 }
@@ -150,7 +154,8 @@ mod tests {
 
     fn read(value: Value) -> Result<SamplingParams, Vec<String>> {
         let Value::Object(object) = value else { panic!("an object") };
-        SamplingParams::from_object(object).map_err(|problems| problems.iter().map(ToString::to_string).collect())
+        SamplingParams::from_object(object)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -169,6 +174,9 @@ mod tests {
         let problems = read(json!({"temprature": 1, "top_p": 2, "max_new_tokens": 0, "stop": [""]}))
             .expect_err("four problems");
         assert_eq!(problems.len(), 4, "{problems:?}");
-        assert!(problems.iter().any(|problem| problem.contains("did you mean `temperature`?")), "{problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.contains("did you mean `temperature`?")),
+            "{problems:?}"
+        );
     }
 }

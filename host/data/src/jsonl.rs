@@ -48,7 +48,8 @@ impl JsonlRows {
         if file.metadata().map_err(unreadable)?.is_dir() {
             return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
         }
-        let labels = spec.labels_path.as_ref().map(|path| Labels::read(path, &spec.label_field)).transpose()?;
+        let labels =
+            spec.labels_path.as_ref().map(|path| Labels::read(path, &spec.label_field)).transpose()?;
         let mut rows = JsonlRows {
             path: spec.path.clone(),
             file: BufReader::with_capacity(1 << 18, file),
@@ -58,12 +59,16 @@ impl JsonlRows {
             most,
             total: None,
         };
-        let is_counted = rows.file.get_ref().metadata().map_err(unreadable)?.len() <= MOST_COUNTED && most > 1;
+        let is_counted =
+            rows.file.get_ref().metadata().map_err(unreadable)?.len() <= MOST_COUNTED && most > 1;
         let wanted = if spec.shuffle || is_counted { usize::MAX } else { 1 };
         let first = rows.places(wanted).map_err(unreadable)?;
         rows.total = (wanted > 1).then_some(first.len() as u64);
         if first.is_empty() {
-            return Err(DataError::Empty { written: spec.path.display().to_string(), resolved: resolve(&spec.path) });
+            return Err(DataError::Empty {
+                written: spec.path.display().to_string(),
+                resolved: resolve(&spec.path),
+            });
         }
         if spec.shuffle {
             let mut places = first;

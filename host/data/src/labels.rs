@@ -20,7 +20,8 @@ impl Labels {
     /// Adds the label of a row to its object.
     pub(crate) fn join(&self, number: u64, body: &str) -> Result<String, String> {
         let label = usize::try_from(number).ok().and_then(|number| self.lines.get(number));
-        let label = label.ok_or_else(|| format!("the labels file has {} lines, none for this row", self.lines.len()))?;
+        let label = label
+            .ok_or_else(|| format!("the labels file has {} lines, none for this row", self.lines.len()))?;
         let mut object: Object = serde_json::from_str(body).map_err(|error| error.to_string())?;
         if object.contains_key(&self.field) {
             return Err(format!("the row has a field '{}' of its own, beside the labels file", self.field));

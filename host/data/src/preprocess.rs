@@ -4,8 +4,8 @@ use crate::row::{Row, RowProblem};
 use gage_core::{Outcome, Sample};
 use gage_plugin::{Converted, ItemError, Preprocessor, RawRow};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 
 /// A row on its way into the run.
 #[derive(Clone, Debug)]
@@ -71,7 +71,13 @@ impl Preparer {
                     Err(problem) => Err(broken(problem)),
                     Ok(text) => match converted.next() {
                         Some(result) => self.validate(result, &text, row.number).map(Box::new),
-                        None => Err(rejection(Outcome::PluginError, "preprocess", "invalid_result", "no result", &text)),
+                        None => Err(rejection(
+                            Outcome::PluginError,
+                            "preprocess",
+                            "invalid_result",
+                            "no result",
+                            &text,
+                        )),
                     },
                 };
                 Prepared { index: row.index, row_digest: row.digest, result }
@@ -95,7 +101,10 @@ impl Preparer {
         let mut sample = Sample::from_value(value).map_err(|problems| {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             let pointer = problems.into_iter().next().map(|problem| problem.pointer);
-            Rejection { pointer, ..rejection(Outcome::InvalidSample, "validate", "invalid_sample", &message, row) }
+            Rejection {
+                pointer,
+                ..rejection(Outcome::InvalidSample, "validate", "invalid_sample", &message, row)
+            }
         })?;
         self.keep_apart(&mut sample.id);
         sample.dataset_id.get_or_insert_with(|| self.dataset_id.clone());

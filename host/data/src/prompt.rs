@@ -76,7 +76,9 @@ impl PromptRenderer {
             let text = self
                 .environment
                 .get_template(&name_of(number))
-                .and_then(|template| template.render(context! { sample => sample.clone(), params => self.params.clone() }))
+                .and_then(|template| {
+                    template.render(context! { sample => sample.clone(), params => self.params.clone() })
+                })
                 .map_err(|error| describe(number, &error))?;
             if !text.trim().is_empty() {
                 messages.push(Message::text(*role, text));
@@ -136,7 +138,10 @@ mod tests {
         for (template, expected) in [
             ("{{ sample.nothing }}", "undefined value"),
             ("\n{{ sample. }}", "line 2"),
-            ("{% for i in range(100000) %}{% for j in range(100000) %}{{ i }}{% endfor %}{% endfor %}", "fuel"),
+            (
+                "{% for i in range(100000) %}{% for j in range(100000) %}{{ i }}{% endfor %}{% endfor %}",
+                "fuel",
+            ),
             ("   ", "empty"),
         ] {
             let error = rendered(template).expect_err(template);

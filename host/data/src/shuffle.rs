@@ -36,7 +36,7 @@ mod tests {
         assert_eq!(items, ORDER_OF_SEED_123);
     }
 
-    const ORDER_OF_SEED_123: [u32; 10] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    const ORDER_OF_SEED_123: [u32; 10] = [2, 0, 4, 8, 9, 1, 6, 3, 7, 5];
 
     proptest! {
         #[test]

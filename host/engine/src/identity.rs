@@ -10,7 +10,9 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Value {
     let mut plugins = Object::new();
     let mut backends = Object::new();
     for task in &plan.tasks {
-        let mut note = |reference: &gage_config::PluginReference, identity: &gage_plugin::PluginIdentity, version: &str| {
+        let mut note = |reference: &gage_config::PluginReference,
+                        identity: &gage_plugin::PluginIdentity,
+                        version: &str| {
             let entry = json!({
                 "component": identity.name,
                 "version": identity.version,
@@ -23,7 +25,11 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Value {
         let preprocessor = &task.preprocessor;
         note(&task.dataset.preprocess, preprocessor.identity(), &preprocessor.description().version);
         for planned in &task.metrics {
-            note(&planned.implementation, planned.metric.identity(), &planned.metric.description().scorer_version);
+            note(
+                &planned.implementation,
+                planned.metric.identity(),
+                &planned.metric.description().scorer_version,
+            );
         }
         if let Some(backend) = session.backend(&task.role.backend_id) {
             let info = backend.info();

@@ -1,7 +1,9 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
 use crate::plan::PlannedTask;
-use gage_backend::{Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming};
+use gage_backend::{
+    Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
+};
 use gage_config::{ContinuationText, RequestKind};
 use gage_core::{FinishReason, Message, ModelOutput, Outcome, Sample, SamplingParams};
 use gage_record::{ErrorNote, SampleTiming, Stage};
@@ -24,7 +26,7 @@ pub(crate) struct Inferred {
 }
 
 enum Request {
-    Generate(GenerateRequest),
+    Generate(Box<GenerateRequest>),
     Loglikelihood(LoglikelihoodRequest),
 }
 
@@ -74,7 +76,8 @@ pub(crate) async fn infer(
         Err(error) => {
             inferred.timing.attempts = error.attempts;
             inferred.outcome = Outcome::BackendError;
-            let kind = serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+            let kind =
+                serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
             inferred.error = Some(ErrorNote {
                 stage: Stage::Inference,
                 kind: kind.unwrap_or_default(),
@@ -89,7 +92,7 @@ pub(crate) async fn infer(
 async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
     match request {
         Request::Generate(request) => {
-            let reply = backend.generate(request).await?;
+            let reply = backend.generate(*request).await?;
             Ok((reply.output, reply.timing))
         }
         Request::Loglikelihood(request) => {
@@ -141,12 +144,16 @@ fn request_of(task: &PlannedTask, mut sample: Sample) -> Result<(Request, Value)
         return Err((sample, note("no_messages", message, Some("/messages".to_owned()))));
     }
     let request = match task.spec.steps.inference.request {
-        RequestKind::Generate => Request::Generate(GenerateRequest { id, messages, params, tools, tool_choice }),
+        RequestKind::Generate => {
+            Request::Generate(Box::new(GenerateRequest { id, messages, params, tools, tool_choice }))
+        }
         RequestKind::Loglikelihood if continuations.is_empty() => {
             let message = "log-likelihood needs the sample's options, and there are none".to_owned();
             return Err((sample, note("no_options", message, Some("/options".to_owned()))));
         }
-        RequestKind::Loglikelihood => Request::Loglikelihood(LoglikelihoodRequest { id, messages, continuations }),
+        RequestKind::Loglikelihood => {
+            Request::Loglikelihood(LoglikelihoodRequest { id, messages, continuations })
+        }
     };
     Ok((request, sample))
 }
@@ -172,7 +179,9 @@ fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
         FinishReason::ContentFilter => Outcome::Refused,
         FinishReason::Length => Outcome::Truncated,
         FinishReason::Stop | FinishReason::Other if output.answer.trim().is_empty() => Outcome::EmptyOutput,
-        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Scored | FinishReason::Other => Outcome::Scored,
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Scored | FinishReason::Other => {
+            Outcome::Scored
+        }
     };
     if scored.contains(&outcome) { Outcome::Scored } else { outcome }
 }

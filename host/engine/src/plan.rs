@@ -70,7 +70,8 @@ impl Plan {
 
     /// The backends that the tasks need, each once.
     pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
-        let is_used = |backend: &&BackendSpec| self.tasks.iter().any(|task| task.role.backend_id == backend.backend_id);
+        let is_used =
+            |backend: &&BackendSpec| self.tasks.iter().any(|task| task.role.backend_id == backend.backend_id);
         self.config.backends.iter().filter(is_used).collect()
     }
 }
@@ -90,7 +91,10 @@ fn plan_task(
     if is_first && let Err(error) = open(dataset, Some(1)) {
         let span = match &error {
             gage_data::DataError::Unreadable { written, .. }
-                if dataset.labels_path.as_ref().is_some_and(|path| path.display().to_string() == *written) =>
+                if dataset
+                    .labels_path
+                    .as_ref()
+                    .is_some_and(|path| path.display().to_string() == *written) =>
             {
                 dataset.spans.labels_path
             }
@@ -120,7 +124,11 @@ fn report_registry(error: &RegistryError, span: Span, key: &str, name: &str, pro
     }
 }
 
-fn plan_preprocessor(dataset: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<Preprocessor> {
+fn plan_preprocessor(
+    dataset: &DatasetSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Preprocessor> {
     let span = dataset.spans.preprocess;
     let (family, member) = match registry.preprocessor(&dataset.preprocess) {
         Ok(found) => found,
@@ -162,7 +170,11 @@ fn plan_metric(
     let aggregation = spec.aggregation.clone().unwrap_or_else(|| description.default_aggregation.clone());
     if !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
         problems
-            .error(spec.span, "aggregation", format!("the metric asks for the unknown aggregation `{aggregation}`"))
+            .error(
+                spec.span,
+                "aggregation",
+                format!("the metric asks for the unknown aggregation `{aggregation}`"),
+            )
             .known(&aggregation, gage_config::METRIC_AGGREGATIONS);
     }
     let reads_clock = |path: &gage_core::FieldPath| {
@@ -245,13 +257,16 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
 fn check_model_file(path: &std::path::Path) -> Result<(), String> {
     use std::io::Read as _;
     let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let describe = |what: String| format!("the model '{}' (that is {}) {what}", path.display(), resolved.display());
+    let describe =
+        |what: String| format!("the model '{}' (that is {}) {what}", path.display(), resolved.display());
     let mut file = std::fs::File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
     let mut magic = [0_u8; 4];
     match file.read_exact(&mut magic) {
         Ok(()) if &magic == b"GGUF" => Ok(()),
         Ok(()) => Err(describe("is not a GGUF file".to_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(describe("is empty or cut off".to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Err(describe("is empty or cut off".to_owned()))
+        }
         Err(error) => Err(describe(format!("cannot be read: {error}"))),
     }
 }

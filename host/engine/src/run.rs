@@ -12,7 +12,9 @@ use gage_core::{Object, OutcomeCounts};
 use gage_data::{DataError, Preparer, open};
 use gage_observe::EventLog;
 use gage_record::format::EVENTS_FILE;
-use gage_record::{JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, differences};
+use gage_record::{
+    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, differences,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -116,9 +118,10 @@ pub fn run(
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
     let index = Arc::new(index);
-    let events = Events::new(EventLog::open(&folder.path_of(EVENTS_FILE)).map_err(|source| {
-        RecordError::io("open", &folder.path_of(EVENTS_FILE), source)
-    })?);
+    let events = Events::new(
+        EventLog::open(&folder.path_of(EVENTS_FILE))
+            .map_err(|source| RecordError::io("open", &folder.path_of(EVENTS_FILE), source))?,
+    );
     events.of_run(if options.resume { "run_resumed" } else { "run_started" }, &json!({"run_id": run_id}));
     let mut tasks = Vec::new();
     for task in plan.tasks {
@@ -128,8 +131,13 @@ pub fn run(
         let task = Arc::new(task);
         let task_id = task.spec.task_id.clone();
         events.of_task("task_started", &task_id, &json!({}));
-        let output = begin_task(&task, session, options, &index, &mut writer, progress, &events, stop, runtime)?;
-        let outcomes: Object = output.counts.occurred().map(|(outcome, count)| (outcome.name().to_owned(), count.into())).collect();
+        let output =
+            begin_task(&task, session, options, &index, &mut writer, progress, &events, stop, runtime)?;
+        let outcomes: Object = output
+            .counts
+            .occurred()
+            .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
+            .collect();
         events.of_task("task_finished", &task_id, &json!({"outcomes": outcomes}));
         progress.task_finished(&task_id);
         tasks.push(TaskReport {

@@ -78,7 +78,8 @@ pub(crate) fn score(task: &PlannedTask, mut batch: Vec<Inferred>) -> Vec<SampleR
     let mut results: Vec<Vec<MetricResult>> = batch.iter().map(|_| Vec::new()).collect();
     let mut timings: Vec<Vec<MetricResult>> = batch.iter().map(|_| Vec::new()).collect();
     for planned in &task.metrics {
-        let chosen: Vec<usize> = (0..batch.len()).filter(|place| batch[*place].outcome == Outcome::Scored).collect();
+        let chosen: Vec<usize> =
+            (0..batch.len()).filter(|place| batch[*place].outcome == Outcome::Scored).collect();
         let items: Vec<MetricItem> = chosen
             .iter()
             .map(|place| {
@@ -101,7 +102,9 @@ pub(crate) fn score(task: &PlannedTask, mut batch: Vec<Inferred>) -> Vec<SampleR
         .into_iter()
         .zip(results)
         .zip(timings)
-        .map(|((inferred, metrics), timing_metrics)| record_of(task, inferred, metrics, timing_metrics, share))
+        .map(|((inferred, metrics), timing_metrics)| {
+            record_of(task, inferred, metrics, timing_metrics, share)
+        })
         .collect()
 }
 

@@ -36,7 +36,8 @@ impl Session {
                 RequestKind::Loglikelihood => (info.capabilities.loglikelihood, "loglikelihood"),
             };
             if !can {
-                let message = format!("the backend `{}` ({}) cannot do `{what}`", task.role.backend_id, info.kind);
+                let message =
+                    format!("the backend `{}` ({}) cannot do `{what}`", task.role.backend_id, info.kind);
                 problems.error(task.spec.steps.inference.span, "request", message);
             }
         }

@@ -54,9 +54,11 @@ pub(crate) struct TaskOutput {
 ///
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput { task, backend, rows, preparer, done, writer, progress, events, stop, runtime, .. } = input;
+    let TaskInput { task, backend, rows, preparer, done, writer, progress, events, stop, runtime, .. } =
+        input;
     let (concurrency, workers) = (input.concurrency, input.workers);
-    let concurrency = concurrency.min(backend.info().max_concurrency).min(task.role.pool_size.unwrap_or(usize::MAX));
+    let concurrency =
+        concurrency.min(backend.info().max_concurrency).min(task.role.pool_size.unwrap_or(usize::MAX));
     let inflight = task.spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1);
     let (prepared_sender, prepared) = mpsc::channel::<Prepared>(concurrency.saturating_mul(PREFETCH).max(1));
     let (job_sender, jobs) = mpsc::channel::<Job>(inflight);
@@ -65,7 +67,8 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
 
     std::thread::scope(|threads| {
         let reader_stop = stop.clone();
-        let reader = threads.spawn(move || read(rows, preparer, done.as_ref(), &prepared_sender, &reader_stop));
+        let reader =
+            threads.spawn(move || read(rows, preparer, done.as_ref(), &prepared_sender, &reader_stop));
         let scorers: Vec<_> = (0..workers.max(1))
             .map(|_| {
                 let (task, jobs, sender) = (&task, &jobs, finished_sender.clone());
@@ -94,7 +97,8 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         drop(finished_sender);
         let inference = runtime.block_on(sample_loop.run(prepared));
         let evaluation = scorers.into_iter().map(|scorer| scorer.join().unwrap_or_default()).sum();
-        let counts = recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
+        let counts =
+            recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
         let reading = reader.join().map_err(|_| RunError::Panicked("reader"))?;
         let inference = inference?;
         match reading {

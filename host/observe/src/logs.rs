@@ -22,8 +22,10 @@ pub fn init_logs<W>(filter: &str, format: LogFormat, writer: W) -> Result<(), St
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("the log filter '{filter}' is not valid: {error}"))?;
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| format!("the log filter '{filter}' is not valid: {error}"))?;
+    let colour =
+        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colour);
     // Fails only where a subscriber is set already.
     let _ = match format {

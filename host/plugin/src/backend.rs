@@ -42,10 +42,16 @@ impl BackendComponent {
     ///
     /// # Errors
     /// When it is not a backend plugin, does not compile, or declares something invalid.
-    pub fn load(host: &PluginHost, name: &str, bytes: &[u8], limits: &Limits) -> Result<BackendComponent, LoadError> {
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<BackendComponent, LoadError> {
         let linked = Linked::load(host, name, bytes, World::Backend, limits)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message };
-        let plugin = BackendPluginPre::new(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
+        let plugin =
+            BackendPluginPre::new(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
         let described = linked.call(|store| {
             let instance = plugin.instantiate(&mut *store)?;
             let info = instance.gage_plugin_backend().call_describe(&mut *store)?;
@@ -103,8 +109,9 @@ impl BackendComponent {
     pub fn generate(&self, requests: &[guest::GenerateRequest]) -> Vec<Result<Generation, ItemError>> {
         let limits = &self.linked.limits;
         call_and_split(requests, &mut |batch: &[guest::GenerateRequest]| {
-            let returned =
-                self.call(|plugin, store| plugin.gage_plugin_backend().call_generate(store, &self.config, batch))?;
+            let returned = self.call(|plugin, store| {
+                plugin.gage_plugin_backend().call_generate(store, &self.config, batch)
+            })?;
             let check = |result: Result<Generation, PluginError>| {
                 let generation = result.map_err(|error| checked::error(error, limits))?;
                 if generation.answer.len() > limits.result_bytes {
@@ -124,9 +131,13 @@ impl BackendComponent {
     ) -> Vec<Result<Vec<guest::ContinuationScore>, ItemError>> {
         let limits = &self.linked.limits;
         call_and_split(requests, &mut |batch: &[guest::LoglikelihoodRequest]| {
-            let returned = self
-                .call(|plugin, store| plugin.gage_plugin_backend().call_loglikelihood(store, &self.config, batch))?;
-            let check = |(result, request): (Result<Vec<guest::ContinuationScore>, _>, &guest::LoglikelihoodRequest)| {
+            let returned = self.call(|plugin, store| {
+                plugin.gage_plugin_backend().call_loglikelihood(store, &self.config, batch)
+            })?;
+            let check = |(result, request): (
+                Result<Vec<guest::ContinuationScore>, _>,
+                &guest::LoglikelihoodRequest,
+            )| {
                 let scores = result.map_err(|error| checked::error(error, limits))?;
                 if scores.len() != request.continuations.len() {
                     let (found, wanted) = (scores.len(), request.continuations.len());
@@ -138,7 +149,11 @@ impl BackendComponent {
                 }
             };
             if returned.len() != batch.len() {
-                return Err(CallError::Failed(format!("returned {} results for {}", returned.len(), batch.len())));
+                return Err(CallError::Failed(format!(
+                    "returned {} results for {}",
+                    returned.len(),
+                    batch.len()
+                )));
             }
             Ok(returned.into_iter().zip(batch).map(check).collect())
         })

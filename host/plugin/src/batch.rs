@@ -41,7 +41,9 @@ pub(crate) fn call_and_split<T, R>(
     }
     let outcome = call(items).and_then(|results| match results.len() == items.len() {
         true => Ok(results),
-        false => Err(CallError::Failed(format!("returned {} results for {} items", results.len(), items.len()))),
+        false => {
+            Err(CallError::Failed(format!("returned {} results for {} items", results.len(), items.len())))
+        }
     });
     match outcome {
         Ok(results) => results,

@@ -7,7 +7,12 @@ use gage_core::{Object, Outcome, ScoreCard};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
-    ItemError { outcome: Outcome::PluginError, kind: "invalid_result", message: message.into(), pointer: None }
+    ItemError {
+        outcome: Outcome::PluginError,
+        kind: "invalid_result",
+        message: message.into(),
+        pointer: None,
+    }
 }
 
 /// An error that the guest reported; its text is cut at the limit.
@@ -80,7 +85,11 @@ fn depth_of(text: &str) -> usize {
 }
 
 fn finite(number: f64, what: &str) -> Result<f64, ItemError> {
-    if number.is_finite() { Ok(number) } else { Err(invalid(format!("{what} is {number}, which is not a number"))) }
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err(invalid(format!("{what} is {number}, which is not a number")))
+    }
 }
 
 fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> {
@@ -88,7 +97,9 @@ fn name(text: String, what: &str, limits: &Limits) -> Result<String, ItemError> 
     if text.is_empty() || text.chars().count() > limits.name_characters || !text.chars().all(is_plain) {
         let most = limits.name_characters;
         let shown = cut(text.escape_debug().to_string(), 100);
-        return Err(invalid(format!("{what} '{shown}' is not a name of 1 to {most} letters, digits and _-.@/:")));
+        return Err(invalid(format!(
+            "{what} '{shown}' is not a name of 1 to {most} letters, digits and _-.@/:"
+        )));
     }
     Ok(text)
 }
@@ -149,14 +160,29 @@ mod tests {
             ("the primary score is inf", GuestCard { primary_score: Some(f64::INFINITY), ..guest_card() }),
             ("a sub-score is -inf", GuestCard { sub_scores: sub("a", f64::NEG_INFINITY), ..guest_card() }),
             ("the sub-score ''", GuestCard { sub_scores: sub("", 1.0), ..guest_card() }),
-            ("the sub-score 'a' occurs twice", GuestCard { sub_scores: [sub("a", 1.0), sub("a", 2.0)].concat(), ..guest_card() }),
-            ("the error tag '\\u{1b}[31m'", GuestCard { error_tags: vec!["\u{1b}[31m".to_owned()], ..guest_card() }),
-            ("the error tag '\\u{202e}'", GuestCard { error_tags: vec!["\u{202e}".to_owned()], ..guest_card() }),
+            (
+                "the sub-score 'a' occurs twice",
+                GuestCard { sub_scores: [sub("a", 1.0), sub("a", 2.0)].concat(), ..guest_card() },
+            ),
+            (
+                "the error tag '\\u{1b}[31m'",
+                GuestCard { error_tags: vec!["\u{1b}[31m".to_owned()], ..guest_card() },
+            ),
+            (
+                "the error tag '\\u{202e}'",
+                GuestCard { error_tags: vec!["\u{202e}".to_owned()], ..guest_card() },
+            ),
             ("more than 64", GuestCard { error_tags: vec!["a".to_owned(); 65], ..guest_card() }),
             ("not an object", GuestCard { detail: "[1]".to_owned(), ..guest_card() }),
             ("not JSON", GuestCard { detail: "{".to_owned(), ..guest_card() }),
-            ("deeper than 32", GuestCard { detail: "{\"a\":".repeat(40) + "1" + &"}".repeat(40), ..guest_card() }),
-            ("at most 1048576", GuestCard { detail: format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20)), ..guest_card() }),
+            (
+                "deeper than 32",
+                GuestCard { detail: "{\"a\":".repeat(40) + "1" + &"}".repeat(40), ..guest_card() },
+            ),
+            (
+                "at most 1048576",
+                GuestCard { detail: format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20)), ..guest_card() },
+            ),
         ];
         for (expected, guest) in cases {
             let error = card(guest, &limits).expect_err(expected);

@@ -70,8 +70,9 @@ impl Linked {
             .map_err(|error| fail(format!("it does not compile: {error:#}")))?;
         let mut linker = Linker::new(host.engine());
         link(&mut linker, summary.needs_wasi()).map_err(|error| fail(format!("{error:#}")))?;
-        let instance =
-            linker.instantiate_pre(&component).map_err(|error| fail(format!("it does not link: {error:#}")))?;
+        let instance = linker
+            .instantiate_pre(&component)
+            .map_err(|error| fail(format!("it does not link: {error:#}")))?;
         Ok(Linked { name: name.to_owned(), summary, instance, limits: limits.clone(), host: host.clone() })
     }
 
@@ -115,8 +116,10 @@ fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits)
         (_, Some("memory")) => {
             CallError::Failed(format!("wanted more than its {} bytes of memory", limits.memory_bytes))
         }
-        (_, Some(what)) => CallError::Failed(format!("wanted more than its {} {what}", limits.table_elements)),
-        (Some(trap), None) => CallError::Failed(format!("trapped: {trap}")),
+        (_, Some(what)) => {
+            CallError::Failed(format!("wanted more than its {} {what}", limits.table_elements))
+        }
+        (Some(trap), None) => CallError::Failed(trap.to_string()),
         (None, None) => CallError::Failed(format!("{:#}", error.root_cause())),
     }
 }

@@ -33,7 +33,8 @@ pub(crate) fn convert(value: Option<&Value>, kind: ValueKind, name: &str) -> Res
         ValueKind::Texts => match value {
             Value::String(text) => GuestValue::Texts(vec![text.clone()]),
             Value::Array(items) => {
-                let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+                let texts: Option<Vec<String>> =
+                    items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
                 GuestValue::Texts(texts.ok_or_else(|| mistyped(value, "a list of strings", name))?)
             }
             _ => return Err(mistyped(value, "a list of strings", name)),

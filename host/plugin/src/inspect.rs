@@ -58,7 +58,8 @@ pub(crate) fn inspect(bytes: &[u8], most_bytes: usize) -> Result<ComponentSummar
         return Err(format!("it has {} bytes; at most {most_bytes} are allowed", bytes.len()));
     }
     let (imports, exports) = names_of(bytes)?;
-    let refused: Vec<&str> = imports.iter().map(String::as_str).filter(|import| !is_allowed(import)).collect();
+    let refused: Vec<&str> =
+        imports.iter().map(String::as_str).filter(|import| !is_allowed(import)).collect();
     if !refused.is_empty() {
         return Err(format!(
             "it imports {}, which this host does not give; allowed are gage:plugin/log@{WIT_VERSION}, \
@@ -73,7 +74,9 @@ pub(crate) fn inspect(bytes: &[u8], most_bytes: usize) -> Result<ComponentSummar
 fn is_allowed(import: &str) -> bool {
     let ours = |name: &str| import == format!("gage:plugin/{name}@{WIT_VERSION}");
     let wasi = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
-    ours("log") || ours("types") || (wasi.iter().any(|name| import.starts_with(name)) && import.contains("@0.2."))
+    ours("log")
+        || ours("types")
+        || (wasi.iter().any(|name| import.starts_with(name)) && import.contains("@0.2."))
 }
 
 fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {

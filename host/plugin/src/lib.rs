@@ -23,6 +23,8 @@ mod schema;
 
 pub use backend::{BackendComponent, BackendDescription};
 pub use batch::ItemError;
+pub use bindings::backend_exports::{ContinuationScore, GenerateRequest, LoglikelihoodRequest};
+pub use bindings::types::{FinishReason, Generation, Message, Role};
 pub use component::{LoadError, PluginIdentity};
 pub use host::{HostOptions, PluginHost};
 pub use inspect::{ComponentSummary, World};
@@ -30,5 +32,3 @@ pub use limits::Limits;
 pub use metric::{Input, Metric, MetricDescription, MetricFamily, MetricItem, ValueDescription};
 pub use preprocessor::{Converted, Preprocessor, PreprocessorDescription, PreprocessorFamily, RawRow};
 pub use registry::{BundledComponent, Registry, RegistryError};
-pub use bindings::types::{FinishReason, Generation, Message, Role};
-pub use bindings::backend_exports::{ContinuationScore, GenerateRequest, LoglikelihoodRequest};

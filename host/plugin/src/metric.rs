@@ -64,7 +64,12 @@ impl MetricFamily {
     ///
     /// # Errors
     /// When it is not a metric plugin, does not compile, or declares something invalid.
-    pub fn load(host: &PluginHost, name: &str, bytes: &[u8], limits: &Limits) -> Result<MetricFamily, LoadError> {
+    pub fn load(
+        host: &PluginHost,
+        name: &str,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<MetricFamily, LoadError> {
         let linked = Linked::load(host, name, bytes, World::Metric, limits)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message };
         let plugin =
@@ -80,7 +85,8 @@ impl MetricFamily {
             if spec.values.is_empty() {
                 return Err(fail(format!("the metric '{}' declares no value", spec.name)));
             }
-            ParamsSchema::compile(&spec.params_schema).map_err(|error| fail(format!("'{}': {error}", spec.name)))?;
+            ParamsSchema::compile(&spec.params_schema)
+                .map_err(|error| fail(format!("'{}': {error}", spec.name)))?;
         }
         let identity = PluginIdentity {
             name: info.name,
@@ -105,13 +111,20 @@ impl MetricFamily {
     ///
     /// # Errors
     /// Everything that is wrong with the name and the parameters; pointers lead into `params`.
-    pub fn metric(self: &Arc<MetricFamily>, name: Option<&str>, params: Value) -> Result<Metric, Vec<Problem>> {
+    pub fn metric(
+        self: &Arc<MetricFamily>,
+        name: Option<&str>,
+        params: Value,
+    ) -> Result<Metric, Vec<Problem>> {
         let problem = |message: String| vec![Problem { pointer: String::new(), message }];
         let known: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let spec = match (name, self.specs.as_slice()) {
             (None, [only]) => only,
             (None, _) => {
-                return Err(problem(format!("the component holds several metrics; name one with #: {}", known.join(", "))));
+                return Err(problem(format!(
+                    "the component holds several metrics; name one with #: {}",
+                    known.join(", ")
+                )));
             }
             (Some(name), specs) => specs.iter().find(|spec| spec.name == name).ok_or_else(|| {
                 problem(format!("the component holds no metric '{name}'; it holds {}", known.join(", ")))
@@ -119,9 +132,8 @@ impl MetricFamily {
         };
         let (inputs, missing, own_params) = split_params(spec, params)?;
         let own_text = Value::Object(own_params).to_string();
-        let checked = self.call(|plugin, store| {
-            plugin.gage_plugin_metric().call_check(store, &spec.name, &own_text)
-        });
+        let checked =
+            self.call(|plugin, store| plugin.gage_plugin_metric().call_check(store, &spec.name, &own_text));
         match checked {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -201,7 +213,10 @@ enum OnMissing {
 }
 
 /// Takes the parameters that are the host's out of those of the metric, and checks both.
-fn split_params(spec: &guest::MetricSpec, params: Value) -> Result<(Vec<Input>, OnMissing, Object), Vec<Problem>> {
+fn split_params(
+    spec: &guest::MetricSpec,
+    params: Value,
+) -> Result<(Vec<Input>, OnMissing, Object), Vec<Problem>> {
     let mut own = match params {
         Value::Object(object) => object,
         Value::Null => Object::new(),
@@ -290,7 +305,12 @@ impl Metric {
         MetricItem(values.map(|inputs| guest::Item { sample_id: sample_id.to_owned(), inputs }))
     }
 
-    fn resolve_input(&self, input: &Input, sample_id: &str, roots: Roots<'_>) -> Result<guest::Value, ItemError> {
+    fn resolve_input(
+        &self,
+        input: &Input,
+        sample_id: &str,
+        roots: Roots<'_>,
+    ) -> Result<guest::Value, ItemError> {
         let value = input.paths.iter().find_map(|path| path.resolve(roots));
         if value.is_none() {
             let paths: Vec<&str> = input.paths.iter().map(FieldPath::as_str).collect();
@@ -343,6 +363,9 @@ impl Metric {
             let error = CallError::Failed("returned too few results".to_owned());
             Err(ItemError::from(error))
         };
-        results.into_iter().map(|result| result.unwrap_or_else(|| scored.next().unwrap_or_else(missing))).collect()
+        results
+            .into_iter()
+            .map(|result| result.unwrap_or_else(|| scored.next().unwrap_or_else(missing)))
+            .collect()
     }
 }

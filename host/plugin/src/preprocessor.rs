@@ -60,8 +60,8 @@ impl PreprocessorFamily {
     ) -> Result<PreprocessorFamily, LoadError> {
         let linked = Linked::load(host, name, bytes, World::Preprocessor, limits)?;
         let fail = |message: String| LoadError { name: name.to_owned(), message };
-        let plugin =
-            PreprocessorPluginPre::new(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
+        let plugin = PreprocessorPluginPre::new(linked.instance.clone())
+            .map_err(|error| fail(format!("{error:#}")))?;
         let described = linked.call(|store| {
             let instance = plugin.instantiate(&mut *store)?;
             let info = instance.gage_plugin_preprocessor().call_describe(&mut *store)?;
@@ -71,7 +71,8 @@ impl PreprocessorFamily {
         let mut descriptions = Vec::with_capacity(specs.len());
         for spec in specs {
             gage_core::check_name(&spec.name).map_err(|error| fail(format!("preprocessor name: {error}")))?;
-            ParamsSchema::compile(&spec.params_schema).map_err(|error| fail(format!("'{}': {error}", spec.name)))?;
+            ParamsSchema::compile(&spec.params_schema)
+                .map_err(|error| fail(format!("'{}': {error}", spec.name)))?;
             descriptions.push(PreprocessorDescription {
                 params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
                 name: spec.name,
@@ -113,10 +114,15 @@ impl PreprocessorFamily {
             (None, [only]) => only,
             (None, _) => {
                 let known = known.join(", ");
-                return Err(problem(format!("the component holds several preprocessors; name one with #: {known}")));
+                return Err(problem(format!(
+                    "the component holds several preprocessors; name one with #: {known}"
+                )));
             }
             (Some(name), all) => all.iter().find(|one| one.name == name).ok_or_else(|| {
-                problem(format!("the component holds no preprocessor '{name}'; it holds {}", known.join(", ")))
+                problem(format!(
+                    "the component holds no preprocessor '{name}'; it holds {}",
+                    known.join(", ")
+                ))
             })?,
         };
         let params = if params.is_null() { Value::Object(gage_core::Object::new()) } else { params };
@@ -134,7 +140,10 @@ impl PreprocessorFamily {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
                 let error = checked::error(error, &self.linked.limits);
-                return Err(vec![Problem { pointer: error.pointer.unwrap_or_default(), message: error.message }]);
+                return Err(vec![Problem {
+                    pointer: error.pointer.unwrap_or_default(),
+                    message: error.message,
+                }]);
             }
             Err(error) => return Err(problem(describe_failure("checking its parameters", &error))),
         }

@@ -88,7 +88,8 @@ impl wasmtime_wasi::HostMonotonicClock for StoppedClock {
 impl WasiView for GuestState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         // Only components that import WASI are linked with it, and for them it is there.
-        let wasi = self.wasi.get_or_insert_with(|| Wasi { context: empty_wasi(), table: ResourceTable::new() });
+        let wasi =
+            self.wasi.get_or_insert_with(|| Wasi { context: empty_wasi(), table: ResourceTable::new() });
         WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
     }
 }
@@ -109,7 +110,12 @@ impl TotalLimiter {
 }
 
 impl ResourceLimiter for TotalLimiter {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         match self.memory_left.checked_sub(desired.saturating_sub(current)) {
             Some(left) => {
                 self.memory_left = left;
@@ -122,7 +128,12 @@ impl ResourceLimiter for TotalLimiter {
         }
     }
 
-    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         match self.elements_left.checked_sub(desired.saturating_sub(current)) {
             Some(left) => {
                 self.elements_left = left;

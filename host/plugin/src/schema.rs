@@ -12,14 +12,14 @@ pub(crate) struct ParamsSchema {
 impl ParamsSchema {
     /// Compiles the schema that a plugin declares. It may not refer to other documents.
     pub(crate) fn compile(text: &str) -> Result<ParamsSchema, String> {
-        let schema: Value = serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
+        let schema: Value =
+            serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
         let keys = schema.get("properties").and_then(Value::as_object);
         let keys = keys.map(|properties| properties.keys().cloned().collect()).unwrap_or_default();
-        let validator =
-            jsonschema::validator_for(&schema).map_err(|error| format!("the schema cannot be used: {error}"))?;
+        let validator = jsonschema::validator_for(&schema)
+            .map_err(|error| format!("the schema cannot be used: {error}"))?;
         Ok(ParamsSchema { validator, keys })
     }
-
 
     /// Everything that is wrong with some parameters; `further` are keys that are known beside
     /// those of the schema.
@@ -28,12 +28,14 @@ impl ParamsSchema {
         let known: Vec<&str> = self.keys.iter().chain(further).map(String::as_str).collect();
         for error in self.validator.iter_errors(params) {
             let pointer = error.instance_path().to_string();
-            if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+            if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind()
+            {
                 for key in unexpected {
                     let hint = gage_core::nearest(key, known.iter().copied())
                         .map(|name| format!("did you mean `{name}`? "))
                         .unwrap_or_default();
-                    let allowed = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+                    let allowed =
+                        if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
                     problems.push(Problem {
                         pointer: format!("{pointer}/{key}"),
                         message: format!("unknown parameter `{key}`; {hint}known are: {allowed}"),

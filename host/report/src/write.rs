@@ -46,7 +46,10 @@ pub fn write_reports(
     let summary = summary.finish();
     let timings = timings.finish(phases, Machine::this());
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
-    files.insert(SUMMARY_FILE.to_owned(), folder.write_atomically(SUMMARY_FILE, summary.to_json()?.as_bytes())?);
+    files.insert(
+        SUMMARY_FILE.to_owned(),
+        folder.write_atomically(SUMMARY_FILE, summary.to_json()?.as_bytes())?,
+    );
     folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?;
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
     Ok(Written { summary, timings, counts, files })

@@ -51,6 +51,5 @@ pub use serde_json::json;
 /// # Errors
 /// `invalid-config` with serde's message.
 pub fn from_params<T: serde::de::DeserializeOwned>(params: serde_json::Value) -> Result<T, PluginError> {
-    serde_json::from_value(params)
-        .map_err(|error| PluginError::invalid_config(format!("params: {error}")))
+    serde_json::from_value(params).map_err(|error| PluginError::invalid_config(format!("params: {error}")))
 }

@@ -134,7 +134,13 @@ impl MetricSpec {
 
     /// Adds an input.
     #[must_use]
-    pub fn input(mut self, name: &str, path_params: &[&str], default_paths: &[&str], kind: ValueKind) -> MetricSpec {
+    pub fn input(
+        mut self,
+        name: &str,
+        path_params: &[&str],
+        default_paths: &[&str],
+        kind: ValueKind,
+    ) -> MetricSpec {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         self.inputs.push(InputSpec {
             name: name.to_owned(),

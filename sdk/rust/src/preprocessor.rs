@@ -44,7 +44,12 @@ pub trait Preprocessor: Sized {
 impl PreprocessorSpec {
     /// A preprocessor whose parameters have the given JSON Schema properties; other keys are
     /// refused.
-    pub fn new(name: &str, version: &str, description: &str, properties: serde_json::Value) -> PreprocessorSpec {
+    pub fn new(
+        name: &str,
+        version: &str,
+        description: &str,
+        properties: serde_json::Value,
+    ) -> PreprocessorSpec {
         PreprocessorSpec {
             name: name.to_owned(),
             version: version.to_owned(),

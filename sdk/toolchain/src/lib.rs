@@ -33,7 +33,8 @@ impl Compiler {
         if sysroot_of(&rustc).is_some_and(|root| root.join("lib/rustlib").join(TARGET).is_dir()) {
             return Ok(Compiler::Installed);
         }
-        let sources = sysroot_of(OsStr::new(DEBIAN_RUSTC)).map(|root| root.join("lib/rustlib/src/rust/library/std"));
+        let sources =
+            sysroot_of(OsStr::new(DEBIAN_RUSTC)).map(|root| root.join("lib/rustlib/src/rust/library/std"));
         if sources.is_some_and(|sources| sources.is_dir()) {
             return Ok(Compiler::Debian);
         }
@@ -81,7 +82,10 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         let is_for_host = name.starts_with("CARGO_") && name != "CARGO_HOME";
-        if is_for_host || ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"].contains(&name.as_str()) {
+        if is_for_host
+            || ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"]
+                .contains(&name.as_str())
+        {
             command.env_remove(name);
         }
     }
@@ -96,7 +100,8 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
     packages
         .iter()
         .map(|package| {
-            let module = target.join(TARGET).join("release").join(format!("{}.wasm", package.replace('-', "_")));
+            let module =
+                target.join(TARGET).join("release").join(format!("{}.wasm", package.replace('-', "_")));
             let bytes = std::fs::read(&module).map_err(|error| format!("{}: {error}", module.display()))?;
             componentize(&bytes).map_err(|error| format!("{package}: {error}"))
         })

@@ -4,4 +4,5 @@
 pub const HOSTILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-hostile.wasm"));
 
 /// A backend that answers from its configuration.
-pub const SCRIPTED_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-scripted-backend.wasm"));
+pub const SCRIPTED_BACKEND: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-scripted-backend.wasm"));

@@ -5,6 +5,9 @@ use gage_config::OpenAiHttpConfig;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, SamplingParams, Usage};
 use serde_json::{Value, json};
 
+/// A reply may not be nested deeper than this.
+const MOST_LEVELS: usize = 64;
+
 /// The body of a request.
 pub(crate) fn body_of(request: GenerateRequest, config: &OpenAiHttpConfig) -> Result<String, String> {
     let params = request.params.over(&config.default_params);
@@ -56,11 +59,18 @@ fn message_to_value(message: Message) -> Value {
 
 /// Reads the body of a reply.
 pub(crate) fn read_reply(bytes: &[u8]) -> Result<ModelOutput, String> {
-    let reply: Value = serde_json::from_slice(bytes)
-        .map_err(|error| format!("the reply is not JSON ({error}): {}", shown(&String::from_utf8_lossy(bytes))))?;
-    let choice = reply.pointer("/choices/0").ok_or_else(|| format!("the reply has no choices: {}", shown(&reply.to_string())))?;
-    let message =
-        choice.get("message").ok_or_else(|| format!("the reply has no message: {}", shown(&reply.to_string())))?;
+    let reply: Value = serde_json::from_slice(bytes).map_err(|error| {
+        format!("the reply is not JSON ({error}): {}", shown(&String::from_utf8_lossy(bytes)))
+    })?;
+    if gage_core::json_depth(&reply) > MOST_LEVELS {
+        return Err(format!("the reply is nested deeper than {MOST_LEVELS} levels"));
+    }
+    let choice = reply
+        .pointer("/choices/0")
+        .ok_or_else(|| format!("the reply has no choices: {}", shown(&reply.to_string())))?;
+    let message = choice
+        .get("message")
+        .ok_or_else(|| format!("the reply has no message: {}", shown(&reply.to_string())))?;
     let finish = match choice.get("finish_reason").and_then(Value::as_str) {
         Some("stop") | None => FinishReason::Stop,
         Some("length") => FinishReason::Length,
@@ -92,7 +102,10 @@ fn answer_of(message: &Value) -> Result<String, String> {
         Some(Value::Array(parts)) => {
             Ok(parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect())
         }
-        Some(other) => Err(format!("the content of the reply is neither text nor parts: {}", shown(&json!(other).to_string()))),
+        Some(other) => Err(format!(
+            "the content of the reply is neither text nor parts: {}",
+            shown(&json!(other).to_string())
+        )),
     }
 }
 

@@ -37,7 +37,8 @@ pub(crate) fn of_status(status: u16, body: &str, asked: Option<Duration>) -> Fai
         _ => (BackendErrorKind::Rejected, false),
     };
     let said: String = message_of(body).chars().take(SHOWN_CHARACTERS).collect();
-    let message = if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
+    let message =
+        if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
     Failure { kind, message, may_pass, asked }
 }
 

@@ -11,7 +11,8 @@ use gage_observe::{LogFormat, init_logs};
 use gage_record::format::CONFIG_FILE;
 use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
 use gage_report::{
-    Aggregation, MetricDescription, Phases, TableOptions, TaskDescription, Written, render_table, write_reports,
+    Aggregation, MetricDescription, Phases, TableOptions, TaskDescription, Written, render_table,
+    write_reports,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -74,7 +75,8 @@ fn finish(
         samples: ran.iter().map(|task| task.counts.total()).sum(),
         ..Phases::default()
     };
-    let document = serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
+    let document =
+        serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
     let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
     let written = write_reports(&folder, tasks, &phases)?;
     let lacking = lacking(config, &written);
@@ -170,7 +172,10 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
             Ok(refuse(&format!("{:#}", anyhow::Error::new(error)), "use another --run-id to begin a new run"))
         }
         RunError::Record(
-            error @ (RecordError::RunExists { .. } | RecordError::Locked { .. } | RecordError::RunMissing { .. } | RecordError::NotARunFolder { .. }
+            error @ (RecordError::RunExists { .. }
+            | RecordError::Locked { .. }
+            | RecordError::RunMissing { .. }
+            | RecordError::NotARunFolder { .. }
             | RecordError::InvalidRunId(_)),
         ) => {
             anstream::eprintln!("error: {:#}", anyhow::Error::new(error));

@@ -3,39 +3,23 @@
 use crate::arguments::ConfigArguments;
 use anyhow::{Context as _, anyhow};
 use gage_config::{Environment, PipelineConfig, Problems, load};
-use gage_plugin::{BundledComponent, HostOptions, Limits, PluginHost, Registry, World};
+use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-
-/// The components that the program carries.
-static BUNDLED: LazyLock<Vec<BundledComponent>> = LazyLock::new(|| {
-    let world = |kind| match kind {
-        gage_plugin_bundle::Kind::Metric => World::Metric,
-        gage_plugin_bundle::Kind::Preprocessor => World::Preprocessor,
-    };
-    gage_plugin_bundle::COMPONENTS
-        .iter()
-        .map(|component| BundledComponent {
-            name: component.name,
-            world: world(component.kind),
-            members: component.members,
-            bytes: component.bytes,
-        })
-        .collect()
-});
 
 /// Sets up the engine of plugins. Without a folder for compiled components they are compiled
 /// anew each time, which takes seconds and nothing else.
 pub(crate) fn registry() -> anyhow::Result<Registry> {
     let folder = cache_folder();
-    let host = match PluginHost::new(&HostOptions { cache_folder: folder.map(|folder| folder.join("components")) }) {
+    let host = match PluginHost::new(&HostOptions {
+        cache_folder: folder.map(|folder| folder.join("components")),
+    }) {
         Ok(host) => host,
         Err(message) => {
             tracing::warn!("{message}; plugins are compiled anew in each process");
             PluginHost::new(&HostOptions::default()).map_err(|message| anyhow!(message))?
         }
     };
-    Ok(Registry::new(host, Limits::default(), &BUNDLED))
+    Ok(Registry::new(host, Limits::default(), gage_plugin_bundle::COMPONENTS))
 }
 
 /// `$GAGE_HOST_CACHE_DIR`, or else the user's cache folder.
@@ -54,7 +38,11 @@ pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<Pipel
         Err(error) => {
             let mut problems = Problems::default();
             let resolved = std::path::absolute(&path).with_context(|| path.display().to_string())?;
-            let message = format!("cannot read the suite '{}' (that is {}): {error}", path.display(), resolved.display());
+            let message = format!(
+                "cannot read the suite '{}' (that is {}): {error}",
+                path.display(),
+                resolved.display()
+            );
             problems.error_without_place(message);
             return Ok((None, problems));
         }

@@ -19,8 +19,12 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     match plan {
         Some(plan) => {
             if !arguments.json && !arguments.quiet {
-                let (tasks, metrics) = (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
-                anstream::println!("{}: valid ({tasks} tasks, {metrics} metrics)", arguments.config.path().display());
+                let (tasks, metrics) =
+                    (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
+                anstream::println!(
+                    "{}: valid ({tasks} tasks, {metrics} metrics)",
+                    arguments.config.path().display()
+                );
             }
             Ok(ExitCode::Done)
         }

@@ -6,8 +6,7 @@ use gage_record::SampleRecord;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, PoisonError};
 
-const WITH_TOTAL: &str =
-    "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {per_sec:.dim} {eta:.dim} {msg}";
+const WITH_TOTAL: &str = "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {per_sec:.dim} {eta:.dim} {msg}";
 const WITHOUT_TOTAL: &str = "{prefix:.bold} {spinner:.green} {pos} {per_sec:.dim} {elapsed:.dim} {msg}";
 
 /// Draws on the standard error stream; nothing where that is no terminal or the user wants

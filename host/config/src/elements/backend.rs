@@ -149,7 +149,12 @@ impl BackendSpec {
     }
 
     /// A backend that stands within a role adapter.
-    pub(crate) fn read_inline(node: &Node, id: &str, path: String, problems: &mut Problems) -> Option<BackendSpec> {
+    pub(crate) fn read_inline(
+        node: &Node,
+        id: &str,
+        path: String,
+        problems: &mut Problems,
+    ) -> Option<BackendSpec> {
         let mut table = Table::open(node, path, problems)?;
         let kind = BackendSpec::read_kind(&mut table, problems);
         table.finish(problems);
@@ -190,7 +195,11 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
         .filter_map(|entry| match &entry.node.value {
             NodeValue::Text(text) => Some((entry.key.clone(), Secret(text.clone()))),
             _ => {
-                problems.error(entry.node.span, &entry.key, format!("the header `{}` must be a string", entry.key));
+                problems.error(
+                    entry.node.span,
+                    &entry.key,
+                    format!("the header `{}` must be a string", entry.key),
+                );
                 None
             }
         })
@@ -199,7 +208,7 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
     let limit = table.integer("max_concurrency", 1..=10_000, problems);
     let limit = limit.or_else(|| table.integer("async_max_concurrency", 1..=10_000, problems));
     let extra_body = table.free_map("extra_body", problems).map(Node::to_json);
-    Some(OpenAiHttpConfig {
+    let config = OpenAiHttpConfig {
         base_url: base_url.trim_end_matches('/').to_owned(),
         api_key,
         headers,
@@ -214,8 +223,9 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
             Some(serde_json::Value::Object(object)) => object,
             _ => gage_core::Object::new(),
         },
-        model: model?,
-    })
+        model: model.clone().unwrap_or_default(),
+    };
+    model.map(|_| config)
 }
 
 fn read_llama_cpp(table: &mut Table<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
@@ -237,7 +247,7 @@ fn read_llama_cpp(table: &mut Table<'_>, problems: &mut Problems) -> Option<Llam
     let optional = |table: &mut Table<'_>, key, most, problems: &mut Problems| {
         table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
     };
-    Some(LlamaCppConfig {
+    let config = LlamaCppConfig {
         model_path_span,
         context_length: optional(table, "context_length", 1 << 24, problems),
         slots: small(table, "slots", 1..=64, 8, problems),
@@ -246,27 +256,29 @@ fn read_llama_cpp(table: &mut Table<'_>, problems: &mut Problems) -> Option<Llam
         gpu_layers: small(table, "gpu_layers", 0..=10_000, 0, problems),
         chat_template,
         default_params: sampling::read(table, "default_params", problems),
-        model_path: PathBuf::from(model_path?),
-    })
+        model_path: PathBuf::from(model_path.as_deref().unwrap_or_default()),
+    };
+    model_path.map(|_| config)
 }
 
 fn read_custom_script(table: &mut Table<'_>, problems: &mut Problems) -> Option<CustomScriptConfig> {
     for key in ["module_path", "file_path", "class_name"] {
         if let Some(node) = table.get(key) {
             problems
-                .error(node.span, &table.path_of(key), format!("`{key}` names Python code, which is never loaded"))
+                .error(
+                    node.span,
+                    &table.path_of(key),
+                    format!("`{key}` names Python code, which is never loaded"),
+                )
                 .help("give the file of a component: `component: ./my_backend.wasm`");
         }
     }
     let text = table.required_text("component", problems)?;
     let node = table.get("component")?;
     let component = PluginReference::read(node, &table.path_of("component"), &text, problems);
-    Some(CustomScriptConfig {
-        component,
-        component_span: node.span,
-        config: table.free_map("config", problems).cloned(),
-        default_params: sampling::read(table, "default_params", problems),
-    })
+    let config = table.free_map("config", problems).cloned();
+    let default_params = sampling::read(table, "default_params", problems);
+    Some(CustomScriptConfig { component: component?, component_span: node.span, config, default_params })
 }
 
 fn small(

@@ -82,22 +82,27 @@ impl DatasetSpec {
         let preprocess_text = table.text("preprocess", problems).unwrap_or_else(|| "default".to_owned());
         let preprocess = match table.get("preprocess") {
             Some(node) => PluginReference::read(node, "preprocess", &preprocess_text, problems),
-            None => PluginReference::parse(&preprocess_text),
+            None => Some(PluginReference::parse(&preprocess_text)),
         };
-        let spec = DatasetSpec {
+        let labels_path = table.text("labels_path", problems).map(PathBuf::from);
+        let label_field = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
+        let limit = table.integer("limit", 1..=u64::MAX, problems);
+        let shuffle = table.boolean("shuffle", problems).unwrap_or(false);
+        let seed = table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123);
+        let preprocess_kwargs = table.free_map("preprocess_kwargs", problems).cloned();
+        table.finish(problems);
+        Some(DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),
             loader: loader?,
             path: PathBuf::from(file?),
-            labels_path: table.text("labels_path", problems).map(PathBuf::from),
-            label_field: table.text("label_field", problems).unwrap_or_else(|| "label".to_owned()),
-            limit: table.integer("limit", 1..=u64::MAX, problems),
-            shuffle: table.boolean("shuffle", problems).unwrap_or(false),
-            seed: table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123),
-            preprocess,
-            preprocess_kwargs: table.free_map("preprocess_kwargs", problems).cloned(),
+            labels_path,
+            label_field,
+            limit,
+            shuffle,
+            seed,
+            preprocess: preprocess?,
+            preprocess_kwargs,
             spans,
-        };
-        table.finish(problems);
-        Some(spec)
+        })
     }
 }

@@ -36,13 +36,21 @@ pub struct MetricSpec {
 
 impl MetricSpec {
     /// Reads a list of metrics.
-    pub(crate) fn read_list(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Vec<MetricSpec> {
+    pub(crate) fn read_list(
+        table: &mut Table<'_>,
+        key: &'static str,
+        problems: &mut Problems,
+    ) -> Vec<MetricSpec> {
         let metrics: Vec<MetricSpec> = table
             .list(key, problems)
             .into_iter()
             .filter_map(|(node, path)| MetricSpec::read(node, path, problems))
             .collect();
-        check_unique("metric_id", metrics.iter().map(|metric| (metric.metric_id.as_str(), metric.span)), problems);
+        check_unique(
+            "metric_id",
+            metrics.iter().map(|metric| (metric.metric_id.as_str(), metric.span)),
+            problems,
+        );
         metrics
     }
 
@@ -50,7 +58,8 @@ impl MetricSpec {
         match &node.value {
             NodeValue::Text(text) => MetricSpec::read_text(text, node, &path, problems),
             NodeValue::Map(entries) => {
-                let is_full = entries.iter().any(|entry| matches!(entry.key.as_str(), "metric_id" | "implementation"));
+                let is_full =
+                    entries.iter().any(|entry| matches!(entry.key.as_str(), "metric_id" | "implementation"));
                 match entries.as_slice() {
                     _ if is_full => MetricSpec::read_full(node, path, problems),
                     [entry] => {
@@ -58,12 +67,21 @@ impl MetricSpec {
                             NodeValue::Null => empty_map(entry.node.span),
                             NodeValue::Map(_) => entry.node.clone(),
                             _ => {
-                                let message = format!("the parameters of `{}` must be a mapping, found {}", entry.key, entry.node.kind());
+                                let message = format!(
+                                    "the parameters of `{}` must be a mapping, found {}",
+                                    entry.key,
+                                    entry.node.kind()
+                                );
                                 problems.error(entry.node.span, &path, message);
                                 return None;
                             }
                         };
-                        MetricSpec::of(&entry.key, params, Place { node, path: &path, span: entry.key_span }, problems)
+                        MetricSpec::of(
+                            &entry.key,
+                            params,
+                            Place { node, path: &path, span: entry.key_span },
+                            problems,
+                        )
                     }
                     _ => {
                         problems
@@ -86,7 +104,9 @@ impl MetricSpec {
         let (name, params) = match parse_call(text, node.span) {
             Ok(call) => call,
             Err(message) => {
-                problems.error(node.span, path, message).help("write it like regex_match(pattern='a,b', ignore_case=true)");
+                problems
+                    .error(node.span, path, message)
+                    .help("write it like regex_match(pattern='a,b', ignore_case=true)");
                 return None;
             }
         };
@@ -94,7 +114,7 @@ impl MetricSpec {
     }
 
     fn of(name: &str, params: Node, place: Place<'_>, problems: &mut Problems) -> Option<MetricSpec> {
-        let implementation = PluginReference::read(place.node, place.path, name, problems);
+        let implementation = PluginReference::read(place.node, place.path, name, problems)?;
         let metric_id = match &implementation {
             PluginReference::Name(name) => name.clone(),
             PluginReference::File { member: Some(member), .. } => member.clone(),

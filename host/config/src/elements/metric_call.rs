@@ -94,8 +94,16 @@ mod tests {
             ("exact_match", "exact_match", json!({})),
             (r"regex_match(pattern='\d+')", "regex_match", json!({"pattern": r"\d+"})),
             ("regex_match(pattern='(a)')", "regex_match", json!({"pattern": "(a)"})),
-            ("numeric_match(tolerance=1e-3, mode=ge)", "numeric_match", json!({"tolerance": 0.001, "mode": "ge"})),
-            ("m(a=true,b=False,c=None,d=null,e=yes)", "m", json!({"a": true, "b": false, "c": null, "d": null, "e": "yes"})),
+            (
+                "numeric_match(tolerance=1e-3, mode=ge)",
+                "numeric_match",
+                json!({"tolerance": 0.001, "mode": "ge"}),
+            ),
+            (
+                "m(a=true,b=False,c=None,d=null,e=yes)",
+                "m",
+                json!({"a": true, "b": false, "c": null, "d": null, "e": "yes"}),
+            ),
             ("m(a=nan,b=inf)", "m", json!({"a": "NaN", "b": "Infinity"})),
             ("m(a='1')", "m", json!({"a": "1"})),
             ("m(a=1,)", "m", json!({"a": 1})),
@@ -109,7 +117,10 @@ mod tests {
 
     #[test]
     fn a_quoted_comma_is_part_of_the_value() {
-        assert_eq!(read("regex_match(pattern='a,b')"), Ok(("regex_match".to_owned(), json!({"pattern": "a,b"}))));
+        assert_eq!(
+            read("regex_match(pattern='a,b')"),
+            Ok(("regex_match".to_owned(), json!({"pattern": "a,b"})))
+        );
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct PromptSpec {
     pub span: Span,
 }
 
-const ROLES: [(&str, Role); 3] = [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
+const ROLES: [(&str, Role); 3] =
+    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant)];
 
 impl PromptSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PromptSpec> {
@@ -46,7 +47,11 @@ impl PromptSpec {
         }
         let listed = table.list("messages", problems);
         if !listed.is_empty() && !messages.is_empty() {
-            problems.error(node.span, &table.path, "a prompt has either `messages` or `template` (with `system_prompt`)");
+            problems.error(
+                node.span,
+                &table.path,
+                "a prompt has either `messages` or `template` (with `system_prompt`)",
+            );
         }
         for (node, path) in listed {
             let Some(mut inner) = Table::open(node, path, problems) else { continue };

@@ -77,7 +77,11 @@ impl RoleAdapterSpec {
         let role_type = table.choice("role_type", &RoleType::CHOICES, problems);
         if let Some(node) = table.get("class_path") {
             problems
-                .error(node.span, &table.path_of("class_path"), "`class_path` names Python code, which is never loaded")
+                .error(
+                    node.span,
+                    &table.path_of("class_path"),
+                    "`class_path` names Python code, which is never loaded",
+                )
                 .help("leave it out: `role_type` says what the role does");
         }
         // What the backend can do is read from the backend; the key is accepted as a note.
@@ -93,7 +97,11 @@ impl RoleAdapterSpec {
         match (inline, &backend_id) {
             (Some(node), Some(_)) => {
                 problems
-                    .warning(node.span, &inline_path, "both `backend` and `backend_id` are given; `backend` is used")
+                    .warning(
+                        node.span,
+                        &inline_path,
+                        "both `backend` and `backend_id` are given; `backend` is used",
+                    )
                     .help("remove one of them");
             }
             (None, None) => {
@@ -103,7 +111,8 @@ impl RoleAdapterSpec {
             }
             _ => {}
         }
-        let inline = inline.and_then(|node| BackendSpec::read_inline(node, &adapter_id, inline_path, problems));
+        let inline =
+            inline.and_then(|node| BackendSpec::read_inline(node, &adapter_id, inline_path, problems));
         let pool_size = read_pool_size(&mut table, problems);
         let prompt_params = table.free_map("prompt_params", problems).map(Node::to_json);
         let spec = RoleAdapterSpec {

@@ -73,14 +73,20 @@ impl Steps {
                     problems.error(node.span, &path, "a task has one `inference` step; this is the second");
                 }
                 StepKind::Inference if auto_eval => {
-                    problems.error(node.span, &path, "`inference` must come before `auto_eval`, which scores its answer");
+                    problems.error(
+                        node.span,
+                        &path,
+                        "`inference` must come before `auto_eval`, which scores its answer",
+                    );
                 }
                 StepKind::Inference => inference = Some(step),
                 StepKind::AutoEval => auto_eval = true,
             }
         }
         if inference.is_none() && !problems.has_errors() {
-            problems.error(place, &key, "the steps have no `inference`").help("known are: inference, auto_eval");
+            problems
+                .error(place, &key, "the steps have no `inference`")
+                .help("known are: inference, auto_eval");
         }
         Some(Steps { inference: inference?, auto_eval })
     }
@@ -107,7 +113,11 @@ fn read_step(node: &Node, path: String, problems: &mut Problems) -> Option<(Step
         let prefix = table.text("continuation_prefix", problems);
         if step.request == RequestKind::Generate && (continuation.is_some() || prefix.is_some()) {
             problems
-                .error(node.span, &table.path, "`continuation` and `continuation_prefix` belong to `request: loglikelihood`")
+                .error(
+                    node.span,
+                    &table.path,
+                    "`continuation` and `continuation_prefix` belong to `request: loglikelihood`",
+                )
                 .help("add `request: loglikelihood`, or remove them");
         }
         step.continuation = continuation.unwrap_or(step.continuation);

@@ -1,8 +1,8 @@
 //! `tasks[]`: a dataset, the steps that its samples go through, and the metrics.
 
 use crate::elements::metric::MetricSpec;
-use crate::elements::step::Steps;
 use crate::elements::sampling;
+use crate::elements::step::Steps;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
@@ -173,12 +173,15 @@ impl Parts {
         let Some(steps) = self.own_steps.or_else(|| template.steps.clone()) else {
             if !problems.has_errors() {
                 let message = format!("the task `{}` has no steps", self.task_id);
-                problems.error(self.spans.entry, path, message).help("give it `steps`, or put them into `custom`");
+                problems
+                    .error(self.spans.entry, path, message)
+                    .help("give it `steps`, or put them into `custom`");
             }
             return None;
         };
-        if steps.auto_eval && self.metrics.is_empty() {
-            let message = format!("the task `{}` has the step `auto_eval`, but there are no metrics", self.task_id);
+        if steps.auto_eval && self.metrics.is_empty() && !problems.has_errors() {
+            let message =
+                format!("the task `{}` has the step `auto_eval`, but there are no metrics", self.task_id);
             problems.error(self.spans.entry, path, message).help("add `metrics`, or remove the step");
         }
         Some(TaskSpec {
@@ -190,7 +193,10 @@ impl Parts {
             max_inflight: own.max_inflight.or(inherited.max_inflight),
             sampling_params: own.sampling_params.over(&inherited.sampling_params),
             min_coverage: own.min_coverage.or(inherited.min_coverage).unwrap_or(0.95),
-            score_outcomes: own.score_outcomes.or_else(|| inherited.score_outcomes.clone()).unwrap_or_default(),
+            score_outcomes: own
+                .score_outcomes
+                .or_else(|| inherited.score_outcomes.clone())
+                .unwrap_or_default(),
             spans: self.spans,
         })
     }

@@ -43,7 +43,8 @@ fn the_thirteen_example_shapes_are_read_and_written_without_loss() {
             "chat_template_mode": "preprocess", "_tokenizer_path": "t", "a_field_of_tomorrow": [1, null]}),
     ];
     for case in cases {
-        let sample = Sample::from_value(changed(case.clone())).unwrap_or_else(|problems| panic!("{case}: {problems:?}"));
+        let sample = Sample::from_value(changed(case.clone()))
+            .unwrap_or_else(|problems| panic!("{case}: {problems:?}"));
         let written = sample.clone().into_value();
         for (key, value) in case.as_object().into_iter().flatten() {
             assert_eq!(&written[key], value, "{key}");

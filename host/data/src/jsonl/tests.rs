@@ -26,7 +26,8 @@ fn open(folder: &std::path::Path, further: &str) -> Result<JsonlRows, DataError>
 #[test]
 fn blank_lines_are_no_rows_and_numbers_are_those_of_the_file() {
     let rows = rows_of(b"\xef\xbb\xbf{\"a\":1}\n\n  \n{\"a\":2}\r\n{\"a\":3}", "");
-    let seen: Vec<_> = rows.iter().map(|row| (row.index, row.line, row.body.clone().expect("sound"))).collect();
+    let seen: Vec<_> =
+        rows.iter().map(|row| (row.index, row.line, row.body.clone().expect("sound"))).collect();
     assert_eq!(seen, [(0, 1, "{\"a\":1}".into()), (1, 4, "{\"a\":2}".into()), (2, 5, "{\"a\":3}".into())]);
 }
 
@@ -35,7 +36,12 @@ fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
     let rows = rows_of(b"{\"a\":1}\n{\"a\":\n[1]\n\"x\"\n{\"a\": \"\xff\"}\n{\"a\":1}{}\n{\"a\":6}\n", "");
     let problems: Vec<Option<String>> = rows
         .iter()
-        .map(|row| row.body.as_ref().err().map(|problem| problem.message.split(": ").skip(1).collect::<Vec<_>>().join(": ")))
+        .map(|row| {
+            row.body
+                .as_ref()
+                .err()
+                .map(|problem| problem.message.split(": ").skip(1).collect::<Vec<_>>().join(": "))
+        })
         .collect();
     assert_eq!(problems[0], None);
     assert_eq!(problems[1].as_deref(), Some("the row is not JSON: EOF while parsing a value (column 5)"));
@@ -49,7 +55,9 @@ fn a_broken_row_is_given_with_its_place_and_the_rest_goes_on() {
 #[test]
 fn limit_and_shuffle_are_reproducible() {
     let content: String = (0..50).map(|number| format!("{{\"n\":{number}}}\n")).collect();
-    let numbers = |further: &str| -> Vec<u64> { rows_of(content.as_bytes(), further).iter().map(|row| row.number).collect() };
+    let numbers = |further: &str| -> Vec<u64> {
+        rows_of(content.as_bytes(), further).iter().map(|row| row.number).collect()
+    };
     assert_eq!(numbers(", limit: 3"), [0, 1, 2]);
     let shuffled = numbers(", shuffle: true, seed: 7");
     assert_ne!(shuffled, (0..50).collect::<Vec<_>>());
@@ -60,9 +68,13 @@ fn limit_and_shuffle_are_reproducible() {
 
 #[test]
 fn labels_are_joined_by_row_and_a_missing_one_is_a_problem_of_the_row() {
-    let rows = rows_of(b"{\"a\":1}\n\n{\"a\":2}\n{\"a\":3}\n{\"a\":4}\n", ", labels_path: '${config_dir}/labels.lst'");
+    let rows = rows_of(
+        b"{\"a\":1}\n\n{\"a\":2}\n{\"a\":3}\n{\"a\":4}\n",
+        ", labels_path: '${config_dir}/labels.lst'",
+    );
     let bodies: Vec<Option<&str>> = rows.iter().map(|row| row.body.as_deref().ok()).collect();
-    let expected = [Some(r#"{"a":1,"label":1}"#), Some(r#"{"a":2,"label":0}"#), Some(r#"{"a":3,"label":"x"}"#), None];
+    let expected =
+        [Some(r#"{"a":1,"label":1}"#), Some(r#"{"a":2,"label":0}"#), Some(r#"{"a":3,"label":"x"}"#), None];
     assert_eq!(bodies, expected);
 }
 

@@ -1,0 +1,32 @@
+# Two commands for a newcomer: `make run` and `make test`. Both install what they need, or say
+# what to install.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test lint fetch-model release
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+setup: ## Install what building needs (Debian packages when root, otherwise it says which)
+	@tools/setup.sh
+
+build: setup ## Build the program into target/debug
+	cargo build --workspace --bins --locked
+
+run: build ## Evaluate the model that ships with the project, on the suite that ships with it
+	target/debug/gage-host run config/custom/tiny.yaml
+
+test: setup ## Run all tests
+	tools/test.sh
+
+lint: setup ## Check the format, and every warning of the compiler and of clippy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
+
+release: setup ## Build the program as it is meant to be used, into target/release
+	cargo build --release --package gage-host --locked
+
+fetch-model: ## Fetch a real model of 270 million parameters into the cache folder
+	tools/fetch-model.sh gemma3-270m

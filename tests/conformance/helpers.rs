@@ -1,0 +1,100 @@
+//! What lies below the metrics: field paths, short forms, labels of options.
+
+use crate::{cases, folder, registry};
+use gage_config::{Environment, PluginReference, load};
+use gage_core::{FieldPath, Roots};
+use gage_plugin::{Converted, RawRow};
+use serde_json::{Value, json};
+
+#[test]
+fn field_paths() {
+    let text =
+        std::fs::read_to_string(folder().join("cases/helper_extract_field.context.json")).expect("a file");
+    let context: Value = serde_json::from_str(&text).expect("JSON");
+    for case in cases("helper_extract_field") {
+        let input = &case["input"];
+        let empty = json!({});
+        let note = input["note"].as_str().unwrap_or_default();
+        let (model_output, judge_output) = match note {
+            _ if note.contains("are null") => (&Value::Null, &Value::Null),
+            _ if note.contains("are {}") => (&empty, &empty),
+            _ => (&context["model_output"], &context["judge_output"]),
+        };
+        let roots = Roots { sample: &context["sample"], model_output, judge_output };
+        let path = FieldPath::new(input["descriptor"].as_str().expect("a text"));
+        let found = path.resolve(roots).unwrap_or(&input["default"]);
+        assert_eq!(found, &case["expected"], "case {}: {input}", case["case"]);
+    }
+}
+
+/// Cases that are errors here, since there a part of the entry was dropped without a word.
+const REFUSED: [i64; 2] = [28, 34];
+
+#[test]
+fn short_forms_of_metrics() {
+    for case in cases("helper_metric_entry_sugar") {
+        let entry = serde_json::to_string(&case["input"]["entry"]).expect("JSON");
+        let text = format!(
+            "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+             datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
+             backends: [{{backend_id: b, type: openai_http, config: {{model: m}}}}]\n\
+             role_adapters: [{{adapter_id: r, role_type: dut_model, backend_id: b}}]\n\
+             custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]}}\nmetrics: [{entry}]\n"
+        );
+        let environment = Environment { variable: &|_| None, config_dir: String::new() };
+        let (config, problems) = load("case", &text, &[], &environment);
+        let found = config.filter(|_| !problems.has_errors()).map(|config| {
+            let metric = &config.tasks[0].metrics[0];
+            json!({
+                "metric_id": metric.metric_id,
+                "implementation": metric.implementation.to_string(),
+                "aggregation": metric.aggregation,
+                "params": metric.params.to_json(),
+            })
+        });
+        let number = case["case"].as_i64().unwrap_or_default();
+        let entry_is_comma_in_quotes = case["input"]["entry"] == json!("regex_match(pattern='a,b')");
+        match found {
+            None => {
+                // A name with an open parenthesis is a name nobody has; here that is an error.
+                let is_error =
+                    case["expected"].is_null() || REFUSED.contains(&number) || entry.contains("m(a=1\"");
+                assert!(is_error, "case {number} is refused");
+            }
+            Some(found) if entry_is_comma_in_quotes => {
+                assert_eq!(found["params"], json!({"pattern": "a,b"}), "case {number}");
+            }
+            Some(found) => assert_eq!(found, case["expected"], "case {number}"),
+        }
+    }
+}
+
+#[test]
+fn labels_of_options() {
+    let registry = registry();
+    let (family, member) =
+        registry.preprocessor(&PluginReference::Name("multi_choice".to_owned())).expect("a preprocessor");
+    for case in cases("helper_multi_choice_label_resolution") {
+        let input = &case["input"];
+        let params = json!({"answer_index_base": input["answer_index_base"]});
+        let preprocessor = family.preprocessor(member.as_deref(), params).expect("valid");
+        let body = json!({"question": "q", "choices": input["options"], "answer": input["answer"]});
+        let row = RawRow { dataset: "d".to_owned(), index: 0, body: body.to_string() };
+        let found = preprocessor.convert(&[row]).remove(0);
+        let correct = case["expected"]["correct"].as_str();
+        match (correct, found) {
+            (None, Err(_)) => {}
+            (Some(correct), Ok(Converted::Sample(sample))) => {
+                assert_eq!(sample["metadata"]["correct_choice"], json!(correct), "{case}");
+                let contents: Vec<Value> = sample["options"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .map(|option| option["content"].clone())
+                    .collect();
+                assert_eq!(Value::Array(contents), case["expected"]["options"], "{case}");
+            }
+            (_, found) => panic!("{case}: {found:?}"),
+        }
+    }
+}

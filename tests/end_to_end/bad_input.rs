@@ -1,0 +1,185 @@
+//! What a person gets to see who made a mistake.
+
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+
+/// A backend of which nothing is asked in these tests.
+const NOBODY: &str =
+    "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, max_retries: 0}";
+
+/// Takes what differs from machine to machine out of a transcript.
+fn settled(workspace: &Workspace, ended: &Ended) -> String {
+    let folder = workspace.path("").canonicalize().expect("a folder").display().to_string();
+    ended.transcript().replace(&folder, "[FOLDER]")
+}
+
+macro_rules! assert_refused {
+    ($name:literal, $workspace:expr, $arguments:expr) => {{
+        let ended = $workspace.run($arguments).expect_code(2);
+        assert!(!$workspace.path("runs").exists(), "something was written");
+        insta::assert_snapshot!($name, settled(&$workspace, &ended));
+    }};
+}
+
+#[test]
+fn every_error_of_a_suite_is_shown_at_once_with_its_place() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write(
+        "suite.yaml",
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - dataset_id: rows
+    loader: jsonll
+    params: {path: rows.jsonl, limit: many, prepocess: default}
+backends:
+  - backend_id: model
+    type: openai_http
+    config: {base_url: 'http://127.0.0.1:9/v1', model: m, timeout: -1}
+role_adapters:
+  - {adapter_id: dut, role_type: dut_model, backend_id: modell}
+metrics: [exact_match]
+custom:
+  steps: [{step: inferense}, {step: auto_eval}]
+  max_sample: 5
+",
+    );
+    assert_refused!("every_error_at_once", workspace, &["validate", "suite.yaml"]);
+    assert_refused!("every_error_at_once_run", workspace, &["run", "suite.yaml"]);
+    let json = workspace.run(&["validate", "suite.yaml", "--json"]).expect_code(2);
+    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(report["valid"], false);
+    let first = &report["problems"][0];
+    assert_eq!(
+        (&first["file"], &first["line"], &first["column"]),
+        (&json!("suite.yaml"), &json!(5), &json!(13))
+    );
+}
+
+#[test]
+fn plugins_and_their_parameters_are_checked_before_the_run() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    let metrics = "
+  - exact_mach
+  - regex_match(pattern='(')
+  - {metric_id: strict, implementation: exact_match, params: {case_sensitve: true}}
+  - {metric_id: loose, implementation: exact_match, params: {on_missing_field: maybe}}
+  - {metric_id: shouting, implementation: exact_match, params: {case_sensitive: 'yes'}}
+  - pkg.module:Metric
+  - ./missing.wasm";
+    let text = suite(NOBODY, metrics).replace(
+        "{path: rows.jsonl}",
+        "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: loud}}",
+    );
+    workspace.write("suite.yaml", text);
+    assert_refused!("plugins_and_parameters", workspace, &["validate", "suite.yaml"]);
+}
+
+#[test]
+fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
+    let workspace = Workspace::new();
+    workspace.write("empty.gguf", "");
+    workspace.write("text.gguf", "hello world");
+    let backend = |model: &str| format!("type: llama_cpp\n    config: {{model_path: {model}}}");
+    workspace.write("suite.yaml", suite(&backend("models/nobody.gguf"), "[exact_match]"));
+    assert_refused!("missing_files", workspace, &["validate", "suite.yaml"]);
+    workspace.write("rows.jsonl", "\n\n");
+    workspace.write("suite.yaml", suite(&backend("empty.gguf"), "[exact_match]"));
+    assert_refused!("empty_files", workspace, &["validate", "suite.yaml"]);
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("suite.yaml", suite(&backend("text.gguf"), "[exact_match]"));
+    assert_refused!("not_a_model", workspace, &["run", "suite.yaml"]);
+    workspace.write("broken.gguf", [b"GGUF".as_slice(), &[7; 100]].concat());
+    workspace.write("suite.yaml", suite(&backend("broken.gguf"), "[exact_match]"));
+    let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("broken.gguf"), "{}", ended.stderr);
+    assert_refused!("missing_suite", workspace, &["run", "nobody.yaml"]);
+}
+
+#[test]
+fn texts_that_are_no_suites() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    for (name, text) in [
+        ("no_yaml", "datasets: [\n  - {a: b\n"),
+        ("empty", "\n# nothing\n"),
+        ("list", "- 1\n"),
+        ("twice", "kind: PipelineConfig\nkind: PipelineConfig\n"),
+        (
+            "unset_variable",
+            &suite(NOBODY, "[exact_match]").replace("path: rows.jsonl", "path: '${NOBODY_SET_THIS}/x'"),
+        ),
+        (
+            "two_models",
+            &suite(NOBODY, "[exact_match]").replace(
+                "metrics:",
+                "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics:",
+            ),
+        ),
+    ] {
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        insta::assert_snapshot!(format!("no_suite_{name}"), settled(&workspace, &ended));
+    }
+}
+
+#[test]
+fn overrides_are_pointed_at_as_well() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    let arguments = [
+        "validate",
+        "suite.yaml",
+        "--set",
+        "backends.model.config.timeout=soon",
+        "--set",
+        "backends.nobody.type=x",
+        "--set",
+        "nonsense",
+    ];
+    assert_refused!("overrides", workspace, &arguments);
+    workspace.run(&["validate", "suite.yaml", "--set", "backends.model.config.timeout=5"]).expect_code(0);
+}
+
+#[test]
+fn run_ids_stay_in_their_folder() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
+    for bad in ["../x", "a/b", "", ".hidden", "a\\b"] {
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", bad]).expect_code(2);
+        assert!(!workspace.path("runs").exists() && !workspace.path("../x").exists(), "{bad}");
+        assert!(ended.stderr.contains("--run-id"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
+    let workspace = Workspace::new();
+    workspace.write(
+        "rows.jsonl",
+        b"{\"id\":\"good\",\"question\":\"q\",\"answer\":\"a\"}\n{\"id\":\n[1,2]\n\"text\"\n{\"id\":\"no question\"}\n{\"id\":\"good\",\"question\":\"again\",\"answer\":\"a\"}\n{\"question\":\"\xff\"}\n".as_slice(),
+    );
+    let server = crate::server::Server::start(|_| crate::server::completion("a"));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let samples = workspace.samples("r");
+    let ends: Vec<&str> = samples.iter().filter_map(|sample| sample["outcome"].as_str()).collect();
+    let invalid = "invalid_sample";
+    assert_eq!(ends, ["scored", invalid, invalid, invalid, invalid, "scored", invalid]);
+    let ids: Vec<&str> = samples.iter().filter_map(|sample| sample["sample_id"].as_str()).collect();
+    assert_eq!(ids, ["good", "row-1", "row-2", "row-3", "row-4", "good#2", "row-6"]);
+    assert!(
+        samples[1]["error"]["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("line 2 of rows.jsonl"))
+    );
+    assert_eq!(samples[1]["row"], "{\"id\":");
+    let summary = workspace.json("r", "summary.json");
+    assert_eq!(summary["samples"]["outcomes"], json!({"scored": 2, "invalid_sample": 5}));
+    assert_eq!(summary["metrics"][0]["value"], 1.0);
+    assert!(ended.stdout.contains("5 invalid_sample"), "{}", ended.stdout);
+}

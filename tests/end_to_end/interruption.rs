@@ -1,0 +1,130 @@
+//! A run that is killed, interrupted, resumed, or shared by two processes.
+
+use crate::server::{Server, completion, number_of};
+use crate::support::{Ended, Workspace, rows, suite};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+/// A server that answers the first samples, and then says on a channel that it was asked for
+/// one more, whose answer it keeps back until it is told to answer everything.
+struct Holding {
+    server: Server,
+    asked: mpsc::Receiver<()>,
+    answers_all: Arc<AtomicBool>,
+}
+
+fn holding(answered: usize) -> Holding {
+    let (sender, asked) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let answers_all = Arc::new(AtomicBool::new(false));
+    let all = Arc::clone(&answers_all);
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        let reply = completion(&format!("answer {}", number % 7));
+        if number < answered || all.load(Ordering::SeqCst) {
+            return reply;
+        }
+        let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
+        reply.set_delay(Duration::from_secs(3_600))
+    });
+    Holding { server, asked, answers_all }
+}
+
+fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
+    let mut command = workspace.program();
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
+
+#[test]
+fn a_killed_run_is_resumed_to_the_same_bytes() {
+    let holding = holding(150);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(200));
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match, contains]"));
+    let mut child = start(&workspace, &ARGUMENTS);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    // As a machine that lost its power would leave it: half a record at the end.
+    let journal = workspace.path("runs/r/journal/000001.jsonl");
+    let mut bytes = std::fs::read(&journal).expect("a journal");
+    let recorded = bytes.iter().filter(|byte| **byte == b'\n').count() - 1;
+    assert!(recorded > 0 && recorded < 200, "{recorded} records");
+    bytes.extend_from_slice(b"0123abcd {\"task_id\":\"ro");
+    std::fs::write(&journal, bytes).expect("written");
+
+    workspace.run(&ARGUMENTS).expect_code(2);
+    holding.answers_all.store(true, Ordering::SeqCst);
+    let resumed = workspace.run(&[&ARGUMENTS[..], &["--resume", "--json"]].concat()).expect_code(0);
+    let report: serde_json::Value = serde_json::from_str(&resumed.stdout).expect("JSON");
+    assert_eq!(report["summary"]["samples"]["total"], 200);
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole", "--concurrency", "64"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        assert_eq!(
+            workspace.read(&format!("runs/r/{file}")),
+            workspace.read(&format!("runs/whole/{file}")),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn a_second_process_is_refused_while_the_first_runs() {
+    let holding = holding(5);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(20));
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
+    let mut child = start(&workspace, &ARGUMENTS);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    let second = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(2);
+    assert!(second.stderr.contains("another process"), "{}", second.stderr);
+    let third = workspace.run(&ARGUMENTS).expect_code(2);
+    assert!(third.stderr.contains("--resume"), "{}", third.stderr);
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
+    let holding = holding(10);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    // What is in flight fails soon after, and is tried again by the run that goes on.
+    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let child = start(&workspace, &ARGUMENTS);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
+    assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
+    holding.answers_all.store(true, Ordering::SeqCst);
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 40);
+}
+
+#[test]
+fn a_run_is_not_resumed_with_something_else() {
+    let holding = holding(1_000);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(5));
+    let text = suite(&holding.server.backend(""), "[exact_match]");
+    workspace.write("suite.yaml", &text);
+    workspace.run(&ARGUMENTS).expect_code(0);
+    workspace.write("suite.yaml", text.replace("[exact_match]", "[{exact_match: {case_sensitive: true}}]"));
+    let other = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(2);
+    assert!(other.stderr.contains("config.metrics"), "{}", other.stderr);
+    workspace.write("suite.yaml", text);
+    workspace.write("rows.jsonl", rows(5).replace("question 3", "question 4"));
+    let changed = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(2);
+    assert!(changed.stderr.contains("row 3 has changed"), "{}", changed.stderr);
+    let missing = workspace.run(&["run", "suite.yaml", "--run-id", "other", "--resume"]).expect_code(2);
+    assert!(missing.stderr.contains("there is no run 'other'"), "{}", missing.stderr);
+}

@@ -1,0 +1,196 @@
+//! `openai_http` against a real server on loopback.
+
+use crate::support::{Workspace, rows, suite};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+/// A reply of the chat completions API.
+pub(crate) fn completion(answer: &str) -> ResponseTemplate {
+    ResponseTemplate::new(200).set_body_json(json!({
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2},
+    }))
+}
+
+/// The number at the end of the question of a request: `question 17`.
+pub(crate) fn number_of(request: &Request) -> usize {
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    let question = body["messages"][0]["content"].as_str().unwrap_or_default().to_owned();
+    question.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
+}
+
+/// A server that answers with a function, on a runtime of its own.
+pub(crate) struct Server {
+    /// Runs the server for as long as it lives.
+    _runtime: tokio::runtime::Runtime,
+    pub(crate) server: MockServer,
+}
+
+impl Server {
+    pub(crate) fn start(respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static) -> Server {
+        struct With<F>(F);
+        impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for With<F> {
+            fn respond(&self, request: &Request) -> ResponseTemplate {
+                (self.0)(request)
+            }
+        }
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let server = runtime.block_on(async {
+            let server = MockServer::start().await;
+            let mock =
+                Mock::given(method("POST")).and(path("/v1/chat/completions")).respond_with(With(respond));
+            mock.mount(&server).await;
+            server
+        });
+        Server { _runtime: runtime, server }
+    }
+
+    /// The backend of a suite that asks this server, with further keys.
+    pub(crate) fn backend(&self, further: &str) -> String {
+        format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", self.server.uri())
+    }
+}
+
+#[test]
+fn two_thousand_samples_with_sixty_four_in_flight() {
+    let inflight = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&inflight);
+    let server = Server::start(move |request| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        completion(&format!("answer {}", number_of(request)))
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2_000));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match, latency]"));
+    let ended = workspace
+        .run(&["run", "suite.yaml", "--concurrency", "64", "--run-id", "r", "--json"])
+        .expect_code(0);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(report["summary"]["samples"]["total"], 2_000);
+    assert_eq!(report["summary"]["metrics"][0]["value"], 1.0);
+    assert_eq!(inflight.load(Ordering::SeqCst), 2_000);
+    let samples = workspace.samples("r");
+    assert!(
+        samples
+            .iter()
+            .enumerate()
+            .all(|(number, sample)| sample["index"] == number && sample["sample_id"] == format!("q{number}"))
+    );
+}
+
+#[test]
+fn a_request_says_what_the_suite_says() {
+    type Seen = Vec<(Value, Option<String>)>;
+    let bodies: Arc<Mutex<Seen>> = Arc::default();
+    let seen = Arc::clone(&bodies);
+    let server = Server::start(move |request| {
+        let key =
+            request.headers.get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let body = serde_json::from_slice(&request.body).expect("JSON");
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push((body, key));
+        completion("answer 0")
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", "{\"id\":\"q0\",\"question\":\"question 0\",\"answer\":\"answer 0\"}\n");
+    let backend = server.backend(", api_key: '${SECRET_KEY}', default_params: {temperature: 0.5, seed: 7, max_new_tokens: 9}, extra_body: {user: me}");
+    let text = suite(&backend, "[exact_match]")
+        .replace("backend_id: model}", "backend_id: model, sampling_params: {seed: 0, stop: \"\\n\"}}");
+    workspace.write("suite.yaml", text);
+    let output = workspace
+        .program()
+        .args(["run", "suite.yaml", "--run-id", "r"])
+        .env("SECRET_KEY", "sk-very-secret")
+        .output();
+    assert_eq!(output.expect("the program runs").status.code(), Some(0));
+    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let (body, key) = &bodies[0];
+    assert_eq!(key.as_deref(), Some("Bearer sk-very-secret"));
+    let expected = json!({
+        "model": "m", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 9,
+        "temperature": 0.5, "seed": 0, "stop": ["\n"], "user": "me",
+    });
+    assert_eq!(*body, expected);
+    for file in ["manifest.json", "config.yaml", "events.jsonl", "samples.jsonl", "journal/000001.jsonl"] {
+        let text = workspace.read(&format!("runs/r/{file}"));
+        assert!(!text.contains("sk-very-secret"), "the key is in {file}");
+    }
+    assert!(workspace.read("runs/r/config.yaml").contains("${SECRET_KEY}"));
+}
+
+#[test]
+fn failures_are_tried_again_and_then_counted_but_never_scored() {
+    let tries: Arc<Mutex<std::collections::HashMap<usize, usize>>> = Arc::default();
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        let mut tries = tries.lock().unwrap_or_else(PoisonError::into_inner);
+        let attempt = tries.entry(number).or_insert(0);
+        *attempt += 1;
+        match (number, *attempt) {
+            (1, 1) => ResponseTemplate::new(500).set_body_string("boom"),
+            (2, 1) => ResponseTemplate::new(429).insert_header("retry-after", "0"),
+            (3, 1) => ResponseTemplate::new(200).set_body_string("<html>nonsense"),
+            (4, _) => ResponseTemplate::new(503).set_body_json(json!({"error": {"message": "overloaded"}})),
+            (5, _) => ResponseTemplate::new(400).set_body_json(json!({"error": {"message": "too long"}})),
+            (6, _) => ResponseTemplate::new(200).set_body_string("{}"),
+            (7, _) => completion("answer 7").set_delay(Duration::from_secs(3_600)),
+            _ => completion(&format!("answer {number}")),
+        }
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(10));
+    let backend = server.backend(", max_retries: 2, retry_base: 0.001, retry_limit: 0.01, timeout: 1");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    assert!(ended.stderr.contains("6 of 10 samples were scored"), "{}", ended.stderr);
+    let summary = workspace.json("r", "summary.json");
+    let figure = &summary["metrics"][0];
+    assert_eq!((&figure["value"], &figure["n"], &figure["total"]), (&json!(1.0), &json!(6), &json!(10)));
+    let found: Vec<(String, String)> = workspace
+        .samples("r")
+        .iter()
+        .filter(|sample| sample["outcome"] != "scored")
+        .map(|sample| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (
+                text(&sample["sample_id"]),
+                format!("{} {}", text(&sample["outcome"]), text(&sample["error"]["kind"])),
+            )
+        })
+        .collect();
+    let expected = [
+        ("q4", "backend_error server"),
+        ("q5", "backend_error rejected"),
+        ("q6", "backend_error protocol"),
+        ("q7", "backend_error timeout"),
+    ];
+    assert_eq!(found, expected.map(|(id, end)| (id.to_owned(), end.to_owned())));
+    assert_eq!(workspace.json("r", "manifest.json")["status"], "incomplete");
+
+    // The figure is that of a run without the failures; a resumed run tries them again.
+    let again = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--resume"]).expect_code(4);
+    assert!(again.stderr.contains("6 of 10"), "{}", again.stderr);
+}
+
+#[test]
+fn a_server_that_is_down_is_an_incomplete_run() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(3));
+    // A port that was free a moment ago, and to which nobody listens.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("a port")
+        .port();
+    let backend = format!(
+        "type: openai_http\n    config: {{base_url: 'http://127.0.0.1:{port}/v1', model: m, max_retries: 1, retry_base: 0.001}}"
+    );
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let summary = workspace.json("r", "summary.json");
+    assert_eq!(summary["metrics"][0]["value"], Value::Null);
+    assert_eq!(summary["samples"]["outcomes"]["backend_error"], 3);
+    assert_eq!(workspace.samples("r")[0]["error"]["kind"], "connection");
+}

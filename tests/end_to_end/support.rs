@@ -1,0 +1,132 @@
+//! Runs the program in a folder of its own, with an environment of its own.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The root of the repository.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// A folder for the files of one test, gone at its end.
+pub(crate) struct Workspace {
+    folder: tempfile::TempDir,
+}
+
+/// How a command ended.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Workspace {
+    pub(crate) fn new() -> Workspace {
+        Workspace { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).expect("a folder");
+        }
+        std::fs::write(&path, content).expect("written");
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The program, to be run in this folder. It sees no variable of the machine but PATH, and
+    /// shares the compiled components with the other tests.
+    pub(crate) fn program(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+        command
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.path())
+            .env("GAGE_HOST_CACHE_DIR", cache)
+            .env("OMP_WAIT_POLICY", "passive")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        Ended::of(self.program().args(arguments).output().expect("the program runs"))
+    }
+
+    /// A file of a run folder below `runs`, as JSON.
+    pub(crate) fn json(&self, run_id: &str, file: &str) -> Value {
+        serde_json::from_str(&self.read(&format!("runs/{run_id}/{file}"))).expect("JSON")
+    }
+
+    /// The lines of `samples.jsonl`.
+    pub(crate) fn samples(&self, run_id: &str) -> Vec<Value> {
+        let text = self.read(&format!("runs/{run_id}/samples.jsonl"));
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+}
+
+impl Ended {
+    pub(crate) fn of(output: Output) -> Ended {
+        Ended {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+
+    /// Fails the test unless the command ended with this code.
+    #[track_caller]
+    pub(crate) fn expect_code(self, code: i32) -> Ended {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Everything that a person sees, for a snapshot.
+    pub(crate) fn transcript(&self) -> String {
+        let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        format!("exit {code}\n--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr)
+    }
+}
+
+/// A suite that asks one backend about `rows.jsonl` and scores with some metrics.
+pub(crate) fn suite(backend: &str, metrics: &str) -> String {
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - dataset_id: rows
+    loader: jsonl
+    params: {{path: rows.jsonl}}
+backends:
+  - backend_id: model
+    {backend}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+metrics: {metrics}
+custom:
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+"
+    )
+}
+
+/// Rows `q0`, `q1`, … with the question `question 0` and the answer `answer 0`.
+pub(crate) fn rows(count: usize) -> String {
+    (0..count)
+        .map(|number| {
+            format!(
+                "{{\"id\":\"q{number}\",\"question\":\"question {number}\",\"answer\":\"answer {number}\"}}\n"
+            )
+        })
+        .collect()
+}
