@@ -97,7 +97,7 @@ pub(crate) struct RunArguments {
 
     /// Which logs to show, on the standard error stream: warn, info, debug, or for a part
     /// info,plugin=debug.
-    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = "warn")]
+    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = "warn,llama-cpp-2=error")]
     pub(crate) log: String,
 }
 

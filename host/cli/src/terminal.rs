@@ -27,15 +27,16 @@ pub(crate) fn show_problems(problems: &Problems) {
         return;
     }
     anstream::eprintln!("{}", problems.render(colour_on_stderr()));
-    let count = |number: usize, what: &str| match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    };
     match (errors, warnings) {
         (0, _) => {}
         (_, 0) => anstream::eprintln!("{}", count(errors, "error")),
         _ => anstream::eprintln!("{}, {}", count(errors, "error"), count(warnings, "warning")),
     }
+}
+
+/// `1 error`, `2 errors`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Columns of the terminal; 100 where it is none.

@@ -30,4 +30,4 @@ pub use elements::{METRIC_AGGREGATIONS, PluginReference};
 pub use node::{Entry, Node, NodeValue};
 pub use pipeline::{Environment, PipelineConfig, load};
 pub use problems::{Problem, Problems, Severity};
-pub use source::{Source, Sources, Span};
+pub use source::{Source, Sources, Span, shown_path};

@@ -10,6 +10,9 @@ pub struct Node {
     pub value: NodeValue,
     /// Where it was written.
     pub span: Span,
+    /// For a scalar without quotes that is no string: its text, for keys that want one
+    /// (`model: 4.10`).
+    pub plain: Option<String>,
 }
 
 /// What a value is.
@@ -45,6 +48,11 @@ pub struct Entry {
 }
 
 impl Node {
+    /// A value that was not written as a scalar without quotes.
+    pub fn new(value: NodeValue, span: Span) -> Node {
+        Node { value, span, plain: None }
+    }
+
     /// What kind of value it is, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {

@@ -18,7 +18,7 @@ pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, 
     let value_span = Span { start: path.len() + 1, ..whole };
     let inner = problems.sources.add(format!("--set {text}"), value);
     let Some(mut node) = parse(inner, environment, problems)
-        .or_else(|| value.trim().is_empty().then_some(Node { value: NodeValue::Null, span: value_span }))
+        .or_else(|| value.trim().is_empty().then_some(Node::new(NodeValue::Null, value_span)))
     else {
         return;
     };
@@ -55,7 +55,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
             let place = match entries.iter().position(|entry| entry.key == *segment) {
                 Some(place) => place,
                 None => {
-                    let empty = Node { value: NodeValue::Map(Vec::new()), span };
+                    let empty = Node::new(NodeValue::Map(Vec::new()), span);
                     entries.push(Entry {
                         key: (*segment).to_owned(),
                         key_span: span,

@@ -106,12 +106,12 @@ impl<'t> Reader<'t, '_> {
                         (event, span) => items.push(self.node(event, span, level + 1)?.node),
                     }
                 };
-                let node = Node { value: NodeValue::List(items), span: Span { end: end.end, ..span } };
+                let node = Node::new(NodeValue::List(items), Span { end: end.end, ..span });
                 Some(self.keep(anchor, Read { node, written: None }))
             }
             Event::MappingStart(anchor, _) => {
                 let (entries, end) = self.entries(level)?;
-                let node = Node { value: NodeValue::Map(entries), span: Span { end, ..span } };
+                let node = Node::new(NodeValue::Map(entries), Span { end, ..span });
                 Some(self.keep(anchor, Read { node, written: None }))
             }
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
@@ -196,9 +196,10 @@ impl<'t> Reader<'t, '_> {
             }
         };
         let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
-        let value =
-            if is_text { NodeValue::Text(expanded.into_owned()) } else { self.plain(&expanded, span) };
-        Read { node: Node { value, span }, written: is_changed.then(|| text.to_owned()) }
+        let value = if is_text { NodeValue::Text(expanded.to_string()) } else { self.plain(&expanded, span) };
+        let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
+        let plain = (!is_text).then(|| expanded.into_owned());
+        Read { node: Node { value, span, plain }, written: is_changed.then(|| text.to_owned()) }
     }
 
     /// The value of a scalar without quotes, by the core schema of YAML 1.2.

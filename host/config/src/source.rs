@@ -1,5 +1,15 @@
 //! Where a value was written.
 
+use std::path::Path;
+
+/// A path for a message: as it was written, and where that is.
+pub fn shown_path(path: &Path) -> String {
+    match std::path::absolute(path) {
+        Ok(resolved) if resolved != path => format!("'{}' (that is {})", path.display(), resolved.display()),
+        _ => format!("'{}'", path.display()),
+    }
+}
+
 /// A text that configuration was read from: a file, or a `--set` on the command line.
 #[derive(Clone, Debug)]
 pub struct Source {

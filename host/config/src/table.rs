@@ -68,9 +68,9 @@ impl<'n> Table<'n> {
     }
 
     fn text_of(&self, node: &Node, key: &str, problems: &mut Problems) -> Option<String> {
-        match &node.value {
-            NodeValue::Text(text) => Some(text.clone()),
-            NodeValue::Int(number) => Some(number.to_string()),
+        match (&node.value, &node.plain) {
+            (NodeValue::Text(text), _) => Some(text.clone()),
+            (_, Some(text)) => Some(text.clone()),
             _ => self.mistyped(node, key, "a string", problems),
         }
     }

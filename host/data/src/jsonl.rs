@@ -1,7 +1,7 @@
 //! The `jsonl` loader: one JSON object a line.
 
 use crate::labels::Labels;
-use crate::row::{DataError, Row, RowProblem, resolve};
+use crate::row::{DataError, Row, RowProblem};
 use crate::shuffle::shuffle;
 use gage_config::DatasetSpec;
 use gage_core::Digest;
@@ -65,10 +65,7 @@ impl JsonlRows {
         let first = rows.places(wanted).map_err(unreadable)?;
         rows.total = (wanted > 1).then_some(first.len() as u64);
         if first.is_empty() {
-            return Err(DataError::Empty {
-                written: spec.path.display().to_string(),
-                resolved: resolve(&spec.path),
-            });
+            return Err(DataError::Empty { path: spec.path.clone() });
         }
         if spec.shuffle {
             let mut places = first;

@@ -1,7 +1,7 @@
 //! A row of a dataset, before anything is made of it.
 
 use crate::jsonl::JsonlRows;
-use gage_config::{DatasetSpec, LoaderKind};
+use gage_config::{DatasetSpec, LoaderKind, shown_path};
 use std::path::{Path, PathBuf};
 
 /// A row as it lies in the file.
@@ -33,34 +33,25 @@ pub struct RowProblem {
 #[non_exhaustive]
 pub enum DataError {
     /// The file cannot be read.
-    #[error("cannot read '{written}' (that is {resolved}): {source}", resolved = resolved.display())]
+    #[error("cannot read {}: {source}", shown_path(path))]
     Unreadable {
         /// The path as it was written.
-        written: String,
-        /// The path as it was looked for.
-        resolved: PathBuf,
+        path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
     /// The file holds no row.
-    #[error("'{written}' (that is {resolved}) holds no row", resolved = resolved.display())]
+    #[error("{} holds no row", shown_path(path))]
     Empty {
         /// The path as it was written.
-        written: String,
-        /// The path as it was looked for.
-        resolved: PathBuf,
+        path: PathBuf,
     },
 }
 
 impl DataError {
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> DataError {
-        DataError::Unreadable { written: path.display().to_string(), resolved: resolve(path), source }
+        DataError::Unreadable { path: path.to_owned(), source }
     }
-}
-
-/// The absolute form of a path, for messages.
-pub(crate) fn resolve(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.

@@ -3,7 +3,7 @@
 
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, Problems, RequestKind,
-    RoleAdapterSpec, Span, TaskSpec,
+    RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
 use gage_core::{Problem, Root};
 use gage_data::{PromptRenderer, open};
@@ -64,8 +64,11 @@ impl Plan {
             let planned = plan_task(&config, task, registry, problems, number);
             tasks.extend(planned);
         }
+        if problems.has_errors() {
+            return None;
+        }
         warn_of_unused(&config, problems);
-        if problems.has_errors() { None } else { Some(Plan { config, tasks }) }
+        Some(Plan { config, tasks })
     }
 
     /// The backends that the tasks need, each once.
@@ -90,12 +93,7 @@ fn plan_task(
     let is_first = !config.tasks[..number].iter().any(|earlier| earlier.dataset_id == task.dataset_id);
     if is_first && let Err(error) = open(dataset, Some(1)) {
         let span = match &error {
-            gage_data::DataError::Unreadable { written, .. }
-                if dataset
-                    .labels_path
-                    .as_ref()
-                    .is_some_and(|path| path.display().to_string() == *written) =>
-            {
+            gage_data::DataError::Unreadable { path, .. } if dataset.labels_path.as_ref() == Some(path) => {
                 dataset.spans.labels_path
             }
             _ => dataset.spans.path,
@@ -256,9 +254,7 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
 /// Whether a model file is there and begins like one.
 fn check_model_file(path: &std::path::Path) -> Result<(), String> {
     use std::io::Read as _;
-    let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let describe =
-        |what: String| format!("the model '{}' (that is {}) {what}", path.display(), resolved.display());
+    let describe = |what: String| format!("the model {} {what}", shown_path(path));
     let mut file = std::fs::File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
     let mut magic = [0_u8; 4];
     match file.read_exact(&mut magic) {

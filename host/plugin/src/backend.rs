@@ -59,12 +59,7 @@ impl BackendComponent {
         });
         let (info, spec) = described.map_err(|error| fail(describe_failure("describing itself", &error)))?;
         let schema = ParamsSchema::compile(&spec.config_schema).map_err(fail)?;
-        let identity = PluginIdentity {
-            name: info.name,
-            version: info.version,
-            digest: linked.summary.digest,
-            wit_version: linked.summary.wit_version.clone(),
-        };
+        let identity = linked.identity(info);
         let description = BackendDescription {
             max_batch: usize::try_from(spec.max_batch).unwrap_or(usize::MAX).max(1),
             supports_generate: spec.supports_generate,

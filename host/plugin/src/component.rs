@@ -1,6 +1,7 @@
 //! A component on its way to being called: inspected, compiled, linked.
 
 use crate::bindings::log;
+use crate::bindings::types::PluginInfo;
 use crate::host::{PluginHost, TICK};
 use crate::inspect::{ComponentSummary, World, inspect};
 use crate::limits::Limits;
@@ -74,6 +75,16 @@ impl Linked {
             .instantiate_pre(&component)
             .map_err(|error| fail(format!("it does not link: {error:#}")))?;
         Ok(Linked { name: name.to_owned(), summary, instance, limits: limits.clone(), host: host.clone() })
+    }
+
+    /// What a record of a run says about the component, which says the rest of itself.
+    pub(crate) fn identity(&self, info: PluginInfo) -> PluginIdentity {
+        PluginIdentity {
+            name: info.name,
+            version: info.version,
+            digest: self.summary.digest,
+            wit_version: self.summary.wit_version.clone(),
+        }
     }
 
     /// Calls into a fresh instance, which is gone afterwards.

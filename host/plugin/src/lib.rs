@@ -29,6 +29,8 @@ pub use component::{LoadError, PluginIdentity};
 pub use host::{HostOptions, PluginHost};
 pub use inspect::{ComponentSummary, World};
 pub use limits::Limits;
-pub use metric::{Input, Metric, MetricDescription, MetricFamily, MetricItem, ValueDescription};
+pub use metric::{
+    Input, InputDescription, Metric, MetricDescription, MetricFamily, MetricItem, ValueDescription,
+};
 pub use preprocessor::{Converted, Preprocessor, PreprocessorDescription, PreprocessorFamily, RawRow};
 pub use registry::{BundledComponent, Registry, RegistryError};

@@ -32,6 +32,17 @@ pub struct ValueDescription {
     pub maximum: Option<f64>,
 }
 
+/// A value that a metric reads.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct InputDescription {
+    /// Its name.
+    pub name: String,
+    /// Parameters that override its path; the first that is set wins.
+    pub path_params: Vec<String>,
+    /// Where it is looked for otherwise; the first that exists wins.
+    pub default_paths: Vec<String>,
+}
+
 /// What a metric says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct MetricDescription {
@@ -41,8 +52,8 @@ pub struct MetricDescription {
     pub description: String,
     /// Changes whenever a score could.
     pub scorer_version: String,
-    /// What it reads: name, parameters that override the path, default paths.
-    pub inputs: Vec<(String, Vec<String>, Vec<String>)>,
+    /// What it reads.
+    pub inputs: Vec<InputDescription>,
     /// What it reports; the first is the primary one.
     pub values: Vec<ValueDescription>,
     /// How its scores become one figure.
@@ -88,12 +99,7 @@ impl MetricFamily {
             ParamsSchema::compile(&spec.params_schema)
                 .map_err(|error| fail(format!("'{}': {error}", spec.name)))?;
         }
-        let identity = PluginIdentity {
-            name: info.name,
-            version: info.version,
-            digest: linked.summary.digest,
-            wit_version: linked.summary.wit_version.clone(),
-        };
+        let identity = linked.identity(info);
         Ok(MetricFamily { linked, plugin, identity, specs })
     }
 
@@ -178,7 +184,11 @@ fn describe(spec: &guest::MetricSpec) -> MetricDescription {
         inputs: spec
             .inputs
             .iter()
-            .map(|input| (input.name.clone(), input.path_params.clone(), input.default_paths.clone()))
+            .map(|input| InputDescription {
+                name: input.name.clone(),
+                path_params: input.path_params.clone(),
+                default_paths: input.default_paths.clone(),
+            })
             .collect(),
         values: spec
             .values

@@ -80,12 +80,7 @@ impl PreprocessorFamily {
                 version: spec.version,
             });
         }
-        let identity = PluginIdentity {
-            name: info.name,
-            version: info.version,
-            digest: linked.summary.digest,
-            wit_version: linked.summary.wit_version.clone(),
-        };
+        let identity = linked.identity(info);
         Ok(PreprocessorFamily { linked, plugin, identity, descriptions })
     }
 

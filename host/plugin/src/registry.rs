@@ -7,7 +7,7 @@ use crate::inspect::World;
 use crate::limits::Limits;
 use crate::metric::MetricFamily;
 use crate::preprocessor::PreprocessorFamily;
-use gage_config::PluginReference;
+use gage_config::{PluginReference, shown_path};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,12 +40,10 @@ pub enum RegistryError {
         known: Vec<&'static str>,
     },
     /// The file cannot be read.
-    #[error("cannot read the plugin '{written}' ({resolved}): {error}", resolved = resolved.display())]
+    #[error("cannot read the plugin {}: {error}", shown_path(path))]
     Unreadable {
         /// The path as it was written.
-        written: String,
-        /// The path as it was looked for.
-        resolved: PathBuf,
+        path: PathBuf,
         /// Why.
         error: String,
     },
@@ -88,18 +86,7 @@ impl Registry {
         &self,
         reference: &PluginReference,
     ) -> Result<(Arc<MetricFamily>, Option<String>), RegistryError> {
-        let found = self.find(reference, World::Metric)?;
-        let mut loaded = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
-        let family = match loaded.get(&found.name) {
-            Some(family) => Arc::clone(family),
-            None => {
-                let family = MetricFamily::load(&self.host, &found.name, &found.bytes, &self.limits)?;
-                let family = Arc::new(family);
-                loaded.insert(found.name, Arc::clone(&family));
-                family
-            }
-        };
-        Ok((family, found.member))
+        self.load_once(reference, World::Metric, &self.metrics, MetricFamily::load)
     }
 
     /// The component of a preprocessor, and which of its members is meant.
@@ -110,17 +97,23 @@ impl Registry {
         &self,
         reference: &PluginReference,
     ) -> Result<(Arc<PreprocessorFamily>, Option<String>), RegistryError> {
-        let found = self.find(reference, World::Preprocessor)?;
-        let mut loaded = self.preprocessors.lock().unwrap_or_else(PoisonError::into_inner);
-        let family = match loaded.get(&found.name) {
-            Some(family) => Arc::clone(family),
-            None => {
-                let family = PreprocessorFamily::load(&self.host, &found.name, &found.bytes, &self.limits)?;
-                let family = Arc::new(family);
-                loaded.insert(found.name, Arc::clone(&family));
-                family
-            }
-        };
+        self.load_once(reference, World::Preprocessor, &self.preprocessors, PreprocessorFamily::load)
+    }
+
+    fn load_once<Family>(
+        &self,
+        reference: &PluginReference,
+        world: World,
+        families: &Mutex<HashMap<String, Arc<Family>>>,
+        load: fn(&PluginHost, &str, &[u8], &Limits) -> Result<Family, LoadError>,
+    ) -> Result<(Arc<Family>, Option<String>), RegistryError> {
+        let found = self.find(reference, world)?;
+        let mut loaded = families.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(family) = loaded.get(&found.name) {
+            return Ok((Arc::clone(family), found.member));
+        }
+        let family = Arc::new(load(&self.host, &found.name, &found.bytes, &self.limits)?);
+        loaded.insert(found.name, Arc::clone(&family));
         Ok((family, found.member))
     }
 
@@ -161,11 +154,7 @@ impl Registry {
 
 /// Reads a file that is not larger than a component may be.
 fn read(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
-    let fail = |error: String| RegistryError::Unreadable {
-        written: path.display().to_string(),
-        resolved: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
-        error,
-    };
+    let fail = |error: String| RegistryError::Unreadable { path: path.to_owned(), error };
     let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
     if usize::try_from(size).is_ok_and(|size| size > most_bytes) {
         return Err(fail(format!("it has {size} bytes; at most {most_bytes} are allowed")));

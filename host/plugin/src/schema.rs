@@ -1,6 +1,7 @@
 //! Parameters against the JSON Schema that a plugin declares.
 
 use gage_core::Problem;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 /// A compiled schema.
@@ -28,8 +29,7 @@ impl ParamsSchema {
         let known: Vec<&str> = self.keys.iter().chain(further).map(String::as_str).collect();
         for error in self.validator.iter_errors(params) {
             let pointer = error.instance_path().to_string();
-            if let jsonschema::error::ValidationErrorKind::AdditionalProperties { unexpected } = error.kind()
-            {
+            if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
                 for key in unexpected {
                     let hint = gage_core::nearest(key, known.iter().copied())
                         .map(|name| format!("did you mean `{name}`? "))
@@ -41,6 +41,11 @@ impl ParamsSchema {
                         message: format!("unknown parameter `{key}`; {hint}known are: {allowed}"),
                     });
                 }
+            } else if let ValidationErrorKind::Enum { options } = error.kind() {
+                let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
+                let allowed = allowed.collect::<Vec<_>>().join(", ");
+                let message = format!("{} is not allowed here; allowed are: {allowed}", error.instance());
+                problems.push(Problem { pointer, message });
             } else {
                 problems.push(Problem { pointer, message: error.to_string() });
             }

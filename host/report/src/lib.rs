@@ -31,7 +31,7 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Written, write_reports};
+pub use write::{Example, Written, write_reports};
 
 #[cfg(test)]
 mod test_records;

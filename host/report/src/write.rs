@@ -4,9 +4,9 @@
 use crate::{
     Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription, Timings, TimingsBuilder,
 };
-use gage_core::OutcomeCounts;
+use gage_core::{Outcome, OutcomeCounts};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use gage_record::{FileDigest, JournalIndex, RunFolder, SamplesWriter};
+use gage_record::{FileDigest, JournalIndex, RunFolder, SampleRecord, SamplesWriter};
 use std::collections::BTreeMap;
 
 /// What was written.
@@ -20,6 +20,28 @@ pub struct Written {
     pub counts: Vec<OutcomeCounts>,
     /// Digests of the files that never vary.
     pub files: BTreeMap<String, FileDigest>,
+    /// The first sample of each task that ended in each way other than `scored`, with what was
+    /// wrong.
+    pub examples: Vec<Example>,
+}
+
+/// A sample that was not scored, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// Its task.
+    pub task_id: String,
+    /// Its id.
+    pub sample_id: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why.
+    pub message: String,
+}
+
+impl std::fmt::Display for Example {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {} {}: {}", self.task_id, self.sample_id, self.outcome, self.message)
+    }
 }
 
 /// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
@@ -37,8 +59,10 @@ pub fn write_reports(
     let mut summary = SummaryBuilder::new(tasks);
     let mut timings = TimingsBuilder::new(tasks);
     let mut samples = SamplesWriter::create(folder)?;
+    let mut examples: Vec<Example> = Vec::new();
     for record in index.records_in_order(&order) {
         let record = record?;
+        note_example(&mut examples, &record);
         summary.add(&record)?;
         timings.add(&record)?;
         samples.write(record)?;
@@ -52,5 +76,19 @@ pub fn write_reports(
     );
     folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?;
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
-    Ok(Written { summary, timings, counts, files })
+    Ok(Written { summary, timings, counts, files, examples })
+}
+
+fn note_example(examples: &mut Vec<Example>, record: &SampleRecord) {
+    let is_new = |example: &Example| example.task_id != record.task_id || example.outcome != record.outcome;
+    if let Some(error) = &record.error
+        && examples.iter().all(is_new)
+    {
+        examples.push(Example {
+            task_id: record.task_id.clone(),
+            sample_id: record.sample_id.clone(),
+            outcome: record.outcome,
+            message: error.message.clone(),
+        });
+    }
 }

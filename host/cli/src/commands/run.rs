@@ -108,11 +108,12 @@ fn finish(
         };
         anstream::println!("{}", render_table(&written.summary, &written.timings, &options));
     }
-    if was_stopped {
-        anstream::eprintln!("interrupted; go on with --run-id {} --resume", folder.run_id());
+    for example in &written.examples {
+        anstream::eprintln!("{}", gage_report::escape_terminal(&example.to_string()));
     }
-    for line in lacking {
-        anstream::eprintln!("incomplete: {line}");
+    match was_stopped {
+        true => anstream::eprintln!("interrupted; go on with --run-id {} --resume", folder.run_id()),
+        false => lacking.iter().for_each(|line| anstream::eprintln!("incomplete: {line}")),
     }
     Ok(code)
 }
@@ -202,12 +203,29 @@ fn new_run_id() -> String {
 /// The first signal ends the run in order; the second ends the process at once. The journal
 /// holds every acknowledged sample either way.
 async fn stop_on_signal(stop: Stop) {
-    if tokio::signal::ctrl_c().await.is_err() {
-        return;
-    }
+    signal().await;
     anstream::eprintln!("\nstopping: what is in flight is finished; once more to stop at once");
     stop.set();
-    if tokio::signal::ctrl_c().await.is_ok() {
-        std::process::exit(ExitCode::Interrupted as i32);
+    signal().await;
+    std::process::exit(ExitCode::Interrupted as i32);
+}
+
+/// Waits for Ctrl-C, or for the signal by which schedulers end a process.
+#[cfg(unix)]
+async fn signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => drop(tokio::signal::ctrl_c().await),
     }
+}
+
+#[cfg(not(unix))]
+async fn signal() {
+    drop(tokio::signal::ctrl_c().await);
 }

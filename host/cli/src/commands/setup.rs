@@ -1,8 +1,8 @@
 //! What commands begin with: the registry of plugins, and the suite.
 
 use crate::arguments::ConfigArguments;
-use anyhow::{Context as _, anyhow};
-use gage_config::{Environment, PipelineConfig, Problems, load};
+use anyhow::anyhow;
+use gage_config::{Environment, PipelineConfig, Problems, load, shown_path};
 use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
 use std::path::{Path, PathBuf};
 
@@ -37,12 +37,7 @@ pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<Pipel
         Ok(text) => text,
         Err(error) => {
             let mut problems = Problems::default();
-            let resolved = std::path::absolute(&path).with_context(|| path.display().to_string())?;
-            let message = format!(
-                "cannot read the suite '{}' (that is {}): {error}",
-                path.display(),
-                resolved.display()
-            );
+            let message = format!("cannot read the suite {}: {error}", shown_path(&path));
             problems.error_without_place(message);
             return Ok((None, problems));
         }
@@ -52,9 +47,15 @@ pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<Pipel
     Ok(load(&path.display().to_string(), &text, &arguments.overrides, &environment))
 }
 
+/// The folder of a suite, relative to the working folder where it lies below it: the same text
+/// however the suite's path was spelled.
 fn folder_of(path: &Path) -> String {
-    match path.parent().map(|folder| folder.display().to_string()) {
-        Some(folder) if !folder.is_empty() => folder,
-        _ => ".".to_owned(),
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let settled = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match here.ok().and_then(|here| settled.strip_prefix(here).map(Path::to_owned).ok()) {
+        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Some(below) => below.display().to_string(),
+        None => settled.display().to_string(),
     }
 }

@@ -21,10 +21,8 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
             if !arguments.json && !arguments.quiet {
                 let (tasks, metrics) =
                     (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
-                anstream::println!(
-                    "{}: valid ({tasks} tasks, {metrics} metrics)",
-                    arguments.config.path().display()
-                );
+                let (tasks, metrics) = (terminal::count(tasks, "task"), terminal::count(metrics, "metric"));
+                anstream::println!("{}: valid ({tasks}, {metrics})", arguments.config.path().display());
             }
             Ok(ExitCode::Done)
         }

@@ -192,8 +192,8 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
     let headers = table.free_map("headers", problems).and_then(Node::as_map).unwrap_or_default();
     let headers = headers
         .iter()
-        .filter_map(|entry| match &entry.node.value {
-            NodeValue::Text(text) => Some((entry.key.clone(), Secret(text.clone()))),
+        .filter_map(|entry| match (&entry.node.value, &entry.node.plain) {
+            (NodeValue::Text(text), _) | (_, Some(text)) => Some((entry.key.clone(), Secret(text.clone()))),
             _ => {
                 problems.error(
                     entry.node.span,

@@ -93,7 +93,8 @@ impl DatasetSpec {
         table.finish(problems);
         Some(DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),
-            loader: loader?,
+            // An unknown loader is an error already; the rest is looked at all the same.
+            loader: loader.unwrap_or(LoaderKind::Jsonl),
             path: PathBuf::from(file?),
             labels_path,
             label_field,

@@ -162,5 +162,5 @@ struct Place<'a> {
 }
 
 fn empty_map(span: Span) -> Node {
-    Node { value: NodeValue::Map(Vec::new()), span }
+    Node::new(NodeValue::Map(Vec::new()), span)
 }

@@ -13,7 +13,7 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
     let text = text.trim();
     let call = text.split_once('(').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix(')')?)));
     let Some((name, arguments)) = call else {
-        return Ok((text.to_owned(), Node { value: NodeValue::Map(Vec::new()), span }));
+        return Ok((text.to_owned(), Node::new(NodeValue::Map(Vec::new()), span)));
     };
     let mut entries: Vec<Entry> = Vec::new();
     for argument in split_arguments(arguments) {
@@ -28,10 +28,10 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
         if entries.iter().any(|entry| entry.key == key) {
             return Err(format!("the parameter `{key}` occurs twice in `{text}`"));
         }
-        let node = Node { value: value_of(value.trim()), span };
+        let node = Node::new(value_of(value.trim()), span);
         entries.push(Entry { key, key_span: span, node, written: None });
     }
-    Ok((name.to_owned(), Node { value: NodeValue::Map(entries), span }))
+    Ok((name.to_owned(), Node::new(NodeValue::Map(entries), span)))
 }
 
 /// Splits at commas that stand outside of quotes.
