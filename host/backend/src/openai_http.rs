@@ -7,14 +7,14 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply, RequestTiming,
 };
 use async_trait::async_trait;
-use gage_config::OpenAiHttpConfig;
+use gage_config::{OpenAiHttpConfig, Secret};
 use gage_core::{ModelOutput, Object};
 use retry::{Failure, Wait};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// A response may not be longer than this.
-const MOST_BYTES: usize = 64 << 20;
+/// A response may not be longer than this: with many in flight, longer ones would not fit.
+const MOST_BYTES: usize = 8 << 20;
 
 /// A client of one server. Requests beyond `max_concurrency` wait within it.
 pub(crate) struct OpenAiHttp {
@@ -55,6 +55,16 @@ impl OpenAiHttp {
             client,
             config,
             info,
+        })
+    }
+
+    /// A text of the server's, without the keys that it may repeat.
+    fn without_secrets(&self, text: String) -> String {
+        let headers = self.config.headers.iter().map(|(_, value)| value);
+        let secrets = self.config.api_key.iter().chain(headers).map(Secret::reveal);
+        // What is shorter is no secret, and would be found in ordinary words.
+        secrets.filter(|secret| secret.len() >= 8).fold(text, |text, secret| {
+            if text.contains(secret) { text.replace(secret, "(secret)") } else { text }
         })
     }
 
@@ -110,7 +120,8 @@ impl Backend for OpenAiHttp {
             attempts += 1;
             let began = Instant::now();
             match self.attempt(&body).await {
-                Ok(output) => {
+                Ok(mut output) => {
+                    output.answer = self.without_secrets(output.answer);
                     let timing = RequestTiming { latency: began.elapsed(), attempts };
                     return Ok(Reply { output, timing });
                 }
@@ -123,7 +134,8 @@ impl Backend for OpenAiHttp {
                     let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
                     return Err(BackendError {
                         kind: failure.kind,
-                        message: format!("{}: {} (tried {times})", self.url, failure.message),
+                        message: self
+                            .without_secrets(format!("{}: {} (tried {times})", self.url, failure.message)),
                         attempts,
                     });
                 }

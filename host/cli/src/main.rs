@@ -22,7 +22,7 @@ fn main() -> std::process::ExitCode {
     match result {
         Ok(code) => code.into(),
         Err(error) => {
-            anstream::eprintln!("error: {error:#}");
+            terminal::say(format_args!("error: {error:#}"));
             ExitCode::Internal.into()
         }
     }

@@ -2,9 +2,10 @@
 
 mod progress;
 
+use anyhow::Context as _;
 use gage_config::Problems;
 pub(crate) use progress::TerminalProgress;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 /// Whether the standard error stream takes colours.
 pub(crate) fn colour_on_stderr() -> bool {
@@ -26,11 +27,29 @@ pub(crate) fn show_problems(problems: &Problems) {
     if errors + warnings == 0 {
         return;
     }
-    anstream::eprintln!("{}", problems.render(colour_on_stderr()));
+    say(problems.render(colour_on_stderr()));
     match (errors, warnings) {
         (0, _) => {}
-        (_, 0) => anstream::eprintln!("{}", count(errors, "error")),
-        _ => anstream::eprintln!("{}, {}", count(errors, "error"), count(warnings, "warning")),
+        (_, 0) => say(count(errors, "error")),
+        _ => say(format_args!("{}, {}", count(errors, "error"), count(warnings, "warning"))),
+    }
+}
+
+/// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// Writes what was asked for to the standard output stream.
+///
+/// # Errors
+/// When it cannot be written, except to a reader that has gone away.
+pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
+    match writeln!(anstream::stdout(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to the standard output stream")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -145,7 +145,7 @@ impl Node {
                 let public = |entry: &Entry| {
                     let is_secret = is_secret || is_secret_key(&entry.key);
                     let value = match (&entry.written, &entry.node.value) {
-                        (Some(written), _) if is_secret => written.as_str().into(),
+                        (Some(written), _) if is_secret || names_secret(written) => written.as_str().into(),
                         (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
                         _ if is_secret => "(secret)".into(),
@@ -163,9 +163,17 @@ impl Node {
 
 /// Whether the value of a key is never written down.
 fn is_secret_key(key: &str) -> bool {
+    const ENDS: [&str; 8] =
+        ["api_key", "apikey", "authorization", "password", "secret", "_token", "credential", "credentials"];
     let key = key.to_lowercase().replace('-', "_");
-    key == "headers"
-        || ["api_key", "apikey", "authorization", "password", "secret", "access_token"]
-            .iter()
-            .any(|name| key.ends_with(name))
+    key == "headers" || key == "token" || ENDS.iter().any(|name| key.ends_with(name))
+}
+
+/// Whether a text takes a part of itself from a variable whose name says that it is secret.
+fn names_secret(written: &str) -> bool {
+    const PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+    written.split("${").skip(1).any(|rest| {
+        let name = rest.split([':', '}']).next().unwrap_or_default().to_uppercase();
+        PARTS.iter().any(|part| name.contains(part))
+    })
 }

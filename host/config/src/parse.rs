@@ -118,6 +118,11 @@ impl<'t> Reader<'t, '_> {
                 Some(node) => {
                     let node = node.clone();
                     self.count += size_of(&node);
+                    if level + depth_of(&node) > MOST_LEVELS {
+                        let message = format!("nested deeper than {MOST_LEVELS} levels, through aliases");
+                        self.problems.error(span, "", message);
+                        return None;
+                    }
                     Some(Read { node, written: None })
                 }
                 None => {
@@ -241,6 +246,14 @@ fn size_of(node: &Node) -> usize {
     1 + match &node.value {
         NodeValue::List(items) => items.iter().map(size_of).sum(),
         NodeValue::Map(entries) => entries.iter().map(|entry| size_of(&entry.node)).sum(),
+        _ => 0,
+    }
+}
+
+fn depth_of(node: &Node) -> usize {
+    match &node.value {
+        NodeValue::List(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
+        NodeValue::Map(entries) => 1 + entries.iter().map(|entry| depth_of(&entry.node)).max().unwrap_or(0),
         _ => 0,
     }
 }

@@ -31,6 +31,8 @@ pub struct PipelineConfig {
     pub role_adapters: Vec<RoleAdapterSpec>,
     /// Templates of requests.
     pub prompts: Vec<PromptSpec>,
+    /// What scores answers where a task does not say otherwise.
+    pub metrics: Vec<MetricSpec>,
     /// What to do; at least one.
     pub tasks: Vec<TaskSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
@@ -125,7 +127,8 @@ fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
     table.finish(problems);
 
     let document = root.to_public_json();
-    let config = PipelineConfig { name, datasets, backends, role_adapters, prompts, tasks, document };
+    let config =
+        PipelineConfig { name, datasets, backends, role_adapters, prompts, metrics, tasks, document };
     check_ids(&config, problems);
     check_references(&config, problems);
     Some(config)

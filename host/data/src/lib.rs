@@ -15,4 +15,4 @@ mod shuffle;
 pub use jsonl::JsonlRows;
 pub use preprocess::{Prepared, Preparer, Rejection};
 pub use prompt::{PromptError, PromptRenderer};
-pub use row::{DataError, Row, RowProblem, open};
+pub use row::{DataError, Row, RowProblem, digests, open};

@@ -118,14 +118,29 @@ impl Preparer {
 
     /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`.
     fn keep_apart(&mut self, id: &mut String) {
+        let count = self.count(id);
+        if count == 1 {
+            return;
+        }
+        tracing::debug!(dataset = %self.dataset_id, "the id '{id}' occurs for the {count}th time");
+        let mut number = count;
+        loop {
+            let made = format!("{id}#{number}");
+            if self.count(&made) == 1 {
+                *id = made;
+                return;
+            }
+            number += 1;
+        }
+    }
+
+    /// How often an id has occurred, this time included.
+    fn count(&mut self, id: &str) -> u32 {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         let count = self.ids.entry(hasher.finish()).or_insert(0);
         *count += 1;
-        if *count > 1 {
-            tracing::warn!(dataset = %self.dataset_id, "the id '{id}' occurs for the {count}th time");
-            *id = format!("{id}#{count}");
-        }
+        *count
     }
 }
 

@@ -2,12 +2,15 @@
 
 use gage_config::PromptSpec;
 use gage_core::{Message, Object, Role};
-use minijinja::value::Serde;
+use minijinja::value::{Kwargs, Serde, StringInput};
 use minijinja::{Environment, UndefinedBehavior, context};
 use serde_json::Value;
 
 /// Steps that a template may take, which ends endless ones.
 const FUEL: u64 = 1_000_000;
+
+/// A message may not be longer than this.
+const MOST_BYTES: usize = 8 << 20;
 
 /// A template that cannot be used.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +52,9 @@ impl PromptRenderer {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.set_fuel(Some(FUEL));
+        environment.add_filter("indent", indent);
+        // Its widths have no limit, and a prompt has no use for them.
+        environment.remove_filter("format");
         let mut errors = Vec::new();
         for (number, message) in spec.messages.iter().enumerate() {
             if let Err(error) = environment.add_template_owned(name_of(number), message.template.clone()) {
@@ -73,13 +79,15 @@ impl PromptRenderer {
         let sample = minijinja::Value::from(Serde(sample));
         let mut messages = Vec::with_capacity(self.roles.len());
         for (number, role) in self.roles.iter().enumerate() {
-            let text = self
-                .environment
+            let mut text = Bounded(Vec::new());
+            self.environment
                 .get_template(&name_of(number))
                 .and_then(|template| {
-                    template.render(context! { sample => sample.clone(), params => self.params.clone() })
+                    let values = context! { sample => sample.clone(), params => self.params.clone() };
+                    template.render_captured_to(values, &mut text).map(drop)
                 })
                 .map_err(|error| describe(number, &error))?;
+            let text = String::from_utf8_lossy(&text.0).into_owned();
             if !text.trim().is_empty() {
                 messages.push(Message::text(*role, text));
             }
@@ -91,6 +99,39 @@ impl PromptRenderer {
     }
 }
 
+/// Takes what a template writes, up to a limit.
+struct Bounded(Vec<u8>);
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.len() + bytes.len() > MOST_BYTES {
+            return Err(std::io::Error::other(format!("the prompt is longer than {MOST_BYTES} bytes")));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The filter `indent` with a width that cannot exhaust the memory.
+fn indent(
+    value: StringInput<'_>,
+    width: Option<usize>,
+    first: Option<bool>,
+    blank: Option<bool>,
+    further: Kwargs,
+) -> Result<minijinja::Value, minijinja::Error> {
+    let named: Option<usize> = further.peek("width")?;
+    if width.or(named).is_some_and(|width| width > 1_000) {
+        let kind = minijinja::ErrorKind::InvalidOperation;
+        return Err(minijinja::Error::new(kind, "`indent` takes a width of at most 1000"));
+    }
+    minijinja::filters::indent(value, width, first, blank, further)
+}
+
 fn name_of(number: usize) -> String {
     format!("message {number}")
 }
@@ -99,6 +140,9 @@ fn describe(message: usize, error: &minijinja::Error) -> PromptError {
     let mut text = error.kind().to_string();
     if let Some(detail) = error.detail() {
         text = format!("{text}: {detail}");
+    }
+    if let Some(source) = std::error::Error::source(error) {
+        text = format!("{text}: {source}");
     }
     PromptError { message, line: error.line(), text }
 }
@@ -143,6 +187,8 @@ mod tests {
                 "fuel",
             ),
             ("   ", "empty"),
+            ("{% for i in range(99) %}{{ 'x' * 100000 }}{% endfor %}", "longer than"),
+            ("{{ 'a'|indent(3000000000, true) }}", "at most 1000"),
         ] {
             let error = rendered(template).expect_err(template);
             assert!(error.contains(expected), "{template}: {error}");

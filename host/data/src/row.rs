@@ -2,6 +2,9 @@
 
 use crate::jsonl::JsonlRows;
 use gage_config::{DatasetSpec, LoaderKind, shown_path};
+use gage_core::Digest;
+use serde_json::{Value, json};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A row as it lies in the file.
@@ -52,6 +55,25 @@ impl DataError {
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> DataError {
         DataError::Unreadable { path: path.to_owned(), source }
     }
+}
+
+/// What a record of a run says about the files of a dataset: their digests and sizes.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn digests(spec: &DatasetSpec) -> Result<Value, DataError> {
+    let digest = |path: &Path| {
+        let fail = |error| DataError::unreadable(path, error);
+        let file = File::open(path).map_err(fail)?;
+        let bytes = file.metadata().map_err(fail)?.len();
+        let digest = Digest::of_reader(file).map_err(fail)?;
+        Ok::<_, DataError>(json!({"digest": digest, "bytes": bytes}))
+    };
+    let mut value = digest(&spec.path)?;
+    if let Some(labels) = &spec.labels_path {
+        value["labels"] = digest(labels)?;
+    }
+    Ok(value)
 }
 
 /// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.

@@ -3,13 +3,18 @@
 use crate::plan::Plan;
 use crate::session::Session;
 use gage_core::Object;
+use gage_data::DataError;
 use serde_json::{Value, json};
 
-/// The configuration, the plugins and the models of a run.
-pub(crate) fn of(plan: &Plan, session: &Session) -> Value {
+/// The configuration, the data, the plugins and the models of a run.
+pub(crate) fn of(plan: &Plan, session: &Session) -> Result<Value, DataError> {
+    let mut datasets = Object::new();
     let mut plugins = Object::new();
     let mut backends = Object::new();
     for task in &plan.tasks {
+        if !datasets.contains_key(&task.dataset.dataset_id) {
+            datasets.insert(task.dataset.dataset_id.clone(), gage_data::digests(&task.dataset)?);
+        }
         let mut note = |reference: &gage_config::PluginReference,
                         identity: &gage_plugin::PluginIdentity,
                         version: &str| {
@@ -39,5 +44,7 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Value {
             );
         }
     }
-    json!({"config": plan.config.document, "plugins": plugins, "backends": backends})
+    Ok(
+        json!({"config": plan.config.document, "datasets": datasets, "plugins": plugins, "backends": backends}),
+    )
 }

@@ -1,6 +1,7 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
 use crate::plan::PlannedTask;
+use crate::stop::Stop;
 use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
 };
@@ -30,13 +31,14 @@ enum Request {
     Loglikelihood(LoglikelihoodRequest),
 }
 
-/// Asks the model about a sample. `ready` is when the sample was handed over.
+/// Asks the model about a sample; nothing where the run is stopped before its turn comes.
 pub(crate) async fn infer(
     task: &PlannedTask,
     backend: &dyn Backend,
     prepared: (u64, String, Sample),
     permits: &tokio::sync::Semaphore,
-) -> Inferred {
+    stop: &Stop,
+) -> Option<Inferred> {
     let ready = Instant::now();
     let (index, row_digest, sample) = prepared;
     let sample_id = sample.id.clone();
@@ -59,10 +61,14 @@ pub(crate) async fn infer(
         Err(error) => {
             inferred.outcome = Outcome::InvalidSample;
             inferred.error = Some(error);
-            return inferred;
+            return Some(inferred);
         }
     };
-    let permit = permits.acquire().await;
+    let permit = tokio::select! {
+        biased;
+        () = stop.wait() => return None,
+        permit = permits.acquire() => permit,
+    };
     inferred.timing.queue_ms = milliseconds(ready.elapsed());
     let answer = send(backend, request).await;
     drop(permit);
@@ -86,7 +92,7 @@ pub(crate) async fn infer(
             });
         }
     }
-    inferred
+    Some(inferred)
 }
 
 async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
@@ -150,6 +156,10 @@ fn request_of(task: &PlannedTask, mut sample: Sample) -> Result<(Request, Value)
         RequestKind::Loglikelihood if continuations.is_empty() => {
             let message = "log-likelihood needs the sample's options, and there are none".to_owned();
             return Err((sample, note("no_options", message, Some("/options".to_owned()))));
+        }
+        RequestKind::Loglikelihood if continuations.iter().any(|one| one.text.trim().is_empty()) => {
+            let message = "log-likelihood needs a text for each option, and one is empty".to_owned();
+            return Err((sample, note("empty_option", message, Some("/options".to_owned()))));
         }
         RequestKind::Loglikelihood => {
             Request::Loglikelihood(LoglikelihoodRequest { id, messages, continuations })

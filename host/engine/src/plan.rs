@@ -59,6 +59,12 @@ impl Plan {
     /// There is no plan when `problems` holds an error afterwards.
     pub fn new(config: PipelineConfig, registry: &Registry, problems: &mut Problems) -> Option<Plan> {
         check_backends(&config, registry, problems);
+        if config.tasks.is_empty() {
+            // No task could be read, which is an error already; the metrics are looked at all the same.
+            for metric in &config.metrics {
+                drop(plan_metric(metric, registry, problems));
+            }
+        }
         let mut tasks = Vec::new();
         for (number, task) in config.tasks.iter().enumerate() {
             let planned = plan_task(&config, task, registry, problems, number);
@@ -86,9 +92,16 @@ fn plan_task(
     problems: &mut Problems,
     number: usize,
 ) -> Option<PlannedTask> {
+    // Each part is looked at whether or not another is missing, so that all errors come at once.
+    let metrics: Vec<Option<PlannedMetric>> =
+        task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
+    let role = config.inference_role_of(task);
+    let prompt = role.and_then(|role| plan_prompt(config, role, problems));
+    let backend = role.and_then(|role| config.backend_of(role));
+    if let Some(backend) = backend {
+        check_request(task, backend, problems);
+    }
     let dataset = config.dataset_of(task)?;
-    let role = config.inference_role_of(task)?;
-    let backend = config.backend_of(role)?;
     // A dataset that several tasks share is looked at once.
     let is_first = !config.tasks[..number].iter().any(|earlier| earlier.dataset_id == task.dataset_id);
     if is_first && let Err(error) = open(dataset, Some(1)) {
@@ -101,15 +114,11 @@ fn plan_task(
         problems.error(span, "path", error.to_string());
     }
     let preprocessor = plan_preprocessor(dataset, registry, problems);
-    let prompt = plan_prompt(config, role, problems);
-    check_request(task, backend, problems);
-    let metrics: Vec<Option<PlannedMetric>> =
-        task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
     Some(PlannedTask {
         spec: task.clone(),
         dataset: dataset.clone(),
         preprocessor: Arc::new(preprocessor?),
-        role: role.clone(),
+        role: role?.clone(),
         prompt: prompt?,
         metrics: metrics.into_iter().collect::<Option<Vec<_>>>()?,
     })
@@ -166,7 +175,8 @@ fn plan_metric(
     };
     let description: &MetricDescription = metric.description();
     let aggregation = spec.aggregation.clone().unwrap_or_else(|| description.default_aggregation.clone());
-    if !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
+    let is_of_metric = spec.aggregation.is_none();
+    if is_of_metric && !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
         problems
             .error(
                 spec.span,

@@ -57,6 +57,14 @@ pub enum RunError {
     /// The run cannot be resumed, since it would not be the same run.
     #[error("the run cannot be resumed, for it was begun with something else:\n  {}", .0.join("\n  "))]
     Different(Vec<String>),
+    /// Samples were begun and not recorded; a bug.
+    #[error("{begun} samples were begun, and {recorded} were recorded; resume the run")]
+    Lost {
+        /// How many were handed to the scorers.
+        begun: u64,
+        /// How many are in the journal.
+        recorded: u64,
+    },
     /// A thread of this program failed; a bug.
     #[error("the {0} failed")]
     Panicked(&'static str),
@@ -111,7 +119,7 @@ pub fn run(
     stop: &Stop,
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
-    let identity = identity::of(&plan, session);
+    let identity = identity::of(&plan, session)?;
     let (folder, manifest) = open_folder(root, run_id, options, identity)?;
     let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
     if dropped_bytes > 0 {
@@ -193,6 +201,12 @@ fn begin_task(
     let most = [task.spec.max_samples, options.max_samples].into_iter().flatten().min();
     let rows = open(&task.dataset, most)?;
     let already = index.outcomes(task_id).total();
+    if let Some(total) = rows.total().filter(|total| *total < already) {
+        let message = format!(
+            "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
+        );
+        return Err(RunError::Different(vec![message]));
+    }
     progress.task_started(task_id, rows.total(), already);
     let preparer = Preparer::new(
         Arc::clone(&task.preprocessor),

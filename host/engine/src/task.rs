@@ -66,17 +66,25 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let jobs: Queue = Arc::new(Mutex::new(jobs));
 
     std::thread::scope(|threads| {
-        let reader_stop = stop.clone();
-        let reader =
-            threads.spawn(move || read(rows, preparer, done.as_ref(), &prepared_sender, &reader_stop));
+        // Takes the sender along: the loop ends when it is gone.
+        let reader = threads.spawn(move || {
+            let _guard = StopOnPanic(stop);
+            read(rows, preparer, done.as_ref(), &prepared_sender, stop)
+        });
         let scorers: Vec<_> = (0..workers.max(1))
             .map(|_| {
-                let (task, jobs, sender) = (&task, &jobs, finished_sender.clone());
-                threads.spawn(move || scoring::work(task, jobs, &sender))
+                let (task, jobs, sender) = (&task, Arc::clone(&jobs), finished_sender.clone());
+                threads.spawn(move || {
+                    let _guard = StopOnPanic(stop);
+                    scoring::work(task, &jobs, &sender)
+                })
             })
             .collect();
+        // With the last scorer the queue is closed, so that nobody waits for one that is gone.
+        drop(jobs);
         let recorder_progress = Arc::clone(&progress);
         let recorder = threads.spawn(move || {
+            let _guard = StopOnPanic(stop);
             let result = recorder::work(writer, &finished, recorder_progress.as_ref(), events);
             // With the receiver gone nobody waits for a journal that cannot be written.
             drop(finished);
@@ -95,12 +103,18 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             stop: stop.clone(),
         };
         drop(finished_sender);
-        let inference = runtime.block_on(sample_loop.run(prepared));
-        let evaluation = scorers.into_iter().map(|scorer| scorer.join().unwrap_or_default()).sum();
+        let looped = runtime.block_on(sample_loop.run(prepared));
+        let mut evaluation = Duration::ZERO;
+        for scorer in scorers {
+            evaluation += scorer.join().map_err(|_| RunError::Panicked("scorer"))?;
+        }
         let counts =
             recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
         let reading = reader.join().map_err(|_| RunError::Panicked("reader"))?;
-        let inference = inference?;
+        let (inference, begun) = looped?;
+        if counts.total() != begun {
+            return Err(RunError::Lost { begun, recorded: counts.total() });
+        }
         match reading {
             Ok(reading) => Ok(TaskOutput { counts, reading, inference, evaluation }),
             Err(ReadError::Data(error)) => Err(RunError::Data(error)),
@@ -110,6 +124,17 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             }),
         }
     })
+}
+
+/// Asks for the end of the run where its thread ends by a panic.
+struct StopOnPanic<'s>(&'s Stop);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.set();
+        }
+    }
 }
 
 /// Hands every prepared row to the model, as many at once as are allowed.
@@ -126,10 +151,11 @@ struct SampleLoop {
 
 impl SampleLoop {
     /// Runs until there are no more rows or the run is stopped, and what was begun is handed
-    /// to the scorers. Returns how long that took.
-    async fn run(self, mut prepared: mpsc::Receiver<Prepared>) -> Result<Duration, RunError> {
+    /// to the scorers. Returns how long that took, and how many samples were handed over.
+    async fn run(self, mut prepared: mpsc::Receiver<Prepared>) -> Result<(Duration, u64), RunError> {
         let began = Instant::now();
-        let mut requests = JoinSet::new();
+        let mut begun = 0;
+        let mut requests: JoinSet<bool> = JoinSet::new();
         loop {
             let next = tokio::select! {
                 biased;
@@ -150,26 +176,32 @@ impl SampleLoop {
                     if self.jobs.send(job).await.is_err() {
                         break;
                     }
+                    begun += 1;
                 }
                 Ok(sample) => {
                     let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
-                    let (permits, jobs) = (Arc::clone(&self.permits), self.jobs.clone());
+                    let (permits, jobs, stop) =
+                        (Arc::clone(&self.permits), self.jobs.clone(), self.stop.clone());
                     requests.spawn(async move {
                         let prepared = (next.index, next.row_digest, *sample);
-                        let inferred = infer(&task, backend.as_ref(), prepared, &permits).await;
-                        // The scorers are gone only when the journal cannot be written.
-                        let _ = jobs.send(Job::Inferred { inferred: Box::new(inferred), permit }).await;
+                        match infer(&task, backend.as_ref(), prepared, &permits, &stop).await {
+                            Some(inferred) => {
+                                let inferred = Box::new(inferred);
+                                jobs.send(Job::Inferred { inferred, permit }).await.is_ok()
+                            }
+                            None => false,
+                        }
                     });
                 }
             }
             while let Some(result) = requests.try_join_next() {
-                result.map_err(|_| RunError::Panicked("request"))?;
+                begun += u64::from(result.map_err(|_| RunError::Panicked("request"))?);
             }
         }
         while let Some(result) = requests.join_next().await {
-            result.map_err(|_| RunError::Panicked("request"))?;
+            begun += u64::from(result.map_err(|_| RunError::Panicked("request"))?);
         }
-        Ok(began.elapsed())
+        Ok((began.elapsed(), begun))
     }
 }
 

@@ -26,7 +26,11 @@ where
         .map_err(|error| format!("the log filter '{filter}' is not valid: {error}"))?;
     let colour =
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colour);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(colour)
+        .log_internal_errors(false);
     // Fails only where a subscriber is set already.
     let _ = match format {
         LogFormat::Text => builder.without_time().try_init(),

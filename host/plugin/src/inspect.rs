@@ -80,6 +80,9 @@ fn is_allowed(import: &str) -> bool {
 }
 
 fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
+    if !bytes.starts_with(b"\0asm") {
+        return Err("it is not a WebAssembly component: the file does not begin like one".to_owned());
+    }
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     let mut depth = 0_usize;
     let is_component = |encoding| encoding == Encoding::Component;

@@ -18,6 +18,8 @@ pub struct Limits {
     pub wall_time: Duration,
     /// Bytes that one result may hold; default 1 MiB.
     pub result_bytes: usize,
+    /// Bytes of a Sample that a preprocessor returns; default 16 MiB.
+    pub sample_bytes: usize,
     /// Levels of a JSON value that is returned; default 32.
     pub json_depth: usize,
     /// Bytes of an error's text, which is cut there; default 8 KiB.
@@ -42,6 +44,7 @@ impl Default for Limits {
             fuel_per_item: 500_000_000,
             wall_time: Duration::from_secs(2),
             result_bytes: 1 << 20,
+            sample_bytes: 16 << 20,
             json_depth: 32,
             error_bytes: 8 << 10,
             names_per_card: 64,

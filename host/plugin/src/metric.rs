@@ -14,6 +14,7 @@ use crate::schema::ParamsSchema;
 use gage_core::{FieldPath, Object, Outcome, Problem, Roots, ScoreCard};
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wasmtime::Store;
 
 /// The parameter that says what happens when a field is missing.
@@ -154,6 +155,7 @@ impl MetricFamily {
             description: describe(spec),
             inputs,
             missing,
+            has_warned: AtomicBool::new(false),
             params: own_text,
         })
     }
@@ -246,6 +248,14 @@ fn split_params(
             match own.shift_remove(key) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(path)) if !is_set => {
+                    if let Some(root) = meant_root(&path) {
+                        problems.push(Problem {
+                            pointer: format!("/{key}"),
+                            message: format!(
+                                "`{path}` begins with no known document; did you mean `{root}`?"
+                            ),
+                        });
+                    }
                     paths = vec![FieldPath::new(&path)];
                     is_set = true;
                 }
@@ -280,12 +290,21 @@ fn split_params(
     }
 }
 
+/// The document that a path was probably meant to begin in, where it begins in none: a first
+/// segment that is nearly the name of one is a slip and not a field of the Sample.
+fn meant_root(path: &str) -> Option<&'static str> {
+    const ROOTS: [&str; 3] = ["sample", "model_output", "judge_output"];
+    let (first, _) = path.split_once('.')?;
+    if ROOTS.contains(&first) { None } else { gage_core::nearest(first, ROOTS) }
+}
+
 /// A metric with its parameters, ready to score.
 pub struct Metric {
     family: Arc<MetricFamily>,
     description: MetricDescription,
     inputs: Vec<Input>,
     missing: OnMissing,
+    has_warned: AtomicBool,
     params: String,
 }
 
@@ -328,7 +347,10 @@ impl Metric {
             match self.missing {
                 OnMissing::Ignore => {}
                 OnMissing::Warn => {
-                    tracing::warn!(metric = %self.description.name, sample = %sample_id, "nothing at {paths}");
+                    if !self.has_warned.swap(true, Ordering::Relaxed) {
+                        let metric = &self.description.name;
+                        tracing::warn!(%metric, sample = %sample_id, "nothing at {paths}; this is said once");
+                    }
                 }
                 OnMissing::Error => {
                     return Err(ItemError {

@@ -168,6 +168,7 @@ impl Preprocessor {
     pub fn convert(&self, rows: &[RawRow]) -> Vec<Result<Converted, ItemError>> {
         let family = &self.family;
         let limits = &family.linked.limits;
+        let of_sample = Limits { result_bytes: limits.sample_bytes, ..limits.clone() };
         call_and_split(rows, &mut |batch: &[RawRow]| {
             let returned = family.linked.call(|store| {
                 let instance = family.plugin.instantiate(&mut *store)?;
@@ -176,7 +177,7 @@ impl Preprocessor {
             })?;
             let check = |result: Result<guest::Outcome, _>| match result {
                 Ok(guest::Outcome::Sample(text)) => {
-                    checked::json(&text, "the Sample", limits).map(Converted::Sample)
+                    checked::json(&text, "the Sample", &of_sample).map(Converted::Sample)
                 }
                 Ok(guest::Outcome::Skip(reason)) => {
                     Ok(Converted::Skipped(checked::cut(reason, limits.error_bytes)))

@@ -132,7 +132,10 @@ fn is_never_begun(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {
         let name = entry.file_name();
         let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.next().is_none());
-        name == WRITER_LOCK_FILE || (name == JOURNAL_FOLDER && is_empty_folder())
+        // The first manifest may have been half written.
+        let is_temporary =
+            name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");
+        name == WRITER_LOCK_FILE || is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())
     };
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
 }

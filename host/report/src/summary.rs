@@ -151,8 +151,9 @@ impl SummaryBuilder {
         task.outcomes.add(record.outcome);
         if let Some(usage) = record.model_output.as_ref().and_then(|output| output.get("usage")) {
             let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-            task.usage.prompt_tokens += tokens("prompt_tokens");
-            task.usage.completion_tokens += tokens("completion_tokens");
+            task.usage.prompt_tokens = task.usage.prompt_tokens.saturating_add(tokens("prompt_tokens"));
+            task.usage.completion_tokens =
+                task.usage.completion_tokens.saturating_add(tokens("completion_tokens"));
         }
         add_results(&mut task.metrics, &record.metrics, record)
     }

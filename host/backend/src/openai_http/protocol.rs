@@ -78,7 +78,8 @@ pub(crate) fn read_reply(bytes: &[u8]) -> Result<ModelOutput, String> {
         Some("content_filter") => FinishReason::ContentFilter,
         Some(_) => FinishReason::Other,
     };
-    let is_refused = message.get("refusal").is_some_and(|refusal| !refusal.is_null());
+    let refusal = message.get("refusal").and_then(Value::as_str);
+    let is_refused = refusal.is_some_and(|text| !text.is_empty());
     let finish = if is_refused { FinishReason::ContentFilter } else { finish };
     let count = |key: &str| reply.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
     let usage = count("prompt_tokens").map(|prompt_tokens| Usage {

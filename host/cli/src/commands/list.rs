@@ -3,6 +3,7 @@
 use super::setup;
 use crate::arguments::{ListArguments, Listed};
 use crate::exit_code::ExitCode;
+use crate::terminal;
 use anyhow::Context as _;
 use gage_config::PluginReference;
 use gage_plugin::{Registry, World};
@@ -25,9 +26,9 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
         all.insert("loaders".to_owned(), named(&LOADERS));
     }
     if arguments.json {
-        anstream::println!("{:#}", Value::Object(all));
+        terminal::answer(format_args!("{:#}", Value::Object(all)))?;
     } else {
-        print(&all);
+        print(&all)?;
     }
     Ok(ExitCode::Done)
 }
@@ -77,17 +78,22 @@ fn sorted(mut entries: Vec<Value>) -> Value {
     Value::Array(entries)
 }
 
-fn print(all: &Map<String, Value>) {
+fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let entries = || all.values().filter_map(Value::as_array).flatten();
     let width = entries().map(|entry| text(entry, "name").chars().count()).max().unwrap_or(0);
     for (number, (kind, list)) in all.iter().enumerate() {
         if number > 0 {
-            anstream::println!();
+            terminal::answer("")?;
         }
-        anstream::println!("{kind}");
+        terminal::answer(kind)?;
         for entry in list.as_array().into_iter().flatten() {
-            anstream::println!("  {:width$}  {}", text(entry, "name"), text(entry, "description"));
+            terminal::answer(format_args!(
+                "  {:width$}  {}",
+                text(entry, "name"),
+                text(entry, "description")
+            ))?;
         }
     }
+    Ok(())
 }

@@ -33,10 +33,24 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
+    let was_there = arguments.output_dir.exists();
+    if let Err(error) = std::fs::create_dir_all(&arguments.output_dir) {
+        let folder = gage_config::shown_path(&arguments.output_dir);
+        return Ok(refuse(
+            &format!("cannot write to the folder {folder}: {error}"),
+            "choose another --output-dir",
+        ));
+    }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     let session = runtime.block_on(Session::open(&plan, &registry, &mut problems));
     terminal::show_problems(&problems);
-    let Some(session) = session else { return Ok(ExitCode::Configuration) };
+    let Some(session) = session else {
+        if !was_there {
+            // Fails where somebody else has begun to use it, and then it stays.
+            let _ = std::fs::remove_dir(&arguments.output_dir);
+        }
+        return Ok(ExitCode::Configuration);
+    };
 
     let stop = Stop::default();
     runtime.spawn(stop_on_signal(stop.clone()));
@@ -99,21 +113,21 @@ fn finish(
             "summary": written.summary,
             "timings": written.timings,
         });
-        anstream::println!("{json:#}");
+        terminal::answer(format_args!("{json:#}"))?;
     } else {
         let options = TableOptions {
             width: terminal::width(),
             colour: terminal::colour_on_stdout(),
             run_folder: Some(&path),
         };
-        anstream::println!("{}", render_table(&written.summary, &written.timings, &options));
+        terminal::answer(render_table(&written.summary, &written.timings, &options))?;
     }
     for example in &written.examples {
-        anstream::eprintln!("{}", gage_report::escape_terminal(&example.to_string()));
+        terminal::say(gage_report::escape_terminal(&example.to_string()));
     }
     match was_stopped {
-        true => anstream::eprintln!("interrupted; go on with --run-id {} --resume", folder.run_id()),
-        false => lacking.iter().for_each(|line| anstream::eprintln!("incomplete: {line}")),
+        true => terminal::say(format_args!("interrupted; go on with --run-id {} --resume", folder.run_id())),
+        false => lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}"))),
     }
     Ok(code)
 }
@@ -179,7 +193,7 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
             | RecordError::NotARunFolder { .. }
             | RecordError::InvalidRunId(_)),
         ) => {
-            anstream::eprintln!("error: {:#}", anyhow::Error::new(error));
+            terminal::say(format_args!("error: {:#}", anyhow::Error::new(error)));
             Ok(ExitCode::Configuration)
         }
         error => Err(error.into()),
@@ -187,7 +201,7 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
 }
 
 fn refuse(message: &str, help: &str) -> ExitCode {
-    anstream::eprintln!("error: {message}\n  help: {help}");
+    terminal::say(format_args!("error: {message}\n  help: {help}"));
     ExitCode::Configuration
 }
 
@@ -204,8 +218,8 @@ fn new_run_id() -> String {
 /// holds every acknowledged sample either way.
 async fn stop_on_signal(stop: Stop) {
     signal().await;
-    anstream::eprintln!("\nstopping: what is in flight is finished; once more to stop at once");
     stop.set();
+    terminal::say("\nstopping: what is in flight is finished; once more to stop at once");
     signal().await;
     std::process::exit(ExitCode::Interrupted as i32);
 }

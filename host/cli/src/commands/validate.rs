@@ -12,7 +12,7 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     let plan = config.and_then(|config| Plan::new(config, &registry, &mut problems));
     if arguments.json {
         let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
-        anstream::println!("{report:#}");
+        terminal::answer(format_args!("{report:#}"))?;
     } else {
         terminal::show_problems(&problems);
     }
@@ -22,7 +22,8 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
                 let (tasks, metrics) =
                     (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
                 let (tasks, metrics) = (terminal::count(tasks, "task"), terminal::count(metrics, "metric"));
-                anstream::println!("{}: valid ({tasks}, {metrics})", arguments.config.path().display());
+                let path = arguments.config.path();
+                terminal::answer(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;
             }
             Ok(ExitCode::Done)
         }

@@ -3,16 +3,17 @@
 use gage_core::{MetricResult, Outcome};
 use gage_engine::Progress;
 use gage_record::SampleRecord;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::sync::{Mutex, PoisonError};
 
-const WITH_TOTAL: &str = "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {per_sec:.dim} {eta:.dim} {msg}";
-const WITHOUT_TOTAL: &str = "{prefix:.bold} {spinner:.green} {pos} {per_sec:.dim} {elapsed:.dim} {msg}";
+const WITH_TOTAL: &str = "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {rate:.dim} {eta:.dim} {msg}";
+const WITHOUT_TOTAL: &str = "{prefix:.bold} {spinner:.green} {pos} {rate:.dim} {elapsed:.dim} {msg}";
 
 /// Draws on the standard error stream; nothing where that is no terminal or the user wants
 /// quiet.
 pub(crate) struct TerminalProgress {
     bar: ProgressBar,
+    quiet: bool,
     score: Mutex<RunningScore>,
 }
 
@@ -25,8 +26,8 @@ struct RunningScore {
 
 impl TerminalProgress {
     pub(crate) fn new(quiet: bool) -> TerminalProgress {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        TerminalProgress { bar: ProgressBar::with_draw_target(Some(0), target), score: Mutex::default() }
+        // Nothing is drawn before the first task begins.
+        TerminalProgress { bar: ProgressBar::hidden(), quiet, score: Mutex::default() }
     }
 }
 
@@ -36,7 +37,11 @@ impl Progress for TerminalProgress {
         self.bar.reset();
         let template = if total.is_some() { WITH_TOTAL } else { WITHOUT_TOTAL };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("━━╌"));
+            let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                // Nothing is lost where a bar cannot be drawn.
+                let _ = write!(text, "{:.1}/s", state.per_sec());
+            };
+            self.bar.set_style(style.progress_chars("━━╌").with_key("rate", rate));
         }
         match total {
             Some(total) => self.bar.set_length(total),
@@ -46,6 +51,9 @@ impl Progress for TerminalProgress {
         self.bar.set_message("");
         self.bar.set_position(done);
         self.bar.reset_eta();
+        if !self.quiet {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
     }
 
     fn sample_finished(&self, record: &SampleRecord) {

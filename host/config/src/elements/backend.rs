@@ -188,6 +188,14 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
             .error(span, &table.path_of("base_url"), format!("`{base_url}` is not an HTTP address"))
             .help("write it like http://127.0.0.1:8000/v1");
     }
+    let beyond_scheme = base_url.split_once("://").map_or("", |(_, rest)| rest);
+    if beyond_scheme.split('/').next().is_some_and(|host| host.contains('@')) || base_url.contains(['?', '#'])
+    {
+        let span = table.get("base_url").map_or(table.span, |node| node.span);
+        problems
+            .error(span, &table.path_of("base_url"), "`base_url` holds a user, a query or a fragment")
+            .help("give a key by `api_key` or `headers`, which are never written down");
+    }
     let api_key = table.text("api_key", problems).filter(|key| !key.is_empty()).map(Secret);
     let headers = table.free_map("headers", problems).and_then(Node::as_map).unwrap_or_default();
     let headers = headers
