@@ -194,3 +194,69 @@ fn a_server_that_is_down_is_an_incomplete_run() {
     assert_eq!(summary["samples"]["outcomes"]["backend_error"], 3);
     assert_eq!(workspace.samples("r")[0]["error"]["kind"], "connection");
 }
+
+#[test]
+fn what_a_server_says_is_not_trusted() {
+    let server = Server::start(|request| {
+        let key =
+            request.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let reply = |content: &str| {
+            json!({
+                "choices": [{"finish_reason": "stop", "message": {"content": content}}],
+                "usage": {"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX},
+            })
+        };
+        match number_of(request) {
+            0 => ResponseTemplate::new(401)
+                .set_body_json(json!({"error": {"message": format!("bad key {key}")}})),
+            1 => ResponseTemplate::new(200).set_body_json(reply(&format!("your key is {key}"))),
+            2 => ResponseTemplate::new(200).set_body_json(reply("\u{1b}[31mred\u{202e}")),
+            3 => ResponseTemplate::new(200).set_body_string("[".repeat(100) + &"]".repeat(100)),
+            4 => ResponseTemplate::new(200).set_body_bytes(vec![b' '; 9 << 20]),
+            _ => ResponseTemplate::new(200).set_body_json(reply("answer 5")),
+        }
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(6));
+    let backend = server.backend(", api_key: '${MY_KEY}', max_retries: 0, headers: {X-Other: '${MY_KEY}'}");
+    workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+    let output = workspace
+        .program()
+        .args(["run", "suite.yaml", "--run-id", "r"])
+        .env("MY_KEY", "sk-very-secret")
+        .output();
+    let ended = crate::support::Ended::of(output.expect("the program runs")).expect_code(4);
+    let ends: Vec<Value> = workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
+    let failed = "backend_error";
+    assert_eq!(ends, [failed, "scored", "scored", failed, failed, "scored"]);
+    assert!(
+        !ended.transcript().contains('\u{1b}') && !ended.transcript().contains("sk-very-secret"),
+        "{}",
+        ended.transcript()
+    );
+    for file in ["manifest.json", "config.yaml", "events.jsonl", "samples.jsonl", "journal/000001.jsonl"] {
+        assert!(
+            !workspace.read(&format!("runs/r/{file}")).contains("sk-very-secret"),
+            "the key is in {file}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_log_that_cannot_be_written_loses_no_sample() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(200));
+    let metrics = "[{exact_match: {label_field: sample.nothing, on_missing_field: warn}}]";
+    workspace.write("suite.yaml", suite(&server.backend(""), metrics));
+    let full = std::fs::File::create("/dev/full").expect("a full disk");
+    let status = workspace
+        .program()
+        .args(["run", "suite.yaml", "--run-id", "r"])
+        .stderr(full)
+        .stdout(std::process::Stdio::null())
+        .status();
+    assert_eq!(status.expect("the program runs").code(), Some(0));
+    assert_eq!(workspace.samples("r").len(), 200);
+}
