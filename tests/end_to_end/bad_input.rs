@@ -183,3 +183,34 @@ fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
     assert_eq!(summary["metrics"][0]["value"], 1.0);
     assert!(ended.stdout.contains("5 invalid_sample"), "{}", ended.stdout);
 }
+
+#[test]
+fn keys_that_cannot_be_sent_or_would_be_seen_are_refused() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    for (config, expected) in [
+        ("base_url: 'http://user:pass@127.0.0.1:9/v1', model: m", "holds a user, a query or a fragment"),
+        ("base_url: 'http://127.0.0.1:9/v1?api-key=x', model: m", "holds a user, a query or a fragment"),
+        ("base_url: 'http://127.0.0.1:9/v1', model: m, headers: {'X bad': y}", "is not a header"),
+        (
+            "base_url: 'http://127.0.0.1:9/v1', model: m, api_key: \"a\\nb\"",
+            "a line break or another control character",
+        ),
+    ] {
+        workspace.write(
+            "suite.yaml",
+            suite(&format!("type: openai_http\n    config: {{{config}}}"), "[exact_match]"),
+        );
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{config}\n{}", ended.stderr);
+    }
+    // A key is text, however much it looks like a number.
+    let backend = "type: openai_http
+    config:
+      base_url: http://127.0.0.1:9/v1
+      model: 4.10
+      api_key: ${KEY}";
+    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    let output = workspace.program().args(["validate", "suite.yaml"]).env("KEY", "007").output();
+    Ended::of(output.expect("the program runs")).expect_code(0);
+}

@@ -3,6 +3,9 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
+pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -97,7 +100,7 @@ pub(crate) struct RunArguments {
 
     /// Which logs to show, on the standard error stream: warn, info, debug, or for a part
     /// info,plugin=debug.
-    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = "warn,llama-cpp-2=error")]
+    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
     pub(crate) log: String,
 }
 

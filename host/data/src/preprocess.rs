@@ -23,7 +23,7 @@ pub struct Prepared {
 pub struct Rejection {
     /// `invalid_sample`, `skipped`, or what the plugin ended with.
     pub outcome: Outcome,
-    /// `load`, `preprocess` or `validate`.
+    /// `load` or `preprocess`.
     pub stage: &'static str,
     /// A short name of what went wrong.
     pub kind: String,
@@ -103,7 +103,7 @@ impl Preparer {
             let pointer = problems.into_iter().next().map(|problem| problem.pointer);
             Rejection {
                 pointer,
-                ..rejection(Outcome::InvalidSample, "validate", "invalid_sample", &message, row)
+                ..rejection(Outcome::InvalidSample, "preprocess", "invalid_sample", &message, row)
             }
         })?;
         self.keep_apart(&mut sample.id);

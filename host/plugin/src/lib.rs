@@ -1,7 +1,7 @@
 //! Runs plugins: WebAssembly components of the worlds in `wit/`, each batch in a fresh
 //! instance of a component that was linked beforehand, within limits of work, time and memory.
 //!
-//! Everything that a guest returns is checked in [`checked`] before anything else sees it.
+//! Everything that a guest returns is checked in the module `checked` before anything else sees it.
 //! Imports `gage-core` and `gage-config`; knows nothing of datasets, models or runs. All calls
 //! block: they are made from threads that may.
 

@@ -1,7 +1,7 @@
 //! `gage-host list`: what a suite can name.
 
 use super::setup;
-use crate::arguments::{ListArguments, Listed};
+use crate::arguments::{DEFAULT_LOG, ListArguments, Listed};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
@@ -10,6 +10,7 @@ use gage_plugin::{Registry, World};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let registry = setup::registry()?;
     let mut all = Map::new();
     let is_wanted = |kind| arguments.what.is_none_or(|what| what == kind);

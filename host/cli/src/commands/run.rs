@@ -7,7 +7,6 @@ use crate::terminal::{self, TerminalProgress};
 use anyhow::Context as _;
 use gage_config::PipelineConfig;
 use gage_engine::{Plan, PlannedTask, Progress, RunError, RunOptions, RunReport, Session, Stop, run};
-use gage_observe::{LogFormat, init_logs};
 use gage_record::format::CONFIG_FILE;
 use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
 use gage_report::{
@@ -19,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = init_logs(&arguments.log, LogFormat::Text, std::io::stderr) {
+    if let Err(message) = setup::logs(&arguments.log) {
         return Ok(refuse(&message, "write it like info, or warn,plugin=debug"));
     }
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);

@@ -3,8 +3,17 @@
 use crate::arguments::ConfigArguments;
 use anyhow::anyhow;
 use gage_config::{Environment, PipelineConfig, Problems, load, shown_path};
+use gage_observe::{LogFormat, init_logs};
 use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
 use std::path::{Path, PathBuf};
+
+/// Sends logs to the standard error stream.
+///
+/// # Errors
+/// When the filter is not valid.
+pub(crate) fn logs(filter: &str) -> Result<(), String> {
+    init_logs(filter, LogFormat::Text, std::io::stderr)
+}
 
 /// Sets up the engine of plugins. Without a folder for compiled components they are compiled
 /// anew each time, which takes seconds and nothing else.

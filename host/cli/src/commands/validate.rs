@@ -1,12 +1,13 @@
 //! `gage-host validate`: everything that can be known without running.
 
 use super::setup;
-use crate::arguments::ValidateArguments;
+use crate::arguments::{DEFAULT_LOG, ValidateArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_engine::Plan;
 
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let (config, mut problems) = setup::suite(&arguments.config)?;
     let registry = setup::registry()?;
     let plan = config.and_then(|config| Plan::new(config, &registry, &mut problems));

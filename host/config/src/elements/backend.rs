@@ -198,6 +198,28 @@ fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<Op
     }
     let api_key = table.text("api_key", problems).filter(|key| !key.is_empty()).map(Secret);
     let headers = table.free_map("headers", problems).and_then(Node::as_map).unwrap_or_default();
+    for entry in headers {
+        let text = entry.node.as_text().unwrap_or_default();
+        let is_name =
+            |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
+        if entry.key.is_empty() || !entry.key.chars().all(is_name) || text.chars().any(char::is_control) {
+            let message = format!(
+                "`{}` is not a header: its name or its value holds a character that none may",
+                entry.key
+            );
+            problems.error(entry.key_span, &entry.key, message);
+        }
+    }
+    if api_key.as_ref().is_some_and(|key| key.reveal().chars().any(char::is_control)) {
+        let span = table.get("api_key").map_or(table.span, |node| node.span);
+        problems
+            .error(
+                span,
+                &table.path_of("api_key"),
+                "`api_key` holds a line break or another control character",
+            )
+            .help("look at the variable that it is taken from");
+    }
     let headers = headers
         .iter()
         .filter_map(|entry| match (&entry.node.value, &entry.node.plain) {
