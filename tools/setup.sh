@@ -26,7 +26,11 @@ have cc || missing+=(gcc libc6-dev)
 have c++ || missing+=(g++)
 have make || missing+=(make)
 have cmake || missing+=(cmake)
-libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' || compgen -G '/usr/lib/*/libclang*.so*' || [ -n "${LIBCLANG_PATH:-}" ]; }
+# Not libclang-cpp, which is another library.
+libclang() {
+  compgen -G '/usr/lib/llvm-*/lib/libclang.so*' || compgen -G '/usr/lib/llvm-*/lib/libclang-[0-9]*.so*' ||
+    compgen -G '/usr/lib/*/libclang.so*' || compgen -G '/usr/lib/*/libclang-[0-9]*.so*' || [ -n "${LIBCLANG_PATH:-}" ]
+}
 headers() { compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stddef.h' || compgen -G '/usr/lib/clang/*/include/stddef.h' || have clang; }
 libclang >/dev/null || missing+=(libclang1-14)
 headers >/dev/null || missing+=(libclang-common-14-dev)

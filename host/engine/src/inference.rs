@@ -111,19 +111,14 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
 /// Makes the request of a sample, and turns the sample into JSON on the way. The error carries
 /// the sample as well.
 #[expect(clippy::result_large_err, reason = "the error is as large as the success: both carry the sample")]
-fn request_of(task: &PlannedTask, mut sample: Sample) -> Result<(Request, Value), (Value, ErrorNote)> {
-    let own = std::mem::take(&mut sample.sampling_params);
-    let own_value = Value::Object(own.clone());
-    let params = SamplingParams::from_object(own);
+fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (Value, ErrorNote)> {
+    let params = SamplingParams::from_object(sample.sampling_params.clone());
     let continuations = match task.spec.steps.inference.request {
         RequestKind::Loglikelihood => continuations_of(task, &sample),
         RequestKind::Generate => Vec::new(),
     };
     let own_messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
     let (id, tools, tool_choice) = (sample.id.clone(), sample.tools.clone(), sample.tool_choice.clone());
-    if let Value::Object(own) = own_value {
-        sample.sampling_params = own;
-    }
     let sample = sample.into_value();
     let note = |kind: &str, message: String, pointer: Option<String>| ErrorNote {
         stage: Stage::Prompt,
