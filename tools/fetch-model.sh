@@ -63,14 +63,14 @@ that they name. Read them before you use or pass on the model: https://ai.google
     *) wrong_usage "unknown model '$model'" ;;
 esac
 
-cache="${GAGE_HOST_CACHE_DIR:-}"
+cache="${GAGE_CACHE_DIR:-}"
 if [ -z "$cache" ]; then
     if [ -n "${XDG_CACHE_HOME:-}" ]; then
         cache="$XDG_CACHE_HOME/gage-host"
     elif [ -n "${HOME:-}" ]; then
         cache="$HOME/.cache/gage-host"
     else
-        fail "there is no cache folder: HOME is not set" "set GAGE_HOST_CACHE_DIR"
+        fail "there is no cache folder: HOME is not set" "set GAGE_CACHE_DIR"
     fi
 fi
 target="$cache/models/$name"
@@ -92,7 +92,7 @@ if [ -f "$target" ]; then
 fi
 
 command -v python3 > /dev/null || fail "python3 is not installed" "apt-get install python3"
-mkdir -p -- "$cache/models" || fail "cannot make the folder $cache/models" "set GAGE_HOST_CACHE_DIR"
+mkdir -p -- "$cache/models" || fail "cannot make the folder $cache/models" "set GAGE_CACHE_DIR"
 
 # Next to the target, so that the last step is a rename within one file system.
 work="$(mktemp -d -- "$cache/models/.fetch-XXXXXXXX")" || fail "cannot write to $cache/models"

@@ -72,12 +72,13 @@ fn short_forms_of_metrics() {
 #[test]
 fn labels_of_options() {
     let registry = registry();
-    let (family, member) =
-        registry.preprocessor(&PluginReference::Name("multi_choice".to_owned())).expect("a preprocessor");
+    let (family, member) = registry
+        .find::<gage_plugin::PreprocessorKind>(&PluginReference::Name("multi_choice".to_owned()))
+        .expect("a preprocessor");
     for case in cases("helper_multi_choice_label_resolution") {
         let input = &case["input"];
         let params = json!({"answer_index_base": input["answer_index_base"]});
-        let preprocessor = family.preprocessor(member.as_deref(), params).expect("valid");
+        let preprocessor = family.configure(member.as_deref(), params).expect("valid");
         let body = json!({"question": "q", "choices": input["options"], "answer": input["answer"]});
         let row = RawRow { dataset: "d".to_owned(), index: 0, body: body.to_string() };
         let found = preprocessor.convert(&[row]).remove(0);

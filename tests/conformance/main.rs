@@ -7,7 +7,7 @@
 mod helpers;
 mod metrics;
 
-use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
+use gage_plugin::{HostOptions, PluginHost, Registry};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,7 @@ fn cases(name: &str) -> Vec<Value> {
 /// The first-party plugins, compiled once for all tests of this machine.
 fn registry() -> Registry {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
-    let host = PluginHost::new(&HostOptions { cache_folder: Some(cache) }).expect("an engine");
-    Registry::new(host, Limits::default(), gage_plugin_bundle::COMPONENTS)
+    let host = PluginHost::new(&HostOptions { cache_folder: Some(cache), ..HostOptions::default() })
+        .expect("an engine");
+    Registry::new(host, gage_plugin_bundle::COMPONENTS)
 }

@@ -18,9 +18,11 @@ const METRICS: [&str; 7] = [
 
 /// What a metric gives for a case: its values by name, `None` for no score, or an error.
 fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<String, Value>>, String> {
-    let (family, member) = registry.metric(&PluginReference::Name(metric.to_owned())).expect("a metric");
+    let (family, member) = registry
+        .find::<gage_plugin::MetricKind>(&PluginReference::Name(metric.to_owned()))
+        .expect("a metric");
     let metric = family
-        .metric(member.as_deref(), case["params"].clone())
+        .configure(member.as_deref(), case["params"].clone())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let roots = Roots {
         sample: &case["sample"],

@@ -117,9 +117,9 @@ fn what_is_no_plugin_is_refused_before_it_is_compiled() {
     workspace.write("backend.wasm", gage_test_guests::SCRIPTED_BACKEND);
     let backend = scripted(&workspace, &json!({}));
     for (file, expected) in [
-        ("text.wasm", "it is not a WebAssembly component"),
+        ("text.wasm", "it does not begin like a WebAssembly file"),
         ("module.wasm", "it is a core WebAssembly module, not a component"),
-        ("cut.wasm", "it is not a WebAssembly component"),
+        ("cut.wasm", "it is a cut off WebAssembly file"),
         ("backend.wasm", "it is a backend plugin, but is used as a metric"),
     ] {
         workspace.write("suite.yaml", suite(&backend, &format!("[./{file}]")));

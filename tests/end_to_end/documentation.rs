@@ -49,7 +49,7 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Ended 
         .current_dir(repository())
         .env("PATH", path)
         .env("HOME", workspace.path(""))
-        .env("GAGE_HOST_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+        .env("GAGE_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
         .env("GAGE_HOST_MAX_SAMPLES", "2")
         .env("LOCAL_DATASETS_ROOT", workspace.path("data"))

@@ -53,7 +53,7 @@ impl Workspace {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder.path())
-            .env("GAGE_HOST_CACHE_DIR", cache)
+            .env("GAGE_CACHE_DIR", cache)
             .env("OMP_WAIT_POLICY", "passive")
             .stdin(Stdio::null());
         command

@@ -4,11 +4,15 @@ use std::path::Path;
 
 fn main() {
     let root = Path::new("../..");
-    let (guests, sdk, wit) = (root.join("tests/guests"), root.join("sdk/rust"), root.join("wit"));
-    let packages = ["gage-guest-hostile", "gage-guest-scripted-backend"];
-    if let Err(error) =
-        gage_toolchain::build_for_script(&guests.join("Cargo.toml"), &[&guests, &sdk, &wit], &packages)
-    {
+    let (guests, examples) = (root.join("tests/guests"), root.join("sdk/examples"));
+    let (sdk, wit) = (root.join("sdk/rust"), root.join("wit"));
+    let build = |folder: &Path, packages: &[&str]| {
+        gage_toolchain::build_for_script(&folder.join("Cargo.toml"), &[folder, &sdk, &wit], packages)
+    };
+    let built =
+        build(&guests, &["gage-guest-hostile", "gage-guest-media-backend", "gage-guest-scripted-backend"])
+            .and_then(|()| build(&examples, &["word-recall", "http-model", "self-consistency"]));
+    if let Err(error) = built {
         eprintln!("{error}");
         std::process::exit(1);
     }

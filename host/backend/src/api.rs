@@ -2,6 +2,8 @@
 
 use async_trait::async_trait;
 use gage_core::{ContinuationScore, Message, ModelOutput, Object, SamplingParams, Usage};
+use gage_plugin::Models;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A conversation to continue.
@@ -163,4 +165,7 @@ pub trait Backend: Send + Sync {
             format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
         ))
     }
+
+    /// Gives it the models of the run, for a backend that is a component and was granted some.
+    fn set_models(&self, _models: Arc<dyn Models>) {}
 }

@@ -4,9 +4,10 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, LoglikelihoodOutput,
     LoglikelihoodRequest, Reply, RequestTiming,
 };
+use crate::guest::{message_to_guest, output_of};
 use async_trait::async_trait;
-use gage_core::{ContinuationScore, FinishReason, Message, ModelOutput, Object, Role, SamplingParams, Usage};
-use gage_plugin::{BackendComponent, ItemError};
+use gage_core::{ContinuationScore, Message, ModelOutput, Object, SamplingParams};
+use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -15,62 +16,75 @@ use tokio::sync::{mpsc, oneshot};
 /// Requests that may wait for the component.
 const QUEUE: usize = 1024;
 
-/// A component behind a queue: what waits is answered in batches, on a thread of its own.
+/// Threads for a component that waits for servers or models, and most for one that computes.
+const WAITING_THREADS: usize = 16;
+const COMPUTING_THREADS: usize = 4;
+
+/// A component behind a queue: what waits is answered in batches, on a few threads of its own.
+/// They end when the queue is closed, and are not waited for, since they may be within a call.
 pub(crate) struct CustomScript {
+    component: Arc<BackendComponent>,
     jobs: mpsc::Sender<Job>,
     defaults: SamplingParams,
     info: BackendInfo,
-    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 enum Job {
-    Generate(gage_plugin::GenerateRequest, oneshot::Sender<Answer<ModelOutput>>),
+    Generate(Conversation, oneshot::Sender<Answer<ModelOutput>>),
     Loglikelihood(LoglikelihoodRequest, oneshot::Sender<Answer<LoglikelihoodOutput>>),
+}
+
+/// A request whose messages are turned into those of the component when its batch is called.
+struct Conversation {
+    id: String,
+    messages: Vec<Message>,
+    params: String,
 }
 
 type Answer<T> = Result<Reply<T>, BackendError>;
 
 impl CustomScript {
-    /// Starts the thread that calls the component.
+    /// Starts the threads that call the component.
     pub(crate) fn new(component: BackendComponent, defaults: SamplingParams) -> Result<CustomScript, String> {
         let identity = component.identity();
-        let description = component.description().clone();
+        let offer = component.offer();
+        let grants = component.grants();
         let details = match serde_json::to_value(identity) {
             Ok(Value::Object(object)) => object,
             _ => Object::new(),
+        };
+        let threads = match grants.http.is_empty() && grants.llm.is_empty() {
+            true => std::thread::available_parallelism().map_or(1, usize::from).min(COMPUTING_THREADS),
+            false => WAITING_THREADS,
         };
         let info = BackendInfo {
             kind: "custom_script",
             model: identity.name.clone(),
             capabilities: Capabilities {
-                generate: description.supports_generate,
-                loglikelihood: description.supports_loglikelihood,
-                media: false,
+                generate: offer.supports_generate,
+                loglikelihood: offer.supports_loglikelihood,
+                media: grants.media,
             },
-            max_concurrency: description.max_batch.saturating_mul(4).min(QUEUE),
+            max_concurrency: offer.max_batch.saturating_mul(2 * threads).min(QUEUE),
             details,
         };
         let (jobs, waiting) = mpsc::channel(QUEUE);
+        let waiting = Arc::new(Mutex::new(waiting));
         let component = Arc::new(component);
-        let thread = std::thread::Builder::new()
-            .name("custom-script".to_owned())
-            .spawn(move || work(&component, waiting, description.max_batch))
-            .map_err(|error| format!("cannot start a thread: {error}"))?;
-        Ok(CustomScript { jobs, defaults, info, thread: Mutex::new(Some(thread)) })
+        for _ in 0..threads {
+            let (component, waiting) = (Arc::clone(&component), Arc::clone(&waiting));
+            std::thread::Builder::new()
+                .name("custom-script".to_owned())
+                .spawn(move || work(&component, &waiting, offer.max_batch))
+                .map_err(|error| format!("cannot start a thread: {error}"))?;
+        }
+        Ok(CustomScript { component, jobs, defaults, info })
     }
 
     async fn ask<T>(&self, job: Job, answer: oneshot::Receiver<Answer<T>>) -> Answer<T> {
         let gone = || BackendError::new(BackendErrorKind::Internal, "the thread of the component has ended");
         self.jobs.send(job).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
-    }
-}
-
-impl Drop for CustomScript {
-    fn drop(&mut self) {
-        // The thread ends when the last sender is gone, which is this one; it is not waited
-        // for, since it may be within a call.
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
@@ -83,9 +97,8 @@ impl Backend for CustomScript {
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
-        let messages = request.messages.into_iter().map(message_to_guest).collect();
         let (sender, receiver) = oneshot::channel();
-        let request = gage_plugin::GenerateRequest { id: request.id, messages, params };
+        let request = Conversation { id: request.id, messages: request.messages, params };
         self.ask(Job::Generate(request, sender), receiver).await
     }
 
@@ -96,34 +109,68 @@ impl Backend for CustomScript {
         let (sender, receiver) = oneshot::channel();
         self.ask(Job::Loglikelihood(request, sender), receiver).await
     }
+
+    fn set_models(&self, models: Arc<dyn Models>) {
+        self.component.set_models(models);
+    }
 }
 
-/// Answers jobs until no sender is left: takes one, and whatever else waits, up to a batch.
-fn work(component: &BackendComponent, mut waiting: mpsc::Receiver<Job>, most: usize) {
-    while let Some(first) = waiting.blocking_recv() {
-        let mut generate = Vec::new();
-        let mut loglikelihood = Vec::new();
-        let mut next = Some(first);
-        while let Some(job) = next {
+/// Answers jobs until no sender is left, a batch at a time.
+fn work(component: &BackendComponent, waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) {
+    loop {
+        let batch = take_batch(waiting, most);
+        if batch.is_empty() {
+            return;
+        }
+        let (mut generate, mut loglikelihood) = (Vec::new(), Vec::new());
+        for job in batch {
             match job {
                 Job::Generate(request, sender) => generate.push((request, sender)),
                 Job::Loglikelihood(request, sender) => loglikelihood.push((request, sender)),
             }
-            let is_full = generate.len() + loglikelihood.len() >= most;
-            next = if is_full { None } else { waiting.try_recv().ok() };
         }
-        answer_generate(component, generate);
-        answer_loglikelihood(component, loglikelihood);
+        if !generate.is_empty() {
+            answer_generate(component, generate);
+        }
+        if !loglikelihood.is_empty() {
+            answer_loglikelihood(component, loglikelihood);
+        }
     }
+}
+
+/// Waits for a job, and takes what else there is, up to a batch.
+fn take_batch(waiting: &Mutex<mpsc::Receiver<Job>>, most: usize) -> Vec<Job> {
+    let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut batch: Vec<Job> = waiting.blocking_recv().into_iter().collect();
+    while !batch.is_empty() && batch.len() < most {
+        match waiting.try_recv() {
+            Ok(job) => batch.push(job),
+            Err(_) => break,
+        }
+    }
+    batch
 }
 
 fn answer_generate(
     component: &BackendComponent,
-    jobs: Vec<(gage_plugin::GenerateRequest, oneshot::Sender<Answer<ModelOutput>>)>,
+    jobs: Vec<(Conversation, oneshot::Sender<Answer<ModelOutput>>)>,
 ) {
-    let (requests, senders): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+    let (asked, senders): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+    let mut media = MediaSet::default();
+    let may_read = component.grants().media;
+    let requests: Vec<gage_plugin::GenerateRequest> = asked
+        .into_iter()
+        .map(|Conversation { id, messages, params }| gage_plugin::GenerateRequest {
+            id,
+            messages: messages
+                .into_iter()
+                .map(|message| message_to_guest(message, may_read.then_some(&mut media)))
+                .collect(),
+            params,
+        })
+        .collect();
     let began = Instant::now();
-    for (result, sender) in component.generate(&requests).into_iter().zip(senders) {
+    for (result, sender) in component.generate(&requests, media).into_iter().zip(senders) {
         let timing = RequestTiming { latency: began.elapsed(), attempts: 1 };
         let answer = result
             .map(|generation| Reply { output: output_of(generation), timing })
@@ -142,7 +189,12 @@ fn answer_loglikelihood(
         .iter()
         .map(|request| gage_plugin::LoglikelihoodRequest {
             id: request.id.clone(),
-            messages: request.messages.iter().cloned().map(message_to_guest).collect(),
+            messages: request
+                .messages
+                .iter()
+                .cloned()
+                .map(|message| message_to_guest(message, None))
+                .collect(),
             continuations: request.continuations.iter().map(|one| one.text.clone()).collect(),
         })
         .collect();
@@ -168,44 +220,4 @@ fn answer_loglikelihood(
 
 fn backend_error(error: &ItemError) -> BackendError {
     BackendError::new(BackendErrorKind::Plugin, format!("{}: {}", error.kind, error.message))
-}
-
-fn message_to_guest(message: Message) -> gage_plugin::Message {
-    let role = match message.role {
-        Role::System => gage_plugin::Role::System,
-        Role::User => gage_plugin::Role::User,
-        Role::Assistant => gage_plugin::Role::Assistant,
-        Role::Tool => gage_plugin::Role::Tool,
-    };
-    let content = gage_core::text_of(&message.content);
-    let has_media = message.has_media();
-    let mut extra = match message.into_value() {
-        Value::Object(object) => object,
-        _ => Object::new(),
-    };
-    extra.shift_remove("role");
-    if let Some(parts) = extra.shift_remove("content").filter(|_| has_media) {
-        extra.insert("parts".to_owned(), parts);
-    }
-    gage_plugin::Message { role, content, extra: Value::Object(extra).to_string() }
-}
-
-fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
-    let finish = match generation.finish {
-        gage_plugin::FinishReason::Stop => FinishReason::Stop,
-        gage_plugin::FinishReason::Length => FinishReason::Length,
-        gage_plugin::FinishReason::ToolCalls => FinishReason::ToolCalls,
-        gage_plugin::FinishReason::ContentFilter => FinishReason::ContentFilter,
-        gage_plugin::FinishReason::Other => FinishReason::Other,
-    };
-    let usage = generation.usage.map(|usage| Usage {
-        prompt_tokens: usage.prompt_tokens,
-        completion_tokens: usage.completion_tokens,
-    });
-    let mut output = ModelOutput::generated(generation.answer, finish, usage);
-    // It was checked to be an object when it came out of the component.
-    if let Ok(Value::Object(extra)) = serde_json::from_str(&generation.extra) {
-        output.extra = extra;
-    }
-    output
 }

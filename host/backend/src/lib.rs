@@ -7,12 +7,15 @@
 mod api;
 mod chat_template;
 mod custom_script;
+mod guest;
 mod llama_cpp;
 mod open;
 mod openai_http;
+mod role_models;
 
 pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
     LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
 };
 pub use open::{OpenError, open};
+pub use role_models::{RoleModel, RoleModels};

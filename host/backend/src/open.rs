@@ -6,7 +6,7 @@ use crate::llama_cpp::{self, ChatTemplateChoice, LlamaCppOptions};
 use crate::openai_http::OpenAiHttp;
 use gage_config::{BackendKind, BackendSpec, ChatTemplate, Node, Span};
 use gage_core::Problem;
-use gage_plugin::{Registry, RegistryError};
+use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use std::sync::Arc;
 
 /// A backend that cannot be opened, with the place in the configuration that is to blame.
@@ -16,8 +16,8 @@ pub struct OpenError {
     pub span: Span,
     /// What is wrong.
     pub message: String,
-    /// The names that there are, where a name is not known.
-    pub known: Vec<&'static str>,
+    /// What to do.
+    pub help: Option<String>,
 }
 
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.
@@ -25,7 +25,7 @@ pub struct OpenError {
 /// # Errors
 /// Everything that is wrong with its configuration.
 pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
-    let fail = |span, message: String| vec![OpenError { span, message, known: Vec::new() }];
+    let fail = |span, message: String| vec![OpenError { span, message, help: None }];
     match &spec.kind {
         BackendKind::OpenAiHttp(config) => {
             let client = OpenAiHttp::new(config.clone()).map_err(|message| fail(spec.span, message))?;
@@ -49,22 +49,19 @@ pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Bac
             llama_cpp::open(options).await.map_err(|error| fail(config.model_path_span, error.to_string()))
         }
         BackendKind::CustomScript(config) => {
-            let component = registry.backend(&config.component).map_err(|error| {
-                let known = match &error {
-                    RegistryError::Unknown { known, .. } => known.clone(),
-                    _ => Vec::new(),
-                };
-                vec![OpenError { span: config.component_span, message: error.to_string(), known }]
+            let (family, _) = registry.find::<BackendPlugins>(&config.component).map_err(|error| {
+                let help = error.help();
+                vec![OpenError { span: config.component_span, message: error.to_string(), help }]
             })?;
             let json = config.config.as_ref().map_or(serde_json::Value::Null, Node::to_json);
-            let component = component.configure(json).map_err(|problems| {
+            let component = family.configure(None, json).map_err(|problems| {
                 let place = |problem: Problem| OpenError {
                     span: config
                         .config
                         .as_ref()
                         .map_or(config.component_span, |node| node.nearest(&problem.pointer).span),
                     message: problem.message,
-                    known: Vec::new(),
+                    help: None,
                 };
                 problems.into_iter().map(place).collect::<Vec<_>>()
             })?;

@@ -7,7 +7,7 @@ use gage_backend::{
 };
 use gage_config::{Environment, load};
 use gage_core::{FinishReason, Message, ModelOutput, Role, SamplingParams};
-use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
+use gage_plugin::{HostOptions, PluginHost, Registry};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn tiny(settings: &str) -> Arc<dyn Backend> {
     let (config, problems) = load("test.yaml", &text, &[], &environment);
     let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let registry = Registry::new(host, Limits::default(), &[]);
+    let registry = Registry::new(host, &[]);
     open(&config.backends[0], &registry).await.unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 

@@ -29,24 +29,18 @@ pub const COMPONENTS: &[BundledComponent] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_plugin::{HostOptions, Limits, MetricFamily, PluginHost, PreprocessorFamily};
+    use gage_plugin::{AnyFamily, HostOptions, PluginHost, Setup};
 
     #[test]
     fn the_names_are_those_that_the_components_give() {
         let host = PluginHost::new(&HostOptions::default()).expect("an engine");
         for component in COMPONENTS {
-            let limits = Limits::default();
-            let names: Vec<String> = match component.world {
-                World::Metric => {
-                    let family = MetricFamily::load(&host, component.name, component.bytes, &limits);
-                    family.expect("loads").descriptions().into_iter().map(|metric| metric.name).collect()
-                }
-                _ => {
-                    let family = PreprocessorFamily::load(&host, component.name, component.bytes, &limits);
-                    family.expect("loads").descriptions().iter().map(|one| one.name.clone()).collect()
-                }
-            };
+            let family = AnyFamily::load(&host, component.name, component.bytes, &Setup::default());
+            let family = family.expect("loads");
+            let names: Vec<&str> = family.descriptions().into_iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names, component.members, "{}", component.name);
+            assert_eq!(family.world(), component.world);
+            assert_eq!(family.identity().name, component.name);
         }
     }
 }

@@ -1,6 +1,13 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
+mod plugin;
+
+use crate::commands::setup::COMPILE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use plugin::{
+    BenchArguments, BuildArguments, CompileArguments, InspectArguments, Lang, NewArguments, PluginCommand,
+    PluginKind, TestArguments,
+};
 use std::path::PathBuf;
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
@@ -29,8 +36,14 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
-    /// List what a suite can name: metrics, preprocessors, backends, loaders.
+    /// List what a suite can name: metrics, preprocessors, backends, loaders, and other plugins.
     List(ListArguments),
+    /// Make, build, inspect, test and measure plugins.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Compile the component on the standard input; what the program calls itself for.
+    #[command(name = COMPILE, hide = true)]
+    Compile(CompileArguments),
 }
 
 /// Which configuration, and what to change in it.
@@ -48,6 +61,11 @@ pub(crate) struct ConfigArguments {
     /// list is an index or an id: tasks.0.max_samples=5, backends.tiny.config.slots=1.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
+
+    /// A folder of components, each .wasm file under its own name and without grants; may be given
+    /// several times.
+    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
+    pub(crate) plugin_folders: Vec<PathBuf>,
 }
 
 impl ConfigArguments {
@@ -131,16 +149,29 @@ pub(crate) enum Listed {
     Metrics,
     /// What turns rows into Samples.
     Preprocessors,
+    /// What adds text or media to a Sample.
+    Hooks,
+    /// What makes figures of score cards.
+    Aggregators,
+    /// What asks judge models and reads their replies.
+    Judges,
+    /// What finds the answer in what a model wrote.
+    Extractors,
+    /// What stands between a step and its model.
+    Adapters,
     /// What answers requests.
     Backends,
     /// What reads rows.
     Loaders,
+    /// The components themselves.
+    Plugins,
 }
 
 const LIST_EXAMPLES: &str = "\
 Examples:
   gage-host list
-  gage-host list metrics --json";
+  gage-host list metrics --json
+  gage-host list plugins --config suite.yaml";
 
 #[derive(Args, Debug)]
 #[command(after_help = LIST_EXAMPLES)]
@@ -149,9 +180,21 @@ pub(crate) struct ListArguments {
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
 
+    /// List also the plugins of this suite.
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// List also the components of this folder; may be given several times.
+    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
+    pub(crate) plugin_folders: Vec<PathBuf>,
+
     /// Print JSON, with inputs, values and the schema of the parameters.
     #[arg(long, env = "GAGE_HOST_JSON")]
     pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
 }
 
 fn positive(text: &str) -> Result<usize, String> {

@@ -18,6 +18,8 @@ fn main() -> std::process::ExitCode {
         Command::Run(run) => commands::run::execute(*run),
         Command::Validate(validate) => commands::validate::execute(&validate),
         Command::List(list) => commands::list::execute(&list),
+        Command::Plugin(plugin) => commands::plugin::execute(&plugin),
+        Command::Compile(compile) => commands::plugin::compile(&compile),
     };
     match result {
         Ok(code) => code.into(),

@@ -1,8 +1,11 @@
 //! What people see: problems, progress.
 
+mod compiling;
 mod progress;
 
+use crate::exit_code::ExitCode;
 use anyhow::Context as _;
+pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
 pub(crate) use progress::TerminalProgress;
 use std::io::{IsTerminal as _, Write as _};
@@ -38,6 +41,15 @@ pub(crate) fn show_problems(problems: &Problems) {
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
 pub(crate) fn say(line: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// Says what the user did wrong and what to do, and gives the exit code for it.
+pub(crate) fn refuse(message: &str, help: Option<&str>) -> ExitCode {
+    match help {
+        Some(help) => say(format_args!("error: {message}\n  help: {}", help.replace('\n', "\n        "))),
+        None => say(format_args!("error: {message}")),
+    }
+    ExitCode::Configuration
 }
 
 /// Writes what was asked for to the standard output stream.

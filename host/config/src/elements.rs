@@ -4,6 +4,7 @@ pub mod backend;
 pub mod dataset;
 pub mod metric;
 mod metric_call;
+pub mod plugin;
 pub mod prompt;
 pub mod role;
 pub mod sampling;
@@ -12,6 +13,7 @@ pub mod task;
 
 use crate::node::Node;
 use crate::problems::Problems;
+use crate::source::Span;
 use std::path::PathBuf;
 
 /// The aggregations that the host ships, by name.
@@ -21,8 +23,15 @@ pub const METRIC_AGGREGATIONS: [&str; 7] =
 /// How configuration names a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PluginReference {
-    /// A short name in the registry: `exact_match`.
+    /// A short name: `exact_match`, or the id of an entry of `plugins` that holds one thing.
     Name(String),
+    /// A member of an entry of `plugins`: `vendor#exact_match`.
+    Member {
+        /// The entry's id, or the name of a component that comes with the program.
+        plugin: String,
+        /// The member's name.
+        member: String,
+    },
     /// A component's file, and which of its members where it has several:
     /// `./my_metric.wasm#strict`.
     File {
@@ -36,46 +45,73 @@ pub enum PluginReference {
 impl PluginReference {
     /// Reads a reference: whatever has a `/` or ends in `.wasm` is a file.
     pub(crate) fn parse(text: &str) -> PluginReference {
-        let (path, member) = match text.split_once('#') {
-            Some((path, member)) => (path, Some(member.to_owned())),
+        let (front, member) = match text.split_once('#') {
+            Some((front, member)) => (front, Some(member.to_owned())),
             None => (text, None),
         };
-        if path.ends_with(".wasm") || path.contains('/') {
-            PluginReference::File { path: PathBuf::from(path), member }
-        } else {
-            PluginReference::Name(text.to_owned())
+        match member {
+            member if front.ends_with(".wasm") || front.contains('/') => {
+                PluginReference::File { path: PathBuf::from(front), member }
+            }
+            Some(member) => PluginReference::Member { plugin: front.to_owned(), member },
+            None => PluginReference::Name(text.to_owned()),
         }
     }
 
-    /// Reads a reference, and refuses what the reference implementation took instead: class
-    /// paths.
+    /// Reads a reference to a plugin of a kind (`metric`), and refuses what the older program took
+    /// instead: class paths.
     pub(crate) fn read(
         node: &Node,
         key: &str,
         text: &str,
+        kind: &str,
+        problems: &mut Problems,
+    ) -> Option<PluginReference> {
+        PluginReference::read_in(node.span, key, text, kind, problems)
+    }
+
+    /// The same for a text whose place alone is known.
+    pub(crate) fn read_in(
+        span: Span,
+        key: &str,
+        text: &str,
+        kind: &str,
         problems: &mut Problems,
     ) -> Option<PluginReference> {
         let reference = PluginReference::parse(text);
-        if let PluginReference::Name(name) = &reference
-            && (name.contains(':') || name.contains('.'))
-        {
-            problems
-                .error(
-                    node.span,
-                    key,
-                    format!("`{name}` looks like a Python class path, which is never loaded"),
-                )
-                .help("name a plugin by its short name (`gage-host list`) or by its file (./my_metric.wasm)");
+        let front = match &reference {
+            PluginReference::Name(name) | PluginReference::Member { plugin: name, .. } => name.as_str(),
+            PluginReference::File { path, .. } => {
+                let text = path.to_str().unwrap_or_default();
+                if text.ends_with(".py") {
+                    refuse_python(span, key, &format!("`{text}`"), kind, problems);
+                    return None;
+                }
+                return Some(reference);
+            }
+        };
+        if front.contains(':') || front.contains('.') {
+            refuse_python(span, key, &format!("`{text}`"), kind, problems);
             return None;
         }
         Some(reference)
     }
 }
 
+/// Says what replaces Python code that the older program loaded, and how it is ported.
+pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {
+    problems.error(span, key, format!("{what} names Python code, which is never loaded into this program")).help(format!(
+        "a WebAssembly component takes its place. `gage-host plugin new --lang python --kind {kind} my-{kind}` makes a project \
+         to move the code into, `gage-host plugin build` makes a .wasm file of it, and that file is named here: \
+         ./my-{kind}.wasm. What there is already: `gage-host list`"
+    ));
+}
+
 impl std::fmt::Display for PluginReference {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             PluginReference::Name(name) => formatter.write_str(name),
+            PluginReference::Member { plugin, member } => write!(formatter, "{plugin}#{member}"),
             PluginReference::File { path, member: None } => write!(formatter, "{}", path.display()),
             PluginReference::File { path, member: Some(member) } => {
                 write!(formatter, "{}#{member}", path.display())
@@ -87,7 +123,7 @@ impl std::fmt::Display for PluginReference {
 /// Reports every id that occurs twice.
 pub(crate) fn check_unique<'a>(
     what: &str,
-    ids: impl Iterator<Item = (&'a str, crate::source::Span)>,
+    ids: impl Iterator<Item = (&'a str, Span)>,
     problems: &mut Problems,
 ) {
     let mut seen: Vec<&str> = Vec::new();

@@ -21,6 +21,9 @@ pub use elements::backend::{
 };
 pub use elements::dataset::{DatasetSpec, LoaderKind};
 pub use elements::metric::MetricSpec;
+pub use elements::plugin::{
+    Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
+};
 pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;

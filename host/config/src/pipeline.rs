@@ -4,6 +4,7 @@ use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
 use crate::elements::dataset::DatasetSpec;
 use crate::elements::metric::MetricSpec;
+use crate::elements::plugin::PluginSpec;
 use crate::elements::prompt::PromptSpec;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
 use crate::elements::task::{Inherited, TaskSpec, Template};
@@ -23,6 +24,8 @@ const API_VERSION: &str = "gage/v1alpha1";
 pub struct PipelineConfig {
     /// What it is called.
     pub name: Option<String>,
+    /// Components of other people.
+    pub plugins: Vec<PluginSpec>,
     /// Where rows come from.
     pub datasets: Vec<DatasetSpec>,
     /// What answers requests.
@@ -107,6 +110,7 @@ fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
     read_head(&mut table, problems);
     let name =
         table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
+    let plugins = read_all(&mut table, "plugins", problems, PluginSpec::read);
     let datasets = read_all(&mut table, "datasets", problems, DatasetSpec::read);
     let mut backends = read_all(&mut table, "backends", problems, BackendSpec::read);
     let roles = read_all(&mut table, "role_adapters", problems, RoleAdapterSpec::read);
@@ -127,8 +131,17 @@ fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
     table.finish(problems);
 
     let document = root.to_public_json();
-    let config =
-        PipelineConfig { name, datasets, backends, role_adapters, prompts, metrics, tasks, document };
+    let config = PipelineConfig {
+        name,
+        plugins,
+        datasets,
+        backends,
+        role_adapters,
+        prompts,
+        metrics,
+        tasks,
+        document,
+    };
     check_ids(&config, problems);
     check_references(&config, problems);
     Some(config)
@@ -189,6 +202,11 @@ fn only_task(
 }
 
 fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
+    check_unique(
+        "id",
+        config.plugins.iter().map(|plugin| (plugin.id.as_str(), plugin.spans.entry)),
+        problems,
+    );
     let ids = config.datasets.iter().map(|dataset| (dataset.dataset_id.as_str(), dataset.spans.entry));
     check_unique("dataset_id", ids, problems);
     check_unique(
@@ -211,6 +229,13 @@ fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
 }
 
 fn check_references(config: &PipelineConfig, problems: &mut Problems) {
+    for grant in config.plugins.iter().flat_map(|plugin| &plugin.grants.llm) {
+        if !config.role_adapters.iter().any(|role| role.adapter_id == grant.role) {
+            problems
+                .error(grant.span, "role", format!("there is no role adapter `{}`", grant.role))
+                .known(&grant.role, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
+        }
+    }
     for role in &config.role_adapters {
         if !role.backend_id.is_empty() && config.backend_of(role).is_none() {
             problems

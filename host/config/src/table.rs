@@ -8,6 +8,8 @@ use crate::source::Span;
 pub(crate) struct Table<'n> {
     entries: &'n [Entry],
     asked: Vec<&'static str>,
+    /// Keys that are refused with a message of their own, and not offered.
+    refused: Vec<&'static str>,
     /// The path of the mapping, for messages.
     pub(crate) path: String,
     /// Where the mapping begins.
@@ -23,7 +25,9 @@ impl<'n> Table<'n> {
     ) -> Option<Table<'n>> {
         let path = path.into();
         match node.as_map() {
-            Some(entries) => Some(Table { entries, asked: Vec::new(), path, span: node.span }),
+            Some(entries) => {
+                Some(Table { entries, asked: Vec::new(), refused: Vec::new(), path, span: node.span })
+            }
             None => {
                 problems.error(node.span, &path, format!("expected a mapping, found {}", node.kind()));
                 None
@@ -42,6 +46,12 @@ impl<'n> Table<'n> {
             self.asked.push(key);
         }
         self.entries.iter().find(|entry| entry.key == key && !entry.node.is_null())
+    }
+
+    /// The value of a key that is no longer taken, so that its reader can say what takes its place.
+    pub(crate) fn refused(&mut self, key: &'static str) -> Option<&'n Node> {
+        self.refused.push(key);
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
@@ -193,7 +203,8 @@ impl<'n> Table<'n> {
     /// Reports the keys that nobody asked for.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in self.entries {
-            if !self.asked.contains(&entry.key.as_str()) {
+            let key = entry.key.as_str();
+            if !self.asked.contains(&key) && !self.refused.contains(&key) {
                 let place =
                     if self.path.is_empty() { "the document".to_owned() } else { format!("`{}`", self.path) };
                 problems

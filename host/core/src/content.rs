@@ -203,6 +203,19 @@ impl Message {
         }
     }
 
+    /// Reads a message from JSON.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn from_value(value: Value) -> Result<Message, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let message = Message::read(value, String::new(), &mut problems);
+        match message {
+            Some(message) if problems.is_empty() => Ok(message),
+            _ => Err(problems),
+        }
+    }
+
     /// Whether a part of it is not text.
     pub fn has_media(&self) -> bool {
         self.content.iter().any(|part| matches!(part, ContentPart::Media { .. }))

@@ -30,11 +30,7 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Result<Value, DataError> {
         let preprocessor = &task.preprocessor;
         note(&task.dataset.preprocess, preprocessor.identity(), &preprocessor.description().version);
         for planned in &task.metrics {
-            note(
-                &planned.implementation,
-                planned.metric.identity(),
-                &planned.metric.description().scorer_version,
-            );
+            note(&planned.implementation, planned.metric.identity(), &planned.metric.description().version);
         }
         if let Some(backend) = session.backend(&task.role.backend_id) {
             let info = backend.info();

@@ -7,7 +7,10 @@ use gage_config::{
 };
 use gage_core::{Problem, Root};
 use gage_data::{PromptRenderer, open};
-use gage_plugin::{Metric, MetricDescription, Preprocessor, Registry, RegistryError};
+use gage_plugin::{
+    BackendKind as BackendPlugins, Metric, MetricKind, Preprocessor, PreprocessorKind, Registry,
+    RegistryError,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -57,7 +60,9 @@ impl Plan {
     ///
     /// Files are opened and components loaded; no model is, and nothing is sent over a network.
     /// There is no plan when `problems` holds an error afterwards.
-    pub fn new(config: PipelineConfig, registry: &Registry, problems: &mut Problems) -> Option<Plan> {
+    pub fn new(config: PipelineConfig, registry: &mut Registry, problems: &mut Problems) -> Option<Plan> {
+        add_plugins(&config, registry, problems);
+        let registry = &*registry;
         check_backends(&config, registry, problems);
         if config.tasks.is_empty() {
             // No task could be read, which is an error already; the metrics are looked at all the same.
@@ -73,15 +78,27 @@ impl Plan {
         if problems.has_errors() {
             return None;
         }
+        warn_of_conflicts(&config, registry, problems);
         warn_of_unused(&config, problems);
         Some(Plan { config, tasks })
     }
 
-    /// The backends that the tasks need, each once.
+    /// The backends that the tasks need, each once, with those that components may ask.
     pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
-        let is_used =
-            |backend: &&BackendSpec| self.tasks.iter().any(|task| task.role.backend_id == backend.backend_id);
-        self.config.backends.iter().filter(is_used).collect()
+        let mut needed: Vec<&BackendSpec> = Vec::new();
+        let mut roles: Vec<&RoleAdapterSpec> = self.tasks.iter().map(|task| &task.role).collect();
+        while let Some(role) = roles.pop() {
+            let Some(backend) = self.config.backend_of(role) else { continue };
+            if !needed.iter().any(|one| one.backend_id == backend.backend_id) {
+                needed.push(backend);
+                roles.extend(granted_roles(&self.config, backend));
+            }
+        }
+        self.config
+            .backends
+            .iter()
+            .filter(|one| needed.iter().any(|need| need.backend_id == one.backend_id))
+            .collect()
     }
 }
 
@@ -124,10 +141,94 @@ fn plan_task(
     })
 }
 
+/// Loads the entries of `plugins`.
+fn add_plugins(config: &PipelineConfig, registry: &mut Registry, problems: &mut Problems) {
+    for plugin in &config.plugins {
+        if let Err(error) = registry.add(plugin) {
+            let (span, key) = match &error {
+                RegistryError::Digest { .. } => (plugin.spans.sha256, "sha256"),
+                RegistryError::IdTaken { .. } => (plugin.spans.entry, "id"),
+                RegistryError::Load(_) if !plugin.grants.is_empty() => (plugin.spans.grants, "grants"),
+                _ => (plugin.spans.source, "source"),
+            };
+            report_registry(&error, span, key, &plugin.id, problems);
+        }
+    }
+}
+
+/// Names that several plugins hold: an error for those who use one, and there is none here.
+fn warn_of_conflicts(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
+    let Some(last) = config.plugins.last() else { return };
+    for conflict in registry.conflicts().unwrap_or_default() {
+        problems.warning(last.spans.entry, "plugins", conflict.to_string()).help = conflict.help();
+    }
+}
+
+/// The roles that the component of a backend may ask.
+pub(crate) fn granted_roles<'c>(
+    config: &'c PipelineConfig,
+    backend: &BackendSpec,
+) -> Vec<&'c RoleAdapterSpec> {
+    let BackendKind::CustomScript(script) = &backend.kind else { return Vec::new() };
+    let PluginReference::Name(id) = &script.component else { return Vec::new() };
+    let granted =
+        config.plugins.iter().filter(|plugin| plugin.id == *id).flat_map(|plugin| &plugin.grants.llm);
+    granted
+        .filter_map(|grant| config.role_adapters.iter().find(|role| role.adapter_id == grant.role))
+        .collect()
+}
+
+/// A component that may ask a role which it answers itself would wait for itself.
+fn check_circles(config: &PipelineConfig, problems: &mut Problems) {
+    for backend in &config.backends {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut roles = granted_roles(config, backend);
+        while let Some(role) = roles.pop() {
+            if role.backend_id == backend.backend_id {
+                let message = format!(
+                    "the component of `{}` may ask the role `{}`, which leads back to `{0}`",
+                    backend.backend_id, role.adapter_id
+                );
+                problems.error(backend.span, "backends", message).help("grant it another role");
+                break;
+            }
+            if let Some(next) =
+                config.backend_of(role).filter(|next| !seen.contains(&next.backend_id.as_str()))
+            {
+                seen.push(&next.backend_id);
+                roles.extend(granted_roles(config, next));
+            }
+        }
+    }
+}
+
 fn report_registry(error: &RegistryError, span: Span, key: &str, name: &str, problems: &mut Problems) {
     let problem = problems.error(span, key, error.to_string());
-    if let RegistryError::Unknown { known, .. } = error {
-        problem.known(name, known.iter().copied());
+    problem.help = error.help();
+    match error {
+        RegistryError::Unknown { known, .. } => {
+            problem.known(name, known.iter().map(String::as_str));
+        }
+        RegistryError::UnknownPlugin { id, known } => {
+            problem.known(id, known.iter().map(String::as_str));
+        }
+        _ => {}
+    }
+}
+
+/// The same for a name that leads nowhere, unless it may be in a plugin that could not be loaded,
+/// which is an error already.
+fn report_missing(
+    error: &RegistryError,
+    registry: &Registry,
+    span: Span,
+    key: &str,
+    name: &str,
+    problems: &mut Problems,
+) {
+    let is_unknown = matches!(error, RegistryError::Unknown { .. } | RegistryError::UnknownPlugin { .. });
+    if !(is_unknown && registry.is_lacking()) {
+        report_registry(error, span, key, name, problems);
     }
 }
 
@@ -137,15 +238,15 @@ fn plan_preprocessor(
     problems: &mut Problems,
 ) -> Option<Preprocessor> {
     let span = dataset.spans.preprocess;
-    let (family, member) = match registry.preprocessor(&dataset.preprocess) {
+    let (family, member) = match registry.find::<PreprocessorKind>(&dataset.preprocess) {
         Ok(found) => found,
         Err(error) => {
-            report_registry(&error, span, "preprocess", &dataset.preprocess.to_string(), problems);
+            report_missing(&error, registry, span, "preprocess", &dataset.preprocess.to_string(), problems);
             return None;
         }
     };
     let params = dataset.preprocess_kwargs.as_ref();
-    match family.preprocessor(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
+    match family.configure(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
         Ok(preprocessor) => Some(preprocessor),
         Err(found) => {
             report_params(found, params, span, "preprocess_kwargs", problems);
@@ -159,22 +260,29 @@ fn plan_metric(
     registry: &Registry,
     problems: &mut Problems,
 ) -> Option<PlannedMetric> {
-    let (family, member) = match registry.metric(&spec.implementation) {
+    let (family, member) = match registry.find::<MetricKind>(&spec.implementation) {
         Ok(found) => found,
         Err(error) => {
-            report_registry(&error, spec.span, "metrics", &spec.implementation.to_string(), problems);
+            report_missing(
+                &error,
+                registry,
+                spec.span,
+                "metrics",
+                &spec.implementation.to_string(),
+                problems,
+            );
             return None;
         }
     };
-    let metric = match family.metric(member.as_deref(), spec.params.to_json()) {
+    let metric = match family.configure(member.as_deref(), spec.params.to_json()) {
         Ok(metric) => metric,
         Err(found) => {
             report_params(found, Some(&spec.params), spec.span, "params", problems);
             return None;
         }
     };
-    let description: &MetricDescription = metric.description();
-    let aggregation = spec.aggregation.clone().unwrap_or_else(|| description.default_aggregation.clone());
+    let of_metric = metric.description().default_aggregation.clone().unwrap_or_default();
+    let aggregation = spec.aggregation.clone().unwrap_or(of_metric);
     let is_of_metric = spec.aggregation.is_none();
     if is_of_metric && !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
         problems
@@ -235,6 +343,7 @@ fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems
 }
 
 fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
+    check_circles(config, problems);
     for backend in &config.backends {
         match &backend.kind {
             BackendKind::OpenAiHttp(_) => {}
@@ -244,16 +353,16 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
                 }
             }
             BackendKind::CustomScript(script) => {
-                let component = match registry.backend(&script.component) {
-                    Ok(component) => component,
+                let component = match registry.find::<BackendPlugins>(&script.component) {
+                    Ok((component, _)) => component,
                     Err(error) => {
                         let name = script.component.to_string();
-                        report_registry(&error, script.component_span, "component", &name, problems);
+                        report_missing(&error, registry, script.component_span, "component", &name, problems);
                         continue;
                     }
                 };
                 let json = script.config.as_ref().map_or(Value::Null, Node::to_json);
-                if let Err(found) = component.configure(json) {
+                if let Err(found) = component.configure(None, json) {
                     report_params(found, script.config.as_ref(), script.component_span, "config", problems);
                 }
             }
@@ -282,7 +391,12 @@ fn warn_of_unused(config: &PipelineConfig, problems: &mut Problems) {
         let is_used = |task: &TaskSpec| {
             config.inference_role_of(task).is_some_and(|used| used.adapter_id == role.adapter_id)
         };
-        if !config.tasks.iter().any(is_used) {
+        let is_granted = config
+            .plugins
+            .iter()
+            .flat_map(|plugin| &plugin.grants.llm)
+            .any(|grant| grant.role == role.adapter_id);
+        if !is_granted && !config.tasks.iter().any(is_used) {
             let message = format!("the role adapter `{}` is used by no step", role.adapter_id);
             problems.warning(role.spans.entry, "role_adapters", message);
         }

@@ -1,9 +1,9 @@
 //! A plan with its models loaded.
 
 use crate::plan::Plan;
-use gage_backend::{Backend, open};
+use gage_backend::{Backend, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
-use gage_plugin::Registry;
+use gage_plugin::{Models, Registry};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Session {
                 }
                 Err(errors) => {
                     for error in errors {
-                        problems.error(error.span, "backends", error.message);
+                        problems.error(error.span, "backends", error.message).help = error.help;
                     }
                 }
             }
@@ -41,11 +41,30 @@ impl Session {
                 problems.error(task.spec.steps.inference.span, "request", message);
             }
         }
+        give_models(plan, &backends);
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }
 
     /// The backend with this id.
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
+    }
+}
+
+/// Gives the roles of the run to the components that were granted some.
+fn give_models(plan: &Plan, backends: &HashMap<String, Arc<dyn Backend>>) {
+    let roles = plan.config.role_adapters.iter().filter_map(|role| {
+        let backend = backends.get(&role.backend_id)?;
+        let model = RoleModel {
+            backend: Arc::downgrade(backend),
+            sampling_params: role.sampling_params.clone(),
+            pool_size: role.pool_size.unwrap_or(backend.info().max_concurrency),
+        };
+        Some((role.adapter_id.clone(), model))
+    });
+    let models: Arc<dyn Models> =
+        Arc::new(RoleModels::new(roles.collect(), tokio::runtime::Handle::current()));
+    for backend in backends.values() {
+        backend.set_models(Arc::clone(&models));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::component::CallError;
 use gage_core::Outcome;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why an item has no result.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,18 @@ pub struct ItemError {
     pub pointer: Option<String>,
 }
 
+impl ItemError {
+    /// An error that is a fault of this program.
+    pub(crate) fn internal(message: &str) -> ItemError {
+        ItemError {
+            outcome: Outcome::PluginError,
+            kind: "internal",
+            message: message.to_owned(),
+            pointer: None,
+        }
+    }
+}
+
 impl From<CallError> for ItemError {
     fn from(error: CallError) -> ItemError {
         let (outcome, kind, message) = match error {
@@ -26,32 +39,47 @@ impl From<CallError> for ItemError {
     }
 }
 
-/// Calls with all items at once. When that fails, the batch is halved until the guilty item
-/// stands alone, so that only it carries the error.
+/// Calls with items in batches: as many at once as the budget of one item is likely to suffice for,
+/// which `typical` knows from earlier calls. When a call fails, its batch is halved until the guilty
+/// item stands alone, so that only it carries the error.
 ///
 /// The budget of a call is that of one item: a batch that stays within it proves that each of
 /// its items does, and one that does not is decided item by item. So whether an item runs out
 /// does not depend on what it was batched with.
-pub(crate) fn call_and_split<T, R>(
+pub(crate) fn call_in_batches<T, R>(
     items: &[T],
-    call: &mut impl FnMut(&[T]) -> Result<Vec<Result<R, ItemError>>, CallError>,
+    budget: u64,
+    typical: &AtomicU64,
+    call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
 ) -> Vec<Result<R, ItemError>> {
-    if items.is_empty() {
-        return Vec::new();
+    let mut results = Vec::with_capacity(items.len());
+    let mut rest = items;
+    while !rest.is_empty() {
+        let size = match typical.load(Ordering::Relaxed) {
+            0 => rest.len(),
+            fuel => usize::try_from(budget / 2 / fuel).unwrap_or(usize::MAX).clamp(1, rest.len()),
+        };
+        let (batch, later) = rest.split_at(size);
+        results.extend(call_and_split(batch, typical, call));
+        rest = later;
     }
-    let outcome = call(items).and_then(|results| match results.len() == items.len() {
-        true => Ok(results),
-        false => {
-            Err(CallError::Failed(format!("returned {} results for {} items", results.len(), items.len())))
-        }
-    });
+    results
+}
+
+fn call_and_split<T, R>(
+    items: &[T],
+    typical: &AtomicU64,
+    call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
+) -> Vec<Result<R, ItemError>> {
+    let (outcome, fuel) = call(items);
+    typical.store((fuel / items.len().max(1) as u64).max(1), Ordering::Relaxed);
     match outcome {
         Ok(results) => results,
         Err(error) if items.len() == 1 => vec![Err(error.into())],
         Err(_) => {
             let (left, right) = items.split_at(items.len() / 2);
-            let mut results = call_and_split(left, call);
-            results.extend(call_and_split(right, call));
+            let mut results = call_and_split(left, typical, call);
+            results.extend(call_and_split(right, typical, call));
             results
         }
     }
@@ -65,12 +93,13 @@ mod tests {
     fn only_the_guilty_items_carry_the_error() {
         let items: Vec<u32> = (0..50).collect();
         let mut calls = 0;
-        let results = call_and_split(&items, &mut |batch: &[u32]| {
+        let results = call_in_batches(&items, 1000, &AtomicU64::new(0), &mut |batch: &[u32]| {
             calls += 1;
-            match batch.iter().any(|item| item % 20 == 7) {
+            let outcome = match batch.iter().any(|item| item % 20 == 7) {
                 true => Err(CallError::Failed("no".to_owned())),
                 false => Ok(batch.iter().map(|item| Ok(item * 2)).collect()),
-            }
+            };
+            (outcome, 1)
         });
         for (item, result) in items.iter().zip(&results) {
             assert_eq!(result.is_err(), item % 20 == 7, "{item}");
@@ -79,9 +108,22 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_the_wrong_length_is_an_error_of_every_item() {
-        let results = call_and_split(&[1, 2], &mut |_: &[i32]| Ok(vec![Ok(1), Ok(2), Ok(3)]));
-        assert_eq!(results.len(), 2);
-        assert!(results.iter().all(Result::is_err));
+    fn batches_fit_the_budget_once_the_cost_is_known() {
+        let items = [0_u8; 1000];
+        let typical = AtomicU64::new(0);
+        let mut sizes = Vec::new();
+        for _ in 0..2 {
+            sizes.clear();
+            let results = call_in_batches(&items, 1000, &typical, &mut |batch: &[u8]| {
+                sizes.push(batch.len());
+                let fuel = batch.len() as u64 * 10;
+                match fuel <= 1000 {
+                    true => (Ok(batch.iter().map(|_| Ok(())).collect()), fuel),
+                    false => (Err(CallError::Budget("fuel".to_owned())), 1000),
+                }
+            });
+            assert!(results.iter().all(Result::is_ok));
+        }
+        assert_eq!(sizes, [50; 20]);
     }
 }

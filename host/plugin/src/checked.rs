@@ -1,7 +1,13 @@
 //! The one place where what a guest returns is checked: sizes, numbers, names, JSON.
 
 use crate::batch::ItemError;
-use crate::bindings::types::{ErrorKind, PluginError, ScoreCard as GuestCard};
+use crate::bindings::aggregator_exports::Figure as GuestFigure;
+use crate::bindings::types::{
+    ContinuationScore, ErrorKind, InputSpec, MemberSpec, Message, PluginError, PluginInfo,
+    ScoreCard as GuestCard,
+};
+use crate::family::Further;
+use crate::kinds::aggregator::AggregatorFigure;
 use crate::limits::Limits;
 use gage_core::{Object, Outcome, ScoreCard};
 use serde_json::Value;
@@ -22,6 +28,8 @@ pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
         ErrorKind::InvalidInput => "invalid_input",
         ErrorKind::MissingField => "missing_field",
         ErrorKind::Unsupported => "unsupported",
+        ErrorKind::Denied => "denied",
+        ErrorKind::LimitExceeded => "limit_exceeded",
         ErrorKind::Upstream => "upstream",
         ErrorKind::Internal => "internal",
     };
@@ -29,17 +37,152 @@ pub(crate) fn error(error: PluginError, limits: &Limits) -> ItemError {
         outcome: Outcome::PluginError,
         kind,
         message: cut(error.message, limits.error_bytes),
+        // A pointer is resolved, never shown before it was.
         pointer: error.pointer.map(|pointer| cut(pointer, limits.error_bytes)),
     }
 }
 
-/// A text, cut at a limit of bytes.
+/// A text for people, cut at a limit of bytes, with what a terminal would act on escaped.
 pub(crate) fn cut(mut text: String, most_bytes: usize) -> String {
     if text.len() > most_bytes {
         text.truncate(text.floor_char_boundary(most_bytes));
         text.push('…');
     }
-    text
+    gage_core::printable(&text).into_owned()
+}
+
+/// A text that is passed on as it is.
+pub(crate) fn text(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
+    bytes(text.as_bytes(), what, limits)
+}
+
+/// Bytes that are passed on as they are.
+pub(crate) fn bytes(bytes: &[u8], what: &str, limits: &Limits) -> Result<(), ItemError> {
+    let most = limits.result_bytes;
+    if bytes.len() > most {
+        return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", bytes.len())));
+    }
+    Ok(())
+}
+
+/// How many there may be of something.
+pub(crate) fn count(found: usize, what: &str, limits: &Limits) -> Result<(), ItemError> {
+    let most = limits.names_per_card;
+    if found > most {
+        return Err(invalid(format!("there are {found} {what}; at most {most} are allowed")));
+    }
+    Ok(())
+}
+
+/// Messages that a guest wrote.
+pub(crate) fn messages(messages: Vec<Message>, limits: &Limits) -> Result<Vec<Message>, ItemError> {
+    count(messages.len(), "messages", limits)?;
+    for message in &messages {
+        text(&message.content, "a message", limits)?;
+        object(&message.extra, "`extra` of a message", limits)?;
+    }
+    Ok(messages)
+}
+
+/// Scores of continuations: natural logarithms of probabilities, one for each.
+pub(crate) fn continuation_scores(
+    scores: Vec<ContinuationScore>,
+    wanted: usize,
+) -> Result<Vec<ContinuationScore>, ItemError> {
+    if scores.len() != wanted {
+        return Err(invalid(format!("returned {} scores for {wanted} continuations", scores.len())));
+    }
+    match scores.iter().any(|score| score.logprob.is_nan() || score.logprob > 0.0) {
+        true => Err(invalid("a log-likelihood is above 0 or not a number")),
+        false => Ok(scores),
+    }
+}
+
+/// The figures of an aggregator.
+pub(crate) fn figures(
+    figures: Vec<GuestFigure>,
+    limits: &Limits,
+) -> Result<Vec<AggregatorFigure>, ItemError> {
+    count(figures.len(), "figures", limits)?;
+    let mut read: Vec<AggregatorFigure> = Vec::with_capacity(figures.len());
+    for figure in figures {
+        let name = name(figure.name, "the figure", limits)?;
+        if read.iter().any(|earlier| earlier.name == name) {
+            return Err(invalid(format!("the figure '{name}' occurs twice")));
+        }
+        let value = finite(figure.value, "a figure")?;
+        let stderr = figure.stderr.map(|stderr| finite(stderr, "a standard error")).transpose()?;
+        if stderr.is_some_and(|stderr| stderr < 0.0) {
+            return Err(invalid("a standard error is below 0"));
+        }
+        read.push(AggregatorFigure { name, value, stderr, count: figure.count });
+    }
+    Ok(read)
+}
+
+/// Most bytes of a name, a version or a path that a component declares, and of a description.
+const MOST_DECLARED: usize = 256;
+const MOST_DESCRIPTION: usize = 4 << 10;
+/// Most inputs, values, path parameters and default paths that a member declares.
+const MOST_PARTS: usize = 64;
+
+fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
+    if text.len() > most {
+        return Err(format!("{what} has {} bytes; at most {most} are allowed", text.len()));
+    }
+    if gage_core::printable_line(text) != text {
+        return Err(format!("{what} has control characters: {}", gage_core::printable_line(text)));
+    }
+    Ok(())
+}
+
+/// What a component says of itself; returns `extra`.
+pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String> {
+    declared(&info.name, "its name", MOST_DECLARED)?;
+    gage_core::check_name(&info.name).map_err(|error| format!("its name: {error}"))?;
+    declared(&info.version, "its version", MOST_DECLARED)?;
+    declared(&info.description, "its description", MOST_DESCRIPTION)?;
+    object(&info.extra, "its `extra`", limits).map_err(|error| error.message)
+}
+
+/// What a component says of a member.
+pub(crate) fn member(
+    spec: &MemberSpec,
+    inputs: &[InputSpec],
+    further: &Further,
+    limits: &Limits,
+) -> Result<(), String> {
+    declared(&spec.name, "the name of a member", MOST_DECLARED)?;
+    gage_core::check_name(&spec.name).map_err(|error| format!("the name of a member: {error}"))?;
+    let of = |what: &str| format!("{what} of '{}'", spec.name);
+    declared(&spec.version, &of("the version"), MOST_DECLARED)?;
+    declared(&spec.description, &of("the description"), MOST_DESCRIPTION)?;
+    text(&spec.params_schema, &of("the schema"), limits).map_err(|error| error.message)?;
+    if inputs.len() > MOST_PARTS || further.values.len() > MOST_PARTS {
+        return Err(format!("'{}' declares more than {MOST_PARTS} inputs or values", spec.name));
+    }
+    for input in inputs {
+        declared(&input.name, &of("an input"), MOST_DECLARED)?;
+        if input.path_params.len() > MOST_PARTS || input.default_paths.len() > MOST_PARTS {
+            return Err(format!("an input of '{}' has more than {MOST_PARTS} paths", spec.name));
+        }
+        for text in input.path_params.iter().chain(&input.default_paths) {
+            declared(text, &of("a path"), MOST_DECLARED)?;
+        }
+    }
+    if let Some(aggregation) = &further.default_aggregation {
+        declared(aggregation, &of("the aggregation"), MOST_DECLARED)?;
+        if further.values.is_empty() {
+            return Err(format!("the metric '{}' declares no value", spec.name));
+        }
+    }
+    for value in &further.values {
+        name(value.name.clone(), &of("a value"), limits).map_err(|error| error.message)?;
+        if [value.minimum, value.maximum].into_iter().flatten().any(f64::is_nan) {
+            return Err(format!("a bound of '{}' is not a number", value.name));
+        }
+    }
+    Ok(())
 }
 
 /// JSON text of a guest.
@@ -110,8 +253,13 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
     if card.sub_scores.len() > most || card.error_tags.len() > most {
         return Err(invalid(format!("a card holds more than {most} sub-scores or error tags")));
     }
-    if card.explain.as_ref().is_some_and(|text| text.len() > limits.result_bytes) {
-        return Err(invalid(format!("the explanation has more than {} bytes", limits.result_bytes)));
+    let explained = card.explain.as_ref().map_or(0, String::len);
+    if explained + card.detail.len() > limits.result_bytes {
+        let size = explained + card.detail.len();
+        let most = limits.result_bytes;
+        return Err(invalid(format!(
+            "the explanation and the detail of a card have {size} bytes; at most {most} are allowed"
+        )));
     }
     let primary_score = card.primary_score.map(|score| finite(score, "the primary score")).transpose()?;
     let mut sub_scores = Object::new();

@@ -1,14 +1,21 @@
 //! A component on its way to being called: inspected, compiled, linked.
 
-use crate::bindings::log;
 use crate::bindings::types::PluginInfo;
+use crate::bindings::{http, llm, log, media, types};
+use crate::capabilities::Access;
+use crate::capabilities::models::Models;
 use crate::host::{PluginHost, TICK};
-use crate::inspect::{ComponentSummary, World, inspect};
+use crate::inspect::{ComponentSummary, Refusal, check_grants, inspect};
 use crate::limits::Limits;
-use crate::sandbox::GuestState;
+use crate::sandbox::{GuestState, link_wasi};
+use crate::world::{Capability, World};
+use gage_config::{Grants, PluginLimits};
 use gage_core::Digest;
-use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
-use wasmtime::{Store, Trap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+use wasmtime::component::{HasSelf, InstancePre, Linker};
+use wasmtime::{Store, Trap, UpdateDeadline};
 
 /// Why a component cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -19,6 +26,34 @@ pub struct LoadError {
     pub name: String,
     /// What is wrong.
     pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// How a component is run: what differs from the defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// How the suite names its file, for messages; default: the component's name.
+    pub source: Option<String>,
+    /// What it may use.
+    pub limits: PluginLimits,
+    /// What it is allowed.
+    pub grants: Grants,
+    /// Load it even where it imports what it was not granted: to have it describe itself, which it may
+    /// not use anything for.
+    pub is_only_described: bool,
+}
+
+impl Setup {
+    /// The defaults but for some limits.
+    pub fn with_limits(limits: PluginLimits) -> Setup {
+        Setup { limits, ..Setup::default() }
+    }
+
+    /// The defaults but for some grants.
+    pub fn with_grants(grants: Grants) -> Setup {
+        Setup { grants, ..Setup::default() }
+    }
 }
 
 /// What a record of a run says about a plugin.
@@ -34,22 +69,45 @@ pub struct PluginIdentity {
     pub wit_version: String,
 }
 
+/// How much work a component has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Calls, each in an instance of its own.
+    pub calls: u64,
+    /// Units of fuel.
+    pub fuel: u64,
+}
+
 /// A component that is ready to be instantiated.
 pub(crate) struct Linked {
     pub(crate) name: String,
     pub(crate) summary: ComponentSummary,
     pub(crate) instance: InstancePre<GuestState>,
     pub(crate) limits: Limits,
+    grants: Grants,
+    access: RwLock<Access>,
     host: PluginHost,
+    calls: AtomicU64,
+    fuel: AtomicU64,
 }
 
 /// Why a call did not give a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallError {
-    /// The guest used up its fuel, or its time.
+    /// The guest used up its fuel, its time, or another budget.
     Budget(String),
     /// The guest trapped, wanted too much memory, or returned something that is not allowed.
     Failed(String),
+}
+
+impl CallError {
+    /// The error in a sentence that begins with what the plugin was doing.
+    pub(crate) fn while_doing(&self, doing: &str) -> String {
+        match self {
+            CallError::Budget(message) => format!("while {doing} it {message}"),
+            CallError::Failed(message) => format!("it failed while {doing}: {message}"),
+        }
+    }
 }
 
 impl Linked {
@@ -59,65 +117,165 @@ impl Linked {
         name: &str,
         bytes: &[u8],
         world: World,
-        limits: &Limits,
+        setup: &Setup,
     ) -> Result<Linked, LoadError> {
-        let fail = |message: String| LoadError { name: name.to_owned(), message };
-        let summary = inspect(bytes, limits.component_bytes).map_err(fail)?;
+        let fail = |refusal: Refusal| LoadError {
+            name: name.to_owned(),
+            message: refusal.message,
+            help: refusal.help,
+        };
+        let fail_with = |message: String| fail(Refusal::new(message));
+        check_size(bytes.len(), Limits::of_interpreter().with(&setup.limits)).map_err(fail)?;
+        let summary = inspect(bytes).map_err(fail)?;
         if summary.world != world {
-            let (found, wanted) = (summary.world.interface(), world.interface());
-            return Err(fail(format!("it is a {found} plugin, but is used as a {wanted}")));
+            return Err(fail_with(format!("it is a {} plugin, but is used as a {world}", summary.world)));
         }
-        let component = Component::from_binary(host.engine(), bytes)
-            .map_err(|error| fail(format!("it does not compile: {error:#}")))?;
+        let base = if summary.needs_wasi() { Limits::of_interpreter() } else { Limits::default() };
+        let limits = base.with(&setup.limits);
+        check_size(bytes.len(), limits.clone()).map_err(fail)?;
+        if !setup.is_only_described {
+            let source = setup.source.as_deref().unwrap_or(name);
+            check_grants(&summary, &setup.grants, id_of(name), source).map_err(fail)?;
+        }
+        let access = Access::new(&setup.grants, &|name| host.secret(name)).map_err(fail_with)?;
+        let component = host.component(name, bytes, summary.digest).map_err(fail_with)?;
         let mut linker = Linker::new(host.engine());
-        link(&mut linker, summary.needs_wasi()).map_err(|error| fail(format!("{error:#}")))?;
+        link(&mut linker, &summary).map_err(|error| fail_with(format!("{error:#}")))?;
         let instance = linker
             .instantiate_pre(&component)
-            .map_err(|error| fail(format!("it does not link: {error:#}")))?;
-        Ok(Linked { name: name.to_owned(), summary, instance, limits: limits.clone(), host: host.clone() })
+            .map_err(|error| fail_with(format!("it does not link: {error:#}")))?;
+        Ok(Linked {
+            name: name.to_owned(),
+            summary,
+            instance,
+            limits,
+            grants: setup.grants.clone(),
+            access: RwLock::new(access),
+            host: host.clone(),
+            calls: AtomicU64::new(0),
+            fuel: AtomicU64::new(0),
+        })
+    }
+
+    /// Gives it the models of the run, so far as they are granted.
+    pub(crate) fn set_models(&self, models: Arc<dyn Models>) {
+        let mut access = self.access.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *access = access.clone().with_models(&self.grants, models);
+    }
+
+    /// What it has been granted, for a call that may use it.
+    pub(crate) fn access(&self) -> Access {
+        self.access.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// What it was granted.
+    pub(crate) fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// What a record of a run says about the component, which says the rest of itself.
-    pub(crate) fn identity(&self, info: PluginInfo) -> PluginIdentity {
+    pub(crate) fn identity(&self, info: &PluginInfo) -> PluginIdentity {
         PluginIdentity {
-            name: info.name,
-            version: info.version,
+            name: info.name.clone(),
+            version: info.version.clone(),
             digest: self.summary.digest,
             wit_version: self.summary.wit_version.clone(),
         }
     }
 
-    /// Calls into a fresh instance, which is gone afterwards.
+    /// How much it has done so far.
+    pub(crate) fn work(&self) -> Work {
+        Work { calls: self.calls.load(Ordering::Relaxed), fuel: self.fuel.load(Ordering::Relaxed) }
+    }
+
+    /// Calls into a fresh instance, which is gone afterwards. Without access to anything: for calls
+    /// that describe or check.
     pub(crate) fn call<R>(
         &self,
         call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
     ) -> Result<R, CallError> {
+        self.call_with(Access::default(), call)
+    }
+
+    /// Calls into a fresh instance that may use what it is given access to.
+    pub(crate) fn call_with<R>(
+        &self,
+        access: Access,
+        call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
+    ) -> Result<R, CallError> {
+        self.call_counted(access, call).0
+    }
+
+    /// The same, with the fuel that was used.
+    pub(crate) fn call_counted<R>(
+        &self,
+        access: Access,
+        call: impl FnOnce(&mut Store<GuestState>) -> wasmtime::Result<R>,
+    ) -> (Result<R, CallError>, u64) {
         let limits = &self.limits;
-        let state = GuestState::new(&self.name, limits, self.summary.needs_wasi());
-        let mut store = Store::new(self.host.engine(), state);
+        let mut store = Store::new(self.host.engine(), GuestState::new(&self.name, limits, access));
         store.limiter(|state| &mut state.limiter);
         store.set_hostcall_fuel(limits.result_bytes.saturating_mul(64).max(limits.memory_bytes));
+        let counts = self.host.counts();
         // The tick under way may end at once, so one more is given.
-        let ticks = limits.wall_time.as_millis().div_ceil(TICK.as_millis()) + 1;
-        store.set_epoch_deadline(u64::try_from(ticks).unwrap_or(u64::MAX));
-        let result = store.set_fuel(limits.fuel_per_item).and_then(|()| call(&mut store));
+        store.set_epoch_deadline(ticks(limits.wall_time) + 1);
+        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited() {
+            Duration::ZERO => Err(Trap::Interrupt.into()),
+            waited => Ok(UpdateDeadline::Continue(ticks(waited) + 1)),
+        });
+        let ready = if counts { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
+        let result = ready.and_then(|()| call(&mut store));
+        let fuel = store.get_fuel().map_or(0, |left| limits.fuel_per_item.saturating_sub(left));
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.fuel.fetch_add(fuel, Ordering::Relaxed);
         store.data().finish();
-        result.map_err(|error| classify(&error, &store, limits))
+        (result.map_err(|error| classify(&error, &store, limits)), fuel)
     }
 }
 
-fn link(linker: &mut Linker<GuestState>, needs_wasi: bool) -> wasmtime::Result<()> {
+fn ticks(time: Duration) -> u64 {
+    u64::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX / 2)
+}
+
+/// What an entry of `plugins` for this component could be called.
+fn id_of(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.strip_suffix(".wasm").unwrap_or(file)
+}
+
+fn check_size(bytes: usize, limits: Limits) -> Result<(), Refusal> {
+    let most = limits.component_bytes;
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Refusal {
+        message: format!("it has {bytes} bytes; at most {most} are allowed"),
+        help: Some("more can be allowed under `plugins`, `limits`, `component_mib`".to_owned()),
+    })
+}
+
+fn link(linker: &mut Linker<GuestState>, summary: &ComponentSummary) -> wasmtime::Result<()> {
     log::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    crate::bindings::types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
-    if needs_wasi {
-        wasmtime_wasi::p2::add_to_linker_sync(linker)?;
+    types::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?;
+    for capability in summary.capabilities() {
+        match capability {
+            Capability::Media => media::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?,
+            Capability::Http => http::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?,
+            Capability::Llm => llm::add_to_linker::<_, HasSelf<_>>(linker, |state| state)?,
+        }
+    }
+    if summary.needs_wasi() {
+        link_wasi(linker)?;
     }
     Ok(())
 }
 
 fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits) -> CallError {
-    let refused = store.data().limiter.refused;
-    match (error.downcast_ref::<Trap>(), refused) {
+    let state = store.data();
+    if let Some(message) = &state.ended {
+        return CallError::Budget(message.clone());
+    }
+    match (error.downcast_ref::<Trap>(), state.limiter.refused) {
         (Some(Trap::OutOfFuel), _) => {
             CallError::Budget(format!("used up its fuel of {} units", limits.fuel_per_item))
         }
@@ -131,6 +289,8 @@ fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits)
             CallError::Failed(format!("wanted more than its {} {what}", limits.table_elements))
         }
         (Some(trap), None) => CallError::Failed(trap.to_string()),
-        (None, None) => CallError::Failed(format!("{:#}", error.root_cause())),
+        (None, None) => {
+            CallError::Failed(gage_core::printable_line(&format!("{:#}", error.root_cause())).into_owned())
+        }
     }
 }

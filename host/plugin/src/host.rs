@@ -1,11 +1,13 @@
 //! The engine that all plugins of a process share.
 
-use crate::cache;
+use crate::cache::Cache;
+use crate::compile::{CompileLimits, CompileProgress, Compiler};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wasmtime::{Config, Engine};
+use wasmtime::component::Component;
+use wasmtime::{Config, Engine, PoolingAllocationConfig};
 
 /// How often the deadline of running guests is looked at.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
@@ -13,17 +15,42 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// The stack of a guest.
 const STACK_BYTES: usize = 512 << 10;
 
+/// Slots of the pool. Guests run on threads of their own, of which there are far fewer; a
+/// component may be made of many core instances, each with a memory or a table.
+const MOST_COMPONENTS: u32 = 128;
+const MOST_CORE_INSTANCES: u32 = 1024;
+/// Each slot reserves 4 GiB of addresses, and no memory.
+const MOST_MEMORIES: u32 = 256;
+/// The most that limits can be set to.
+const MOST_TABLE_ELEMENTS: usize = 1_000_000;
+/// Bytes of an instance that are cleared rather than given back to the system when it is gone.
+const KEEP_BYTES: usize = 256 << 10;
+
 /// How a [`PluginHost`] is set up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct HostOptions {
     /// Where compiled components are kept; without it each process compiles anew.
     pub cache_folder: Option<PathBuf>,
+    /// Who compiles.
+    pub compiler: Compiler,
+    /// How much a compilation may use.
+    pub compile_limits: CompileLimits,
+    /// Compiles code that counts neither fuel nor time, to measure what counting costs; nothing ends
+    /// a guest then, so this is for components that are trusted. Default no.
+    pub uncounted: bool,
+    /// The value of a granted secret, by name; default: the environment variable.
+    pub secret: Option<fn(&str) -> Option<String>>,
+    /// Told how a compilation goes.
+    pub on_compile: Option<Arc<dyn Fn(CompileProgress<'_>) + Send + Sync>>,
 }
 
 /// Compiles and runs components. Cheap to clone.
 #[derive(Clone)]
 pub struct PluginHost {
     engine: Engine,
+    cache: Arc<Cache>,
+    secret: fn(&str) -> Option<String>,
+    counts: bool,
     _ticker: Arc<Ticker>,
 }
 
@@ -33,25 +60,86 @@ impl PluginHost {
     /// # Errors
     /// When the cache folder cannot be used, or the platform is not supported.
     pub fn new(options: &HostOptions) -> Result<PluginHost, String> {
-        let mut config = Config::new();
-        config
-            .wasm_component_model(true)
-            .consume_fuel(true)
-            .epoch_interruption(true)
-            .max_wasm_stack(STACK_BYTES)
-            // The backtrace of a guest says nothing to the person who runs a suite.
-            .wasm_backtrace_max_frames(None);
-        if let Some(folder) = &options.cache_folder {
-            config.cache(Some(cache::open(folder)?));
-        }
-        let engine = Engine::new(&config).map_err(|error| format!("WebAssembly engine: {error:#}"))?;
+        let counts = !options.uncounted;
+        let engine = Engine::new(&pooled(counts)).or_else(|_| Engine::new(&base(counts)));
+        let engine = engine.map_err(|error| format!("WebAssembly engine: {error:#}"))?;
+        let cache = Cache::open(&engine, options)?;
         let ticker = Ticker::start(engine.clone())?;
-        Ok(PluginHost { engine, _ticker: Arc::new(ticker) })
+        let secret = options.secret.unwrap_or(|name| std::env::var(name).ok());
+        Ok(PluginHost { engine, cache: Arc::new(cache), secret, counts, _ticker: Arc::new(ticker) })
     }
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
+
+    /// Whether its code counts fuel and time.
+    pub(crate) fn counts(&self) -> bool {
+        self.counts
+    }
+
+    /// Whether compiled components are kept.
+    pub(crate) fn has_cache(&self) -> bool {
+        self.cache.is_kept()
+    }
+
+    /// Compiles a component whether or not it is in the cache, and keeps nothing.
+    pub(crate) fn compile_anew(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        self.cache.compile(&self.engine, name, bytes).map(drop)
+    }
+
+    /// The value of a secret.
+    pub(crate) fn secret(&self, name: &str) -> Option<String> {
+        (self.secret)(name)
+    }
+
+    /// Takes a component from the cache, or compiles it.
+    pub(crate) fn component(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        digest: gage_core::Digest,
+    ) -> Result<Component, String> {
+        self.cache.component(&self.engine, name, bytes, digest)
+    }
+}
+
+/// What compiled code depends on.
+fn base(counts: bool) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .consume_fuel(counts)
+        .epoch_interruption(counts)
+        .max_wasm_stack(STACK_BYTES)
+        // The backtrace of a guest says nothing to the person who runs a suite.
+        .wasm_backtrace_max_frames(None);
+    config
+}
+
+/// With slots that are reserved once and reused, so that an instance costs microseconds. Where the
+/// system does not give so many addresses, the plain strategy takes over.
+fn pooled(counts: bool) -> Config {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(MOST_COMPONENTS)
+        .total_core_instances(MOST_CORE_INSTANCES)
+        .total_memories(MOST_MEMORIES)
+        .total_tables(MOST_CORE_INSTANCES)
+        .max_component_instance_size(8 << 20)
+        .max_core_instance_size(8 << 20)
+        .max_tables_per_module(16)
+        .max_memories_per_module(16)
+        .table_elements(MOST_TABLE_ELEMENTS)
+        .linear_memory_keep_resident(KEEP_BYTES)
+        .table_keep_resident(KEEP_BYTES);
+    let mut config = base(counts);
+    config.allocation_strategy(pool);
+    config
+}
+
+/// An engine that only compiles, for a process that does nothing else.
+pub(crate) fn compiling_engine() -> Result<Engine, String> {
+    Engine::new(&base(true)).map_err(|error| format!("WebAssembly engine: {error:#}"))
 }
 
 /// Advances the epoch of the engine for as long as it lives.

@@ -1,15 +1,168 @@
-//! From JSON values to the values that a metric is handed.
+//! The values that the host resolves for a member: from paths and parameters to what is handed over.
 
 use crate::batch::ItemError;
-use crate::bindings::metric_exports::{Value as GuestValue, ValueKind};
-use gage_core::Outcome;
+use crate::bindings::types::{InputSpec, Value as GuestValue, ValueKind};
+use crate::schema::ParamsSchema;
+use gage_core::{FieldPath, Object, Outcome, Problem, Roots};
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The parameter that says what happens when a field is missing.
+const ON_MISSING: &str = "on_missing_field";
 
 /// The largest integer up to which an f64 holds all of them.
 const EXACT: u64 = 1 << 53;
 
+/// One input of a member: the paths that are tried in turn.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// The paths; the first that leads somewhere counts.
+    pub paths: Vec<FieldPath>,
+    kind: ValueKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum OnMissing {
+    Ignore,
+    Warn,
+    Error,
+}
+
+/// The inputs of a member, with the paths that count here.
+pub(crate) struct Inputs {
+    pub(crate) list: Vec<Input>,
+    missing: OnMissing,
+    has_warned: AtomicBool,
+}
+
+impl Inputs {
+    /// Resolves the inputs of one sample; `member` is who asks, for a warning.
+    pub(crate) fn resolve(
+        &self,
+        member: &str,
+        sample_id: &str,
+        roots: Roots<'_>,
+    ) -> Result<Vec<GuestValue>, ItemError> {
+        self.list.iter().map(|input| self.resolve_one(input, member, sample_id, roots)).collect()
+    }
+
+    /// Takes values by the names of the inputs, for tests of plugins.
+    pub(crate) fn by_name(&self, values: &Object) -> Result<Vec<GuestValue>, ItemError> {
+        self.list.iter().map(|input| convert(values.get(&input.name), input.kind, &input.name)).collect()
+    }
+
+    fn resolve_one(
+        &self,
+        input: &Input,
+        member: &str,
+        sample_id: &str,
+        roots: Roots<'_>,
+    ) -> Result<GuestValue, ItemError> {
+        let value = input.paths.iter().find_map(|path| path.resolve(roots));
+        if value.is_none() {
+            let paths: Vec<&str> = input.paths.iter().map(FieldPath::as_str).collect();
+            let paths = paths.join(", ");
+            match self.missing {
+                OnMissing::Ignore => {}
+                OnMissing::Warn => {
+                    if !self.has_warned.swap(true, Ordering::Relaxed) {
+                        tracing::warn!(%member, sample = %sample_id, "nothing at {paths}; this is said once");
+                    }
+                }
+                OnMissing::Error => {
+                    return Err(ItemError {
+                        outcome: Outcome::PluginError,
+                        kind: "missing_field",
+                        message: format!("the input '{}' is missing: nothing at {paths}", input.name),
+                        pointer: None,
+                    });
+                }
+            }
+        }
+        convert(value, input.kind, &input.name)
+    }
+}
+
+/// Takes the parameters that are the host's out of those of the member, and checks both.
+pub(crate) fn split_params(
+    specs: &[InputSpec],
+    schema: &ParamsSchema,
+    params: Value,
+) -> Result<(Inputs, Object), Vec<Problem>> {
+    let mut own = match params {
+        Value::Object(object) => object,
+        Value::Null => Object::new(),
+        _ => {
+            let message = "the parameters must be a mapping".to_owned();
+            return Err(vec![Problem { pointer: String::new(), message }]);
+        }
+    };
+    let mut problems = Vec::new();
+    // A member without inputs has no missing ones.
+    let mut host_keys: Vec<String> = if specs.is_empty() { Vec::new() } else { vec![ON_MISSING.to_owned()] };
+    let mut list = Vec::new();
+    for input in specs {
+        let mut paths: Vec<FieldPath> = input.default_paths.iter().map(|path| FieldPath::new(path)).collect();
+        let mut is_set = false;
+        for key in &input.path_params {
+            host_keys.push(key.clone());
+            match own.shift_remove(key) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(path)) if !is_set => {
+                    if let Some(root) = meant_root(&path) {
+                        problems.push(Problem {
+                            pointer: format!("/{key}"),
+                            message: format!(
+                                "`{path}` begins with no known document; did you mean `{root}`?"
+                            ),
+                        });
+                    }
+                    paths = vec![FieldPath::new(&path)];
+                    is_set = true;
+                }
+                Some(Value::String(_)) => {}
+                Some(other) => problems.push(Problem {
+                    pointer: format!("/{key}"),
+                    message: format!("`{key}` must be a field path such as `sample.label`, found {other}"),
+                }),
+            }
+        }
+        list.push(Input { name: input.name.clone(), paths, kind: input.kind });
+    }
+    let found = if specs.is_empty() { None } else { own.shift_remove(ON_MISSING) };
+    let missing = match found {
+        None | Some(Value::Null) => OnMissing::Ignore,
+        Some(Value::String(text)) if text == "ignore" => OnMissing::Ignore,
+        Some(Value::String(text)) if text == "warn" => OnMissing::Warn,
+        Some(Value::String(text)) if text == "error" => OnMissing::Error,
+        Some(other) => {
+            let message = format!("`{ON_MISSING}` must be ignore, warn or error, found {other}");
+            problems.push(Problem { pointer: format!("/{ON_MISSING}"), message });
+            OnMissing::Ignore
+        }
+    };
+    let own_value = Value::Object(own);
+    problems.extend(schema.problems(&own_value, &host_keys));
+    match own_value {
+        Value::Object(own) if problems.is_empty() => {
+            Ok((Inputs { list, missing, has_warned: AtomicBool::new(false) }, own))
+        }
+        _ => Err(problems),
+    }
+}
+
+/// The document that a path was probably meant to begin in, where it begins in none: a first
+/// segment that is nearly the name of one is a slip and not a field of the Sample.
+fn meant_root(path: &str) -> Option<&'static str> {
+    const ROOTS: [&str; 3] = ["sample", "model_output", "judge_output"];
+    let (first, _) = path.split_once('.')?;
+    if ROOTS.contains(&first) { None } else { gage_core::nearest(first, ROOTS) }
+}
+
 /// Turns a value into the kind that the metric declared; a missing value is `absent`.
-pub(crate) fn convert(value: Option<&Value>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
+fn convert(value: Option<&Value>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
     let value = match value {
         None | Some(Value::Null) => return Ok(GuestValue::Absent),
         Some(value) => value,

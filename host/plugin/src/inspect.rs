@@ -1,40 +1,31 @@
 //! What a component is, read from its bytes before anything is compiled.
 
+use crate::world::{Capability, World};
+use gage_config::Grants;
 use gage_core::Digest;
 use wasmparser::{Encoding, Parser, Payload};
 
-/// Which of the plugin worlds a component belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum World {
-    /// Scores samples.
-    Metric,
-    /// Turns rows into Samples.
-    Preprocessor,
-    /// Answers requests.
-    Backend,
-}
-
-impl World {
-    const ALL: [World; 3] = [World::Metric, World::Preprocessor, World::Backend];
-
-    /// The interface that a component of this world exports.
-    pub fn interface(self) -> &'static str {
-        match self {
-            World::Metric => "metric",
-            World::Preprocessor => "preprocessor",
-            World::Backend => "backend",
-        }
-    }
-}
-
 /// The version of `gage:plugin` that this host speaks.
-pub(crate) const WIT_VERSION: &str = "0.1.0";
+pub const WIT_VERSION: &str = "0.1.0";
+
+/// Most levels of components within components: real ones have a few, and the compiler takes time and
+/// memory that grow with their square.
+const MOST_NESTED: usize = 100;
+
+/// Interfaces that every component may import.
+const FREE: [&str; 2] = ["log", "types"];
+
+/// The parts of WASI 0.2 that are there, and empty.
+const WASI: [&str; 6] =
+    ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
 
 /// What a component is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentSummary {
     /// Digest of its bytes.
     pub digest: Digest,
+    /// How many bytes it has.
+    pub size: usize,
     /// Its world.
     pub world: World,
     /// The version of `gage:plugin` that it was built against.
@@ -46,63 +37,163 @@ pub struct ComponentSummary {
 }
 
 impl ComponentSummary {
-    /// Whether it imports WASI.
+    /// Whether it imports WASI, as guests that carry an interpreter do.
     pub fn needs_wasi(&self) -> bool {
         self.imports.iter().any(|import| import.starts_with("wasi:"))
     }
+
+    /// The capabilities that it imports, each of which needs a grant.
+    pub fn capabilities(&self) -> Vec<Capability> {
+        let imports = |capability: &Capability| self.imports.contains(&interface(capability.name()));
+        Capability::ALL.into_iter().filter(imports).collect()
+    }
 }
 
-/// Reads what a component imports and exports, and refuses what this host cannot run.
-pub(crate) fn inspect(bytes: &[u8], most_bytes: usize) -> Result<ComponentSummary, String> {
-    if bytes.len() > most_bytes {
-        return Err(format!("it has {} bytes; at most {most_bytes} are allowed", bytes.len()));
+fn interface(name: &str) -> String {
+    format!("gage:plugin/{name}@{WIT_VERSION}")
+}
+
+/// What is wrong with a component, and what to do about it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn new(message: String) -> Refusal {
+        Refusal { message, help: None }
     }
+
+    fn with_help(message: String, help: impl Into<String>) -> Refusal {
+        Refusal { message, help: Some(help.into()) }
+    }
+}
+
+/// Reads what a component imports and exports, and refuses what no grant would make this host run.
+pub(crate) fn inspect(bytes: &[u8]) -> Result<ComponentSummary, Refusal> {
     let (imports, exports) = names_of(bytes)?;
-    let refused: Vec<&str> =
-        imports.iter().map(String::as_str).filter(|import| !is_allowed(import)).collect();
-    if !refused.is_empty() {
-        return Err(format!(
-            "it imports {}, which this host does not give; allowed are gage:plugin/log@{WIT_VERSION}, \
-             gage:plugin/types@{WIT_VERSION} and WASI 0.2, which is empty",
-            refused.join(", ")
+    let (world, wit_version) = world_of(&exports)?;
+    for import in &imports {
+        check_import(import, world)?;
+    }
+    Ok(ComponentSummary {
+        digest: Digest::of_bytes(bytes),
+        size: bytes.len(),
+        world,
+        wit_version,
+        imports,
+        exports,
+    })
+}
+
+/// Refuses imports that are not granted. `id` and `source` are how the suite names the component.
+pub(crate) fn check_grants(
+    summary: &ComponentSummary,
+    grants: &Grants,
+    id: &str,
+    source: &str,
+) -> Result<(), Refusal> {
+    let is_granted = |capability: &Capability| match capability {
+        Capability::Media => grants.media,
+        Capability::Http => !grants.http.is_empty(),
+        Capability::Llm => !grants.llm.is_empty(),
+    };
+    let missing: Vec<Capability> =
+        summary.capabilities().into_iter().filter(|capability| !is_granted(capability)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let imports: Vec<String> = missing.iter().map(|capability| interface(capability.name())).collect();
+    let lines: String =
+        missing.iter().map(|capability| format!("\n        {}", capability.example())).collect();
+    Err(Refusal::with_help(
+        format!("it imports {}, which the suite does not grant", imports.join(" and ")),
+        format!(
+            "if it is to be trusted with that, write\n  plugins:\n    - id: {id}\n      source: {source}\n      grants:{lines}"
+        ),
+    ))
+}
+
+fn check_import(import: &str, world: World) -> Result<(), Refusal> {
+    if FREE.iter().any(|name| *import == interface(name)) {
+        return Ok(());
+    }
+    if let Some(capability) = Capability::ALL.into_iter().find(|one| *import == interface(one.name())) {
+        if capability.worlds().contains(&world) {
+            return Ok(());
+        }
+        let allowed: Vec<&str> = capability.worlds().iter().map(|world| world.kind()).collect();
+        return Err(Refusal::with_help(
+            format!("it imports {import}, which no {world} may have"),
+            format!("plugins that may be granted it: {}", allowed.join(", ")),
         ));
     }
-    let (world, wit_version) = world_of(&exports)?;
-    Ok(ComponentSummary { digest: Digest::of_bytes(bytes), world, wit_version, imports, exports })
-}
-
-fn is_allowed(import: &str) -> bool {
-    let ours = |name: &str| import == format!("gage:plugin/{name}@{WIT_VERSION}");
-    let wasi = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
-    ours("log")
-        || ours("types")
-        || (wasi.iter().any(|name| import.starts_with(name)) && import.contains("@0.2."))
-}
-
-fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
-    if !bytes.starts_with(b"\0asm") {
-        return Err("it is not a WebAssembly component: the file does not begin like one".to_owned());
+    if WASI.iter().any(|family| import.starts_with(family)) && import.contains("@0.2.") {
+        return Ok(());
     }
+    if let Some((name, version)) = import.strip_prefix("gage:plugin/").and_then(|rest| rest.split_once('@'))
+        && version != WIT_VERSION
+    {
+        return Err(other_version(&format!("imports gage:plugin/{name}"), version));
+    }
+    Err(Refusal::with_help(
+        format!("it imports {import}, which this host does not give"),
+        format!(
+            "a component may import gage:plugin/log@{WIT_VERSION}, what the suite grants of media, http and llm, \
+             and WASI 0.2 without wasi:http, which is there and empty"
+        ),
+    ))
+}
+
+fn other_version(what: &str, version: &str) -> Refusal {
+    Refusal::with_help(
+        format!("it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION}"),
+        format!("build it against gage:plugin@{WIT_VERSION}, or use the gage-host that speaks {version}"),
+    )
+}
+
+/// The names of imports and exports of a component.
+fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
+    const BUILD: &str = "build the plugin with `gage-host plugin build`";
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(Refusal::with_help(
+            "it is machine code (a precompiled file?), not a WebAssembly component; machine code of others is never loaded"
+                .to_owned(),
+            "give the component itself, the .wasm file",
+        ));
+    }
+    if !bytes.starts_with(b"\0asm") {
+        let what = if bytes.is_empty() { "it is empty" } else { "it does not begin like a WebAssembly file" };
+        return Err(Refusal::with_help(format!("{what}, so it is not a WebAssembly component"), BUILD));
+    }
+    let broken = |error: wasmparser::BinaryReaderError| {
+        let what = if error.message().contains("unexpected end") { "cut off" } else { "damaged" };
+        Refusal::new(format!("it is a {what} WebAssembly file: {error}"))
+    };
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     let mut depth = 0_usize;
-    let is_component = |encoding| encoding == Encoding::Component;
     for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(|error| format!("it is not a WebAssembly component: {error}"))? {
-            Payload::Version { encoding, .. } if depth == 0 && !is_component(encoding) => {
-                return Err("it is a core WebAssembly module, not a component; \
-                            make one of it with `wasm-tools component new`"
-                    .to_owned());
+        match payload.map_err(broken)? {
+            Payload::Version { encoding, .. } if depth == 0 && encoding != Encoding::Component => {
+                return Err(Refusal::with_help(
+                    "it is a core WebAssembly module, not a component".to_owned(),
+                    "make a component of it with `gage-host plugin build`, or `wasm-tools component new`",
+                ));
+            }
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } if depth == MOST_NESTED => {
+                return Err(Refusal::new(format!("it nests components deeper than {MOST_NESTED} levels")));
             }
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    imports.push(import.map_err(|error| error.to_string())?.name.name.to_owned());
+                    imports.push(import.map_err(broken)?.name.name.to_owned());
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {
                 for export in section {
-                    exports.push(export.map_err(|error| error.to_string())?.name.name.to_owned());
+                    exports.push(export.map_err(broken)?.name.name.to_owned());
                 }
             }
             _ => {}
@@ -111,20 +202,31 @@ fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
     Ok((imports, exports))
 }
 
-fn world_of(exports: &[String]) -> Result<(World, String), String> {
+fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
+    let mut found: Vec<(World, &str)> = Vec::new();
     for world in World::ALL {
         let prefix = format!("gage:plugin/{}@", world.interface());
-        if let Some(version) = exports.iter().find_map(|export| export.strip_prefix(&prefix)) {
-            if version != WIT_VERSION {
-                return Err(format!(
-                    "it was built against gage:plugin@{version}; this host speaks gage:plugin@{WIT_VERSION}: build it anew"
-                ));
-            }
-            return Ok((world, version.to_owned()));
+        found.extend(exports.iter().filter_map(|export| Some((world, export.strip_prefix(&prefix)?))));
+    }
+    match found.as_slice() {
+        [(world, version)] if *version == WIT_VERSION => Ok((*world, (*version).to_owned())),
+        [(world, version)] => {
+            Err(other_version(&format!("exports gage:plugin/{}", world.interface()), version))
+        }
+        [] => {
+            let names = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
+            let known: Vec<&str> = World::ALL.into_iter().map(World::interface).collect();
+            Err(Refusal::with_help(
+                format!("it exports {names}, which is no interface of a plugin"),
+                format!("a plugin exports one of gage:plugin/{{{}}}@{WIT_VERSION}", known.join(", ")),
+            ))
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|(world, _)| world.interface()).collect();
+            Err(Refusal::with_help(
+                format!("it exports {} at once", names.join(" and ")),
+                "a component is a plugin of one kind; make one of each",
+            ))
         }
     }
-    let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") };
-    Err(format!(
-        "it exports {found}; a plugin exports gage:plugin/metric, gage:plugin/preprocessor or gage:plugin/backend"
-    ))
 }

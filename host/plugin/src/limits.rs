@@ -1,21 +1,26 @@
 //! How much a plugin may use.
 
+use gage_config::PluginLimits;
 use std::time::Duration;
 
-/// The budgets of a plugin. All of them are configuration; the defaults are safe for guests
-/// written in Rust.
-#[derive(Clone, Debug, PartialEq)]
+/// The budgets of a plugin. All of them are configuration; the defaults are safe.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Limits {
-    /// Bytes of all linear memories of an instance together; default 64 MiB.
+    /// Bytes of all linear memories of an instance together; default 64 MiB, 256 MiB for guests
+    /// that carry an interpreter.
     pub memory_bytes: usize,
-    /// Elements of all tables of an instance together; default 20,000.
+    /// Elements of all tables of an instance together; default 20,000, for interpreters 100,000.
     pub table_elements: usize,
     /// Work for one item, in units of fuel (about one for each WebAssembly instruction);
     /// default 500 million, some tenths of a second. The same bytes run out at the same place
     /// on every machine.
     pub fuel_per_item: u64,
-    /// Wall time for one call, whatever it does; default 2 s.
+    /// Wall time for one call, without what it waits for granted requests; default 2 s.
     pub wall_time: Duration,
+    /// Time for which one call may wait for granted requests, all together; default 1 hour.
+    pub wait_time: Duration,
+    /// Calls of the host's interfaces that one call may make, WASI apart; default 10,000.
+    pub host_calls: u64,
     /// Bytes that one result may hold; default 1 MiB.
     pub result_bytes: usize,
     /// Bytes of a Sample that a preprocessor returns; default 16 MiB.
@@ -32,7 +37,7 @@ pub struct Limits {
     pub log_bytes: usize,
     /// Log lines that one call may write; default 200.
     pub log_lines: usize,
-    /// Bytes of a component; default 32 MiB.
+    /// Bytes of a component; default 32 MiB, for interpreters 64 MiB.
     pub component_bytes: usize,
 }
 
@@ -43,6 +48,8 @@ impl Default for Limits {
             table_elements: 20_000,
             fuel_per_item: 500_000_000,
             wall_time: Duration::from_secs(2),
+            wait_time: Duration::from_secs(3600),
+            host_calls: 10_000,
             result_bytes: 1 << 20,
             sample_bytes: 16 << 20,
             json_depth: 32,
@@ -52,6 +59,41 @@ impl Default for Limits {
             log_bytes: 64 << 10,
             log_lines: 200,
             component_bytes: 32 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// The defaults for guests that carry an interpreter: Python and JavaScript. They are known by
+    /// their imports of WASI, without which neither can start.
+    pub fn of_interpreter() -> Limits {
+        Limits {
+            memory_bytes: 256 << 20,
+            table_elements: 100_000,
+            component_bytes: 64 << 20,
+            ..Limits::default()
+        }
+    }
+
+    /// These, but for what a suite sets otherwise.
+    #[must_use]
+    pub fn with(self, set: &PluginLimits) -> Limits {
+        Limits {
+            memory_bytes: set.memory_bytes.unwrap_or(self.memory_bytes),
+            table_elements: set.table_elements.unwrap_or(self.table_elements),
+            fuel_per_item: set.fuel_per_item.unwrap_or(self.fuel_per_item),
+            wall_time: set.wall_time.unwrap_or(self.wall_time),
+            wait_time: set.wait_time.unwrap_or(self.wait_time),
+            host_calls: set.host_calls.unwrap_or(self.host_calls),
+            result_bytes: set.result_bytes.unwrap_or(self.result_bytes),
+            sample_bytes: set.sample_bytes.unwrap_or(self.sample_bytes),
+            json_depth: set.json_depth.unwrap_or(self.json_depth),
+            error_bytes: set.error_bytes.unwrap_or(self.error_bytes),
+            names_per_card: set.names_per_card.unwrap_or(self.names_per_card),
+            name_characters: set.name_characters.unwrap_or(self.name_characters),
+            log_bytes: set.log_bytes.unwrap_or(self.log_bytes),
+            log_lines: set.log_lines.unwrap_or(self.log_lines),
+            component_bytes: set.component_bytes.unwrap_or(self.component_bytes),
         }
     }
 }

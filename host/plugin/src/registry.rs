@@ -1,13 +1,13 @@
 //! From the name of a plugin to the component that holds it.
 
-use crate::backend::BackendComponent;
-use crate::component::LoadError;
+use crate::any::{AnyFamily, AnyKind};
+use crate::component::{LoadError, Setup};
+use crate::family::Family;
 use crate::host::PluginHost;
-use crate::inspect::World;
 use crate::limits::Limits;
-use crate::metric::MetricFamily;
-use crate::preprocessor::PreprocessorFamily;
-use gage_config::{PluginReference, shown_path};
+use crate::world::World;
+use gage_config::{PluginReference, PluginSource, PluginSpec, shown_path};
+use gage_core::Digest;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,14 +30,42 @@ pub struct BundledComponent {
 #[non_exhaustive]
 pub enum RegistryError {
     /// No plugin has this name.
-    #[error("there is no {what} '{name}'", what = world.interface())]
+    #[error("there is no {world} '{name}'")]
     Unknown {
         /// The name.
         name: String,
         /// What was looked for.
         world: World,
         /// The names that there are.
-        known: Vec<&'static str>,
+        known: Vec<String>,
+    },
+    /// No plugin has this id.
+    #[error("there is no plugin '{id}'")]
+    UnknownPlugin {
+        /// The id.
+        id: String,
+        /// The ids that there are.
+        known: Vec<String>,
+    },
+    /// Several plugins hold something of this name.
+    #[error("the {world} '{name}' is in several plugins: {}", .plugins.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// What was looked for.
+        world: World,
+        /// The plugins, each with its source.
+        plugins: Vec<String>,
+        /// The names that tell them apart.
+        known: Vec<String>,
+    },
+    /// Another plugin has this id already.
+    #[error("the id '{id}' is taken by {by}")]
+    IdTaken {
+        /// The id.
+        id: String,
+        /// What has it.
+        by: String,
     },
     /// The file cannot be read.
     #[error("cannot read the plugin {}: {error}", shown_path(path))]
@@ -47,117 +75,395 @@ pub enum RegistryError {
         /// Why.
         error: String,
     },
+    /// The file is another one than the suite names.
+    #[error("{} is another file than the suite names: its sha256 is {}, the suite wants {}", .path.display(), .found.hex(), .wanted.hex())]
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// What the suite wants.
+        wanted: Digest,
+        /// What the file has.
+        found: Digest,
+    },
     /// The component cannot be used.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
+impl RegistryError {
+    /// What to do about it, where more can be said than what is wrong.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            RegistryError::Ambiguous { known, .. } => Some(format!("name one of them: {}", known.join(", "))),
+            RegistryError::IdTaken { .. } => Some("give the entry another id".to_owned()),
+            RegistryError::Digest { .. } => Some(
+                "get the file that was meant; or, if the new one is to be trusted, write its sha256"
+                    .to_owned(),
+            ),
+            RegistryError::Load(error) => error.help.clone(),
+            RegistryError::Unknown { .. }
+            | RegistryError::UnknownPlugin { .. }
+            | RegistryError::Unreadable { .. } => None,
+        }
+    }
+}
+
+/// Where a plugin comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    Bundled(&'static str),
+    File(PathBuf),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::Bundled(_) => formatter.write_str("comes with the program"),
+            Origin::File(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+/// A component that has been registered under an id.
+struct Registered {
+    id: String,
+    origin: Origin,
+    setup: Setup,
+    /// Whether it stands in a suite or a folder, and its id is a name of its own.
+    is_entry: bool,
+    /// Loaded when it is first needed, where its members are known without.
+    family: Mutex<Option<AnyFamily>>,
+}
+
+/// A registered component, as a list shows it.
+#[derive(Clone)]
+pub struct Listed {
+    /// What a suite calls it.
+    pub id: String,
+    /// Where it comes from.
+    pub source: String,
+    /// The component.
+    pub family: AnyFamily,
+}
+
 /// Finds plugins by name or file, and loads each component once.
 pub struct Registry {
     host: PluginHost,
-    limits: Limits,
     bundled: &'static [BundledComponent],
-    metrics: Mutex<HashMap<String, Arc<MetricFamily>>>,
-    preprocessors: Mutex<HashMap<String, Arc<PreprocessorFamily>>>,
-}
-
-struct Found {
-    name: String,
-    member: Option<String>,
-    bytes: std::borrow::Cow<'static, [u8]>,
+    registered: Vec<Registered>,
+    is_lacking: bool,
+    /// Files that a suite names without an entry of `plugins`.
+    files: Mutex<HashMap<PathBuf, AnyFamily>>,
 }
 
 impl Registry {
     /// A registry of the components that come with the program.
-    pub fn new(host: PluginHost, limits: Limits, bundled: &'static [BundledComponent]) -> Registry {
-        Registry { host, limits, bundled, metrics: Mutex::default(), preprocessors: Mutex::default() }
-    }
-
-    /// The components that come with the program.
-    pub fn bundled(&self) -> &'static [BundledComponent] {
-        self.bundled
-    }
-
-    /// The component of a metric, and which of its members is meant.
-    ///
-    /// # Errors
-    /// When there is no such plugin, or its component cannot be used.
-    pub fn metric(
-        &self,
-        reference: &PluginReference,
-    ) -> Result<(Arc<MetricFamily>, Option<String>), RegistryError> {
-        self.load_once(reference, World::Metric, &self.metrics, MetricFamily::load)
-    }
-
-    /// The component of a preprocessor, and which of its members is meant.
-    ///
-    /// # Errors
-    /// As for [`Registry::metric`].
-    pub fn preprocessor(
-        &self,
-        reference: &PluginReference,
-    ) -> Result<(Arc<PreprocessorFamily>, Option<String>), RegistryError> {
-        self.load_once(reference, World::Preprocessor, &self.preprocessors, PreprocessorFamily::load)
-    }
-
-    fn load_once<Family>(
-        &self,
-        reference: &PluginReference,
-        world: World,
-        families: &Mutex<HashMap<String, Arc<Family>>>,
-        load: fn(&PluginHost, &str, &[u8], &Limits) -> Result<Family, LoadError>,
-    ) -> Result<(Arc<Family>, Option<String>), RegistryError> {
-        let found = self.find(reference, world)?;
-        let mut loaded = families.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(family) = loaded.get(&found.name) {
-            return Ok((Arc::clone(family), found.member));
+    pub fn new(host: PluginHost, bundled: &'static [BundledComponent]) -> Registry {
+        let registered = bundled.iter().map(|component| Registered {
+            id: component.name.to_owned(),
+            origin: Origin::Bundled(component.name),
+            setup: Setup::default(),
+            is_entry: false,
+            family: Mutex::default(),
+        });
+        Registry {
+            host,
+            bundled,
+            registered: registered.collect(),
+            is_lacking: false,
+            files: Mutex::default(),
         }
-        let family = Arc::new(load(&self.host, &found.name, &found.bytes, &self.limits)?);
-        loaded.insert(found.name, Arc::clone(&family));
-        Ok((family, found.member))
     }
 
-    /// A backend component, without configuration.
+    /// The engine that runs its plugins.
+    pub fn host(&self) -> &PluginHost {
+        &self.host
+    }
+
+    /// Adds an entry of a suite's `plugins`, and loads it.
     ///
     /// # Errors
-    /// As for [`Registry::metric`].
-    pub fn backend(&self, reference: &PluginReference) -> Result<BackendComponent, RegistryError> {
-        let found = self.find(reference, World::Backend)?;
-        Ok(BackendComponent::load(&self.host, &found.name, &found.bytes, &self.limits)?)
+    /// When its id is taken, its file cannot be read or is another one, or the component cannot be
+    /// used with what it was granted.
+    pub fn add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
+        let added = self.try_add(spec);
+        self.is_lacking |= added.is_err();
+        added
     }
 
-    fn find(&self, reference: &PluginReference, world: World) -> Result<Found, RegistryError> {
-        match reference {
+    /// Whether a plugin could not be added: a name that is not known may be in there.
+    pub fn is_lacking(&self) -> bool {
+        self.is_lacking
+    }
+
+    fn try_add(&mut self, spec: &PluginSpec) -> Result<(), RegistryError> {
+        let origin = match &spec.source {
+            PluginSource::File(path) => Origin::File(path.clone()),
+            PluginSource::Bundled(name) => Origin::Bundled(self.bundled_named(name)?.name),
+        };
+        let source = match &spec.source {
+            PluginSource::File(path) => path.display().to_string(),
+            PluginSource::Bundled(name) => name.clone(),
+        };
+        let setup = Setup {
+            source: Some(source),
+            limits: spec.limits.clone(),
+            grants: spec.grants.clone(),
+            ..Setup::default()
+        };
+        let bytes = self.bytes_of(&origin, &setup)?;
+        let found = Digest::of_bytes(&bytes);
+        if let Some(wanted) = spec.sha256
+            && wanted != found
+        {
+            let path = match &spec.source {
+                PluginSource::File(path) => path.clone(),
+                PluginSource::Bundled(name) => PathBuf::from(name),
+            };
+            return Err(RegistryError::Digest { path, wanted, found });
+        }
+        let family = AnyFamily::load(&self.host, &spec.id, &bytes, &setup)?;
+        // An entry for a component that comes with the program takes its place.
+        self.registered.retain(|one| one.is_entry || one.origin != origin);
+        let family = Mutex::new(Some(family));
+        self.register(Registered { id: spec.id.clone(), origin, setup, is_entry: true, family })
+    }
+
+    /// Adds every `.wasm` file of a folder, each under the name of its file, without grants.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or a file in it cannot be used.
+    pub fn add_folder(&mut self, folder: &Path) -> Result<(), RegistryError> {
+        let fail = |error: std::io::Error| RegistryError::Unreadable {
+            path: folder.to_owned(),
+            error: error.to_string(),
+        };
+        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+            .map_err(fail)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()
+            .map_err(fail)?;
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+        files.sort();
+        for path in files {
+            let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            let origin = Origin::File(path.clone());
+            let setup = Setup { source: Some(path.display().to_string()), ..Setup::default() };
+            let bytes = self.bytes_of(&origin, &setup)?;
+            let family = AnyFamily::load(&self.host, &id, &bytes, &setup)?;
+            let family = Mutex::new(Some(family));
+            self.register(Registered { id, origin, setup, is_entry: true, family })?;
+        }
+        Ok(())
+    }
+
+    fn register(&mut self, new: Registered) -> Result<(), RegistryError> {
+        if let Some(other) = self.registered.iter().find(|one| one.id == new.id) {
+            let by = match &other.origin {
+                Origin::Bundled(_) => "a component that comes with the program".to_owned(),
+                Origin::File(path) => path.display().to_string(),
+            };
+            return Err(RegistryError::IdTaken { id: new.id, by });
+        }
+        self.registered.push(new);
+        Ok(())
+    }
+
+    fn bundled_named(&self, name: &str) -> Result<&'static BundledComponent, RegistryError> {
+        self.bundled.iter().find(|component| component.name == name).ok_or_else(|| {
+            let known: Vec<&str> = self.bundled.iter().map(|component| component.name).collect();
+            RegistryError::Load(LoadError {
+                name: name.to_owned(),
+                message: "no component of this name comes with the program".to_owned(),
+                help: Some(format!(
+                    "known are: {}; a file is named by its path: ./{name}.wasm",
+                    known.join(", ")
+                )),
+            })
+        })
+    }
+
+    /// All components, in the order of their registration. Loads those that were not needed yet.
+    ///
+    /// # Errors
+    /// When one cannot be loaded.
+    pub fn list(&self) -> Result<Vec<Listed>, RegistryError> {
+        self.registered
+            .iter()
+            .map(|one| {
+                let family = self.family(one)?;
+                Ok(Listed { id: one.id.clone(), source: one.origin.to_string(), family })
+            })
+            .collect()
+    }
+
+    /// Names that several plugins hold: each an error for those who use it.
+    ///
+    /// # Errors
+    /// When a component cannot be loaded.
+    pub fn conflicts(&self) -> Result<Vec<RegistryError>, RegistryError> {
+        let mut names: Vec<(World, String)> = Vec::new();
+        for listed in self.list()? {
+            let world = listed.family.world();
+            let members = listed.family.descriptions().into_iter().map(|one| (world, one.name.clone()));
+            names.extend(members.filter(|_| world != World::Backend));
+        }
+        names.sort_by(|one, two| (one.0.kind(), &one.1).cmp(&(two.0.kind(), &two.1)));
+        let twice = |pair: &[(World, String)]| (pair[0] == pair[1]).then(|| pair[0].clone());
+        let mut repeated: Vec<(World, String)> = names.windows(2).filter_map(twice).collect();
+        repeated.dedup();
+        Ok(repeated.into_iter().filter_map(|(world, name)| self.holder(&name, world).err()).collect())
+    }
+
+    /// The component that a reference leads to, and which of its members is meant.
+    ///
+    /// # Errors
+    /// When there is no such plugin, there are several, or its component cannot be used.
+    pub fn find<K: AnyKind>(
+        &self,
+        reference: &PluginReference,
+    ) -> Result<(Arc<Family<K>>, Option<String>), RegistryError> {
+        let (family, member) = match reference {
             PluginReference::Name(name) => {
-                let mut candidates = self.bundled.iter().filter(|component| component.world == world);
-                let holds = |component: &&BundledComponent| component.members.contains(&name.as_str());
-                match candidates.clone().find(holds) {
-                    Some(component) => Ok(Found {
-                        name: component.name.to_owned(),
-                        member: Some(name.clone()),
-                        bytes: component.bytes.into(),
-                    }),
-                    None => Err(RegistryError::Unknown {
-                        name: name.clone(),
-                        world,
-                        known: candidates.by_ref().flat_map(|component| component.members).copied().collect(),
-                    }),
+                let by_id = self.registered.iter().find(|one| one.is_entry && one.id == *name);
+                match by_id {
+                    Some(one) => (self.family(one)?, None),
+                    None => {
+                        let one = self.holder(name, K::WORLD)?;
+                        // A backend is its component, and has no members.
+                        let member = (K::WORLD != World::Backend).then(|| name.clone());
+                        (self.family(one)?, member)
+                    }
                 }
             }
-            PluginReference::File { path, member } => {
-                let bytes = read(path, self.limits.component_bytes)?;
-                Ok(Found { name: path.display().to_string(), member: member.clone(), bytes: bytes.into() })
+            PluginReference::Member { plugin, member } => {
+                let one = self.registered.iter().find(|one| one.id == *plugin).ok_or_else(|| {
+                    let known = self.registered.iter().map(|one| one.id.clone()).collect();
+                    RegistryError::UnknownPlugin { id: plugin.clone(), known }
+                })?;
+                (self.family(one)?, Some(member.clone()))
+            }
+            PluginReference::File { path, member } => (self.file(path)?, member.clone()),
+        };
+        match K::of(&family) {
+            Some(family) => Ok((family, member)),
+            None => Err(RegistryError::Load(LoadError {
+                name: reference.to_string(),
+                message: format!("it is a {} plugin, but is used as a {}", family.world(), K::WORLD),
+                help: None,
+            })),
+        }
+    }
+
+    /// The one component that holds something of a name.
+    fn holder(&self, name: &str, world: World) -> Result<&Registered, RegistryError> {
+        let mut known = Vec::new();
+        let mut holders = Vec::new();
+        for one in &self.registered {
+            for member in self.members(one, world)? {
+                if member == name {
+                    holders.push(one);
+                }
+                known.push(member);
+            }
+            if world == World::Backend && self.members(one, world)?.is_empty() && one.id == name {
+                holders.push(one);
+            }
+        }
+        match holders.as_slice() {
+            [only] => Ok(only),
+            [] => Err(RegistryError::Unknown { name: name.to_owned(), world, known }),
+            several => Err(RegistryError::Ambiguous {
+                name: name.to_owned(),
+                world,
+                plugins: several.iter().map(|one| format!("{} ({})", one.id, one.origin)).collect(),
+                known: several.iter().map(|one| format!("{}#{name}", one.id)).collect(),
+            }),
+        }
+    }
+
+    /// The names of what a component holds, if it is of a world.
+    fn members(&self, one: &Registered, world: World) -> Result<Vec<String>, RegistryError> {
+        if let Origin::Bundled(name) = &one.origin {
+            let component = self.bundled_named(name)?;
+            let members = if component.world == world { component.members } else { &[] };
+            return Ok(members.iter().map(|member| (*member).to_owned()).collect());
+        }
+        let family = self.family(one)?;
+        if family.world() != world {
+            return Ok(Vec::new());
+        }
+        if world == World::Backend {
+            return Ok(vec![one.id.clone()]);
+        }
+        Ok(family.descriptions().into_iter().map(|member| member.name.clone()).collect())
+    }
+
+    fn family(&self, one: &Registered) -> Result<AnyFamily, RegistryError> {
+        let mut slot = one.family.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(family) = &*slot {
+            return Ok(family.clone());
+        }
+        let bytes = self.bytes_of(&one.origin, &one.setup)?;
+        let family = AnyFamily::load(&self.host, &one.id, &bytes, &one.setup)?;
+        *slot = Some(family.clone());
+        Ok(family)
+    }
+
+    /// A file that is named without an entry; the entry's, where there is one for the same file.
+    fn file(&self, path: &Path) -> Result<AnyFamily, RegistryError> {
+        let settled = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_same = |one: &&Registered| match &one.origin {
+            Origin::File(other) => other.canonicalize().is_ok_and(|other| other == settled),
+            Origin::Bundled(_) => false,
+        };
+        if let Some(one) = self.registered.iter().find(is_same) {
+            return self.family(one);
+        }
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(family) = files.get(&settled) {
+            return Ok(family.clone());
+        }
+        let setup = Setup { source: Some(path.display().to_string()), ..Setup::default() };
+        let bytes = self.bytes_of(&Origin::File(path.to_owned()), &setup)?;
+        let family = AnyFamily::load(&self.host, &path.display().to_string(), &bytes, &setup)?;
+        files.insert(settled, family.clone());
+        Ok(family)
+    }
+
+    fn bytes_of(
+        &self,
+        origin: &Origin,
+        setup: &Setup,
+    ) -> Result<std::borrow::Cow<'static, [u8]>, RegistryError> {
+        match origin {
+            Origin::Bundled(name) => Ok(self.bundled_named(name)?.bytes.into()),
+            Origin::File(path) => {
+                let most = Limits::of_interpreter().with(&setup.limits).component_bytes;
+                Ok(read_component(path, most)?.into())
             }
         }
     }
 }
 
 /// Reads a file that is not larger than a component may be.
-fn read(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
+///
+/// # Errors
+/// When it cannot be read, or is larger.
+pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
+    use std::io::Read as _;
     let fail = |error: String| RegistryError::Unreadable { path: path.to_owned(), error };
-    let size = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-    if usize::try_from(size).is_ok_and(|size| size > most_bytes) {
-        return Err(fail(format!("it has {size} bytes; at most {most_bytes} are allowed")));
+    let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
+    let metadata = file.metadata().map_err(|error| fail(error.to_string()))?;
+    if metadata.is_dir() {
+        return Err(fail("it is a folder".to_owned()));
     }
-    std::fs::read(path).map_err(|error| fail(error.to_string()))
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(most_bytes));
+    // One byte more shows that there is more, also where the length is not known beforehand.
+    let most = u64::try_from(most_bytes).unwrap_or(u64::MAX - 1);
+    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
+    if bytes.len() > most_bytes {
+        return Err(fail(format!("it has more than {most_bytes} bytes, the most that are allowed")));
+    }
+    Ok(bytes)
 }

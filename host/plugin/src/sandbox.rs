@@ -1,34 +1,35 @@
-//! What surrounds a guest while it runs: the limiter of its memory, an empty WASI, and a log.
+//! What surrounds a guest while it runs: the limiter of its memory, the host's interfaces with their
+//! budgets, and an empty WASI.
 
-use crate::bindings::log::{self, Level};
+mod imports;
+mod wasi;
+
+use crate::capabilities::Access;
 use crate::limits::Limits;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use wasi::Wasi;
+pub(crate) use wasi::link as link_wasi;
 use wasmtime::ResourceLimiter;
-use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-
-/// The seed of the random source that guests see, so that a scorer is reproducible.
-const GUEST_SEED: u64 = 0;
 
 /// Core instances, and memories and tables, that one component may have.
 const MOST_INSTANCES: usize = 64;
 
 /// The state of one store, which lives for one call.
-pub(crate) struct GuestState {
+pub struct GuestState {
     pub(crate) limiter: TotalLimiter,
     log: LogBudget,
+    host_calls_left: u64,
+    /// Why the host ended the guest, where it did.
+    pub(crate) ended: Option<String>,
+    /// Time that the guest waited for granted requests, which is not its own.
+    waited: Duration,
+    may_wait: Duration,
+    access: Access,
     wasi: Option<Wasi>,
 }
 
-struct Wasi {
-    context: WasiCtx,
-    table: ResourceTable,
-}
-
 impl GuestState {
-    pub(crate) fn new(plugin: &str, limits: &Limits, needs_wasi: bool) -> GuestState {
+    pub(crate) fn new(plugin: &str, limits: &Limits, access: Access) -> GuestState {
         GuestState {
             limiter: TotalLimiter::new(limits),
             log: LogBudget {
@@ -37,7 +38,12 @@ impl GuestState {
                 bytes_left: limits.log_bytes,
                 dropped: 0,
             },
-            wasi: needs_wasi.then(|| Wasi { context: empty_wasi(), table: ResourceTable::new() }),
+            host_calls_left: limits.host_calls,
+            ended: None,
+            waited: Duration::ZERO,
+            may_wait: limits.wait_time,
+            access,
+            wasi: None,
         }
     }
 
@@ -47,50 +53,40 @@ impl GuestState {
             tracing::warn!(target: "plugin", plugin = %self.log.plugin, dropped = self.log.dropped, "log lines left out");
         }
     }
-}
 
-/// No files, no environment, no arguments, no sockets, nothing on the standard streams, a clock
-/// that stands still, and random numbers that are the same each time.
-fn empty_wasi() -> WasiCtx {
-    WasiCtx::builder()
-        .wall_clock(StoppedClock)
-        .monotonic_clock(StoppedClock)
-        .secure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
-        .insecure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
-        .insecure_random_seed(u128::from(GUEST_SEED))
-        .allow_tcp(false)
-        .allow_udp(false)
-        .build()
-}
-
-struct StoppedClock;
-
-impl wasmtime_wasi::HostWallClock for StoppedClock {
-    fn resolution(&self) -> Duration {
-        Duration::from_secs(1)
+    /// Counts a call of the host, and ends the guest when there were too many.
+    fn count_call(&mut self) -> wasmtime::Result<()> {
+        match self.host_calls_left.checked_sub(1) {
+            Some(left) => {
+                self.host_calls_left = left;
+                Ok(())
+            }
+            None => Err(self.end("called the host more often than it may")),
+        }
     }
 
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl wasmtime_wasi::HostMonotonicClock for StoppedClock {
-    fn resolution(&self) -> u64 {
-        1_000_000_000
+    /// Ends the guest: it has used up a budget.
+    fn end(&mut self, message: &str) -> wasmtime::Error {
+        self.ended = Some(message.to_owned());
+        wasmtime::Error::msg(message.to_owned())
     }
 
-    fn now(&self) -> u64 {
-        0
+    /// Does something that may take long, whose time is not the guest's.
+    fn wait<R>(&mut self, work: impl FnOnce(&Access) -> R) -> wasmtime::Result<R> {
+        if self.may_wait.is_zero() {
+            return Err(self.end("waited for requests longer than it may"));
+        }
+        let began = Instant::now();
+        let result = work(&self.access);
+        let elapsed = began.elapsed();
+        self.waited += elapsed;
+        self.may_wait = self.may_wait.saturating_sub(elapsed);
+        Ok(result)
     }
-}
 
-impl WasiView for GuestState {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        // Only components that import WASI are linked with it, and for them it is there.
-        let wasi =
-            self.wasi.get_or_insert_with(|| Wasi { context: empty_wasi(), table: ResourceTable::new() });
-        WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
+    /// The time that was waited since this was last asked.
+    pub(crate) fn take_waited(&mut self) -> Duration {
+        std::mem::take(&mut self.waited)
     }
 }
 
@@ -165,26 +161,3 @@ struct LogBudget {
     bytes_left: usize,
     dropped: usize,
 }
-
-impl log::Host for GuestState {
-    fn emit(&mut self, level: Level, message: String) {
-        let budget = &mut self.log;
-        if budget.lines_left == 0 || budget.bytes_left < message.len() {
-            budget.dropped += 1;
-            return;
-        }
-        budget.lines_left -= 1;
-        budget.bytes_left -= message.len();
-        // Escaped: a terminal must not act on what a guest writes.
-        let message = message.escape_debug();
-        let plugin = &budget.plugin;
-        match level {
-            Level::Debug => tracing::debug!(target: "plugin", %plugin, "{message}"),
-            Level::Info => tracing::info!(target: "plugin", %plugin, "{message}"),
-            Level::Warn => tracing::warn!(target: "plugin", %plugin, "{message}"),
-            Level::Error => tracing::error!(target: "plugin", %plugin, "{message}"),
-        }
-    }
-}
-
-impl crate::bindings::types::Host for GuestState {}

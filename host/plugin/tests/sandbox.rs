@@ -2,15 +2,17 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use gage_config::PluginLimits;
 use gage_core::{Outcome, Roots};
-use gage_plugin::{HostOptions, Limits, Metric, MetricFamily, MetricItem, PluginHost};
+use gage_plugin::{HostOptions, Metric, MetricFamily, MetricItem, PluginHost, Setup};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn metric(limits: &Limits) -> Metric {
+fn metric(limits: PluginLimits) -> Metric {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let family = MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, limits).expect("loads");
-    let found = Arc::new(family).metric(Some("obedient"), json!({}));
+    let family = MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &Setup::with_limits(limits))
+        .expect("loads");
+    let found = Arc::new(family).configure(Some("obedient"), json!({}));
     found.unwrap_or_else(|problems| panic!("{problems:?}"))
 }
 
@@ -35,7 +37,7 @@ fn score(metric: &Metric, deeds: &[&str]) -> Vec<Result<f64, (Outcome, String)>>
 
 #[test]
 fn nothing_is_kept_from_one_batch_to_the_next() {
-    let metric = metric(&Limits::default());
+    let metric = metric(PluginLimits::default());
     for _ in 0..3 {
         assert_eq!(score(&metric, &["state", "state", "state"]), [Ok(0.0), Ok(1.0), Ok(2.0)]);
     }
@@ -43,8 +45,7 @@ fn nothing_is_kept_from_one_batch_to_the_next() {
 
 #[test]
 fn how_an_item_ends_does_not_depend_on_its_batch() {
-    let limits = Limits { fuel_per_item: 300_000_000, ..Limits::default() };
-    let metric = metric(&limits);
+    let metric = metric(PluginLimits { fuel_per_item: Some(300_000_000), ..PluginLimits::default() });
     let deeds = ["fine", "loop", "trap", "fine", "memory", "error", "nan", "log", "fine", "loop"];
     let alone: Vec<_> = deeds.iter().flat_map(|deed| score(&metric, &[deed])).collect();
     assert_eq!(score(&metric, &deeds), alone);
@@ -61,12 +62,11 @@ fn how_an_item_ends_does_not_depend_on_its_batch() {
 
 #[test]
 fn time_ends_what_fuel_does_not() {
-    let limits = Limits {
-        fuel_per_item: u64::MAX,
-        wall_time: std::time::Duration::from_millis(300),
-        ..Limits::default()
-    };
-    let metric = metric(&limits);
+    let metric = metric(PluginLimits {
+        fuel_per_item: Some(u64::MAX),
+        wall_time: Some(std::time::Duration::from_millis(300)),
+        ..PluginLimits::default()
+    });
     let ends = score(&metric, &["loop", "fine"]);
     assert_eq!(ends[0], Err((Outcome::PluginTimeout, "did not end within 0.3 s".to_owned())));
     assert_eq!(ends[1], Ok(1.0));
@@ -74,8 +74,8 @@ fn time_ends_what_fuel_does_not() {
 
 #[test]
 fn memory_is_bounded_in_total() {
-    let small = Limits { memory_bytes: 4 << 20, ..Limits::default() };
-    let ends = score(&metric(&small), &["memory"]);
+    let small = PluginLimits { memory_bytes: Some(4 << 20), ..PluginLimits::default() };
+    let ends = score(&metric(small), &["memory"]);
     assert_eq!(
         ends[0],
         Err((Outcome::PluginError, "wanted more than its 4194304 bytes of memory".to_owned()))
@@ -85,9 +85,9 @@ fn memory_is_bounded_in_total() {
 #[test]
 fn components_beyond_the_limit_are_refused_unread() {
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
-    let limits = Limits { component_bytes: 1_000, ..Limits::default() };
-    let error =
-        MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &limits).err().expect("refused");
+    let setup = Setup::with_limits(PluginLimits { component_bytes: Some(1_000), ..PluginLimits::default() });
+    let error = MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &setup).err();
+    let error = error.expect("refused");
     assert!(error.to_string().contains("at most 1000 are allowed"), "{error}");
 }
 
@@ -98,10 +98,49 @@ fn compiled_components_are_kept_where_only_the_user_can_write() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = folder.path().join("components");
     for _ in 0..2 {
-        let host = PluginHost::new(&HostOptions { cache_folder: Some(cache.clone()) }).expect("an engine");
-        MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &Limits::default()).expect("loads");
+        let host =
+            PluginHost::new(&HostOptions { cache_folder: Some(cache.clone()), ..HostOptions::default() })
+                .expect("an engine");
+        MetricFamily::load(&host, "hostile", gage_test_guests::HOSTILE, &Setup::default()).expect("loads");
     }
     let mode = std::fs::metadata(&cache).expect("a folder").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     assert!(std::fs::read_dir(&cache).expect("a folder").next().is_some(), "nothing was kept");
+}
+
+#[test]
+fn the_same_batches_cost_the_same_on_any_number_of_threads() {
+    let deeds = ["fine", "error", "log", "a longer answer", "nan", "trap", "fine", "state"];
+    let batches: Vec<Vec<&str>> = (0..48)
+        .map(|number| deeds.iter().cycle().skip(number).take(1 + number % 11).copied().collect())
+        .collect();
+    let mut seen: Vec<(Vec<Vec<Result<f64, (Outcome, String)>>>, u64)> = Vec::new();
+    for _ in 0..3 {
+        for threads in [1, 16] {
+            let metric = metric(PluginLimits::default());
+            let before = metric.work().fuel;
+            let next = std::sync::atomic::AtomicUsize::new(0);
+            let results = std::sync::Mutex::new(vec![Vec::new(); batches.len()]);
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        loop {
+                            let place = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                            let Some(batch) = batches.get(place) else { return };
+                            let found = score(&metric, batch);
+                            results.lock().expect("no panic")[place] = found;
+                        }
+                    });
+                }
+            });
+            let results = results.into_inner().expect("no panic");
+            seen.push((results, metric.work().fuel - before));
+        }
+    }
+    assert!(seen[0].1 > 10_000, "fuel is counted: {}", seen[0].1);
+    // Debug text, since one of the scores is not a number.
+    let first = format!("{:?}", seen[0]);
+    for other in &seen[1..] {
+        assert_eq!(format!("{other:?}"), first);
+    }
 }

@@ -10,7 +10,6 @@
 mod aggregation;
 mod description;
 mod error;
-mod escape;
 mod figure;
 mod latency;
 mod statistics;
@@ -23,7 +22,6 @@ mod write;
 pub use aggregation::{Accumulator, Aggregation};
 pub use description::{MetricDescription, TaskDescription};
 pub use error::ReportError;
-pub use escape::escape_terminal;
 pub use figure::{MetricFigure, SubFigure, TagCount};
 pub use latency::LatencyFigures;
 pub use statistics::{Interval, IntervalMethod, LEVEL_95, Spread, Z_95, normal_interval, wilson_interval};

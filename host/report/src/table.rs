@@ -3,10 +3,11 @@
 mod cells;
 mod numbers;
 
-use crate::{MetricFigure, Summary, TaskSummary, Timings, escape_terminal};
+use crate::{MetricFigure, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
+use gage_core::printable_line;
 use numbers::{coverage, duration, figure_value, interval, milliseconds};
 
 /// How a table is drawn.
@@ -41,7 +42,7 @@ pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions
     lines.push(String::new());
     lines.push(format!("{INDENT}{}", time_line(timings)));
     if let Some(folder) = options.run_folder {
-        lines.push(format!("{INDENT}{}", paint.with(FAINT, &escape_terminal(folder))));
+        lines.push(format!("{INDENT}{}", paint.with(FAINT, &printable_line(folder))));
     }
     let mut text = String::new();
     for line in lines {
@@ -82,10 +83,10 @@ fn metric_lines(
         let timing_metrics = timings.timing_metrics.iter().filter(of_task);
         for (position, figure) in task.metrics.iter().chain(timing_metrics).enumerate() {
             let task_name =
-                if position == 0 { escape_terminal(&task.task_id).into_owned() } else { String::new() };
+                if position == 0 { printable_line(&task.task_id).into_owned() } else { String::new() };
             let cells = [
                 task_name,
-                escape_terminal(&figure.metric_id).into_owned(),
+                printable_line(&figure.metric_id).into_owned(),
                 figure_value(figure),
                 interval(figure),
                 format!("{}/{}", figure.n, figure.total),
@@ -128,7 +129,7 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
             .filter(|(outcome, _)| **outcome != Outcome::Scored)
             .map(|(outcome, count)| format!("{count} {outcome}"))
             .collect();
-        let text = format!("{}: {}", escape_terminal(&task.task_id), ends.join(", "));
+        let text = format!("{}: {}", printable_line(&task.task_id), ends.join(", "));
         (!ends.is_empty()).then(|| format!("{INDENT}{}", paint.with(ATTENTION, &text)))
     };
     summary.tasks.iter().filter_map(line).collect()

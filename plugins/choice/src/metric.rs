@@ -21,7 +21,7 @@ pub struct MultiChoiceAccuracy {
 
 impl Metric for MultiChoiceAccuracy {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("multi_choice_accuracy", "1", "Whether the answer names the right option")
+        MetricSpec::new("multi_choice_accuracy", "1", "Whether the answer names the right option")
             .value_name("acc")
             .input(
                 "prediction",

@@ -59,7 +59,7 @@ impl Metric for NumericMatch {
     fn spec() -> MetricSpec {
         let bound =
             |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
-        MetricSpec::binary("numeric_match", "1", "Whether the prediction is the reference number, or near it")
+        MetricSpec::new("numeric_match", "1", "Whether the prediction is the reference number, or near it")
             .prediction("prediction_field")
             .reference()
             .params(json!({

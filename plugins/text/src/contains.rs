@@ -20,7 +20,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::binary("contains", "1", "Whether the reference occurs in the prediction")
+        MetricSpec::new("contains", "1", "Whether the reference occurs in the prediction")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())

@@ -19,7 +19,7 @@ pub struct ExactMatch {
 
 impl Metric for ExactMatch {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("exact_match", "1", "Whether the prediction is the reference")
+        MetricSpec::new("exact_match", "1", "Whether the prediction is the reference")
             .prediction("prediction_field")
             .reference()
             .params(comparison::normalization_schema().into())

@@ -15,7 +15,7 @@ pub struct RegexMatch {
 
 impl Metric for RegexMatch {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("regex_match", "1", "Whether a pattern occurs in a text")
+        MetricSpec::new("regex_match", "1", "Whether a pattern occurs in a text")
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 "pattern": {

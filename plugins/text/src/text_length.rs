@@ -17,7 +17,7 @@ const WORD: &str = "word";
 
 impl Metric for TextLength {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("text_length", "1", "How many characters or words a text has")
+        MetricSpec::new("text_length", "1", "How many characters or words a text has")
             .value_name("length")
             .unbounded(true)
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)

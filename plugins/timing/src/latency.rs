@@ -17,7 +17,7 @@ pub struct Latency {
 
 impl Metric for Latency {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("latency", "1", "How long the model took, in milliseconds")
+        MetricSpec::new("latency", "1", "How long the model took, in milliseconds")
             .value_name("latency_ms")
             .unbounded(false)
             .input("target", &["target_field"], &["model_output.latency_ms"], ValueKind::Any)

@@ -1,21 +1,30 @@
-//! The backend world.
+//! Backends: they answer requests in place of a model.
 
-use crate::PluginError;
-pub use crate::bindings::backend_world::exports::gage::plugin::backend::{
-    BackendSpec, ContinuationScore, GenerateRequest, LoglikelihoodRequest,
+use crate::bindings::backend::exports::gage::plugin::backend::Guest;
+pub use crate::bindings::backend::exports::gage::plugin::backend::{
+    BackendSpec, GenerateRequest, LoglikelihoodRequest,
 };
-pub use crate::bindings::types::{FinishReason, Generation, Message, Role, Usage};
+pub use crate::bindings::types::ContinuationScore;
+use crate::component::{Component, Kind, Plugin, each, make};
+use crate::member::schema_of;
+pub use crate::message::{FinishReason, Generation, Message, Role, Usage};
+use crate::{PluginError, PluginInfo};
+use serde_json::Value;
 
 /// Something that answers requests in place of a model.
-pub trait Backend: Sized {
+pub trait Backend {
     /// What it offers, and its configuration.
-    fn spec() -> BackendSpec;
+    fn spec() -> BackendSpec
+    where
+        Self: Sized;
 
     /// Makes the backend from its configuration, once for each batch.
     ///
     /// # Errors
     /// `invalid-config` when the configuration cannot be used; the host asks before the run.
-    fn prepare(config: serde_json::Value) -> Result<Self, PluginError>;
+    fn prepare(config: Value) -> Result<Self, PluginError>
+    where
+        Self: Sized;
 
     /// Answers one request.
     ///
@@ -32,67 +41,74 @@ pub trait Backend: Sized {
     fn loglikelihood(&self, request: &LoglikelihoodRequest) -> Result<Vec<ContinuationScore>, PluginError> {
         Err(PluginError::unsupported(format!("request '{}': this backend has no log-likelihood", request.id)))
     }
-}
 
-/// Makes a backend from the JSON text of its configuration; what the macro calls.
-#[doc(hidden)]
-pub fn prepare<B: Backend>(config: &str) -> Result<B, PluginError> {
-    let config = serde_json::from_str(config)
-        .map_err(|error| PluginError::invalid_config(format!("config is not JSON: {error}")))?;
-    B::prepare(config)
-}
-
-/// Answers a batch; what the macro calls.
-#[doc(hidden)]
-pub fn answer_batch<B: Backend, Request, Answer>(
-    config: &str,
-    requests: &[Request],
-    answer: impl Fn(&B, &Request) -> Result<Answer, PluginError>,
-) -> Vec<Result<Answer, PluginError>> {
-    match prepare::<B>(config) {
-        Ok(backend) => requests.iter().map(|request| answer(&backend, request)).collect(),
-        Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
+    /// Answers a batch; one request after the other unless the backend does better, as with
+    /// [`crate::http::send_all`]. One result for each request, in order.
+    fn generate_all(&self, requests: &[GenerateRequest]) -> Vec<Result<Generation, PluginError>> {
+        requests.iter().map(|request| self.generate(request)).collect()
     }
 }
 
-/// Makes a component of the world `backend-plugin` from a [`Backend`].
+impl BackendSpec {
+    /// A backend that generates, takes up to 16 requests at once, and has no log-likelihoods. Its
+    /// configuration has the given JSON Schema properties; other keys are refused.
+    pub fn new(version: &str, properties: Value) -> BackendSpec {
+        BackendSpec {
+            version: version.to_owned(),
+            max_batch: 16,
+            supports_generate: true,
+            supports_loglikelihood: false,
+            config_schema: schema_of(properties),
+        }
+    }
+}
+
+/// The one backend of a component needs no name.
+const NAME: &str = "";
+
+impl Kind for dyn Backend {
+    const NOUN: &'static str = "backend";
+    type Spec = BackendSpec;
+
+    fn name(_spec: &BackendSpec) -> &str {
+        NAME
+    }
+}
+
+impl<P: Plugin<Kind = dyn Backend>> Guest for Component<P> {
+    fn describe() -> PluginInfo {
+        P::info()
+    }
+
+    fn spec() -> BackendSpec {
+        P::entries().swap_remove(0).spec
+    }
+
+    fn check(config: String) -> Result<(), PluginError> {
+        make::<P>(NAME, &config).map(drop)
+    }
+
+    fn generate(config: String, requests: Vec<GenerateRequest>) -> Vec<Result<Generation, PluginError>> {
+        match make::<P>(NAME, &config) {
+            Ok(backend) => backend.generate_all(&requests),
+            Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    fn loglikelihood(
+        config: String,
+        requests: Vec<LoglikelihoodRequest>,
+    ) -> Vec<Result<Vec<ContinuationScore>, PluginError>> {
+        each::<P, _, _>(NAME, &config, requests, |backend, request| backend.loglikelihood(&request))
+    }
+}
+
+/// Makes a component of the world `backend-plugin` from a [`Backend`](crate::backend::Backend).
+///
+/// `extra`, an object, may stand before `backend`.
 #[macro_export]
 macro_rules! backend {
-    (name: $name:expr, description: $description:expr, backend: $backend:ty $(,)?) => {
-        struct GageComponent;
-
-        impl $crate::bindings::backend_world::exports::gage::plugin::backend::Guest for GageComponent {
-            fn describe() -> $crate::PluginInfo {
-                $crate::PluginInfo {
-                    name: $name.to_owned(),
-                    version: env!("CARGO_PKG_VERSION").to_owned(),
-                    description: $description.to_owned(),
-                }
-            }
-
-            fn spec() -> $crate::backend::BackendSpec {
-                <$backend as $crate::backend::Backend>::spec()
-            }
-
-            fn check(config: String) -> Result<(), $crate::PluginError> {
-                $crate::backend::prepare::<$backend>(&config).map(|_| ())
-            }
-
-            fn generate(
-                config: String,
-                requests: Vec<$crate::backend::GenerateRequest>,
-            ) -> Vec<Result<$crate::backend::Generation, $crate::PluginError>> {
-                $crate::backend::answer_batch(&config, &requests, <$backend as $crate::backend::Backend>::generate)
-            }
-
-            fn loglikelihood(
-                config: String,
-                requests: Vec<$crate::backend::LoglikelihoodRequest>,
-            ) -> Vec<Result<Vec<$crate::backend::ContinuationScore>, $crate::PluginError>> {
-                $crate::backend::answer_batch(&config, &requests, <$backend as $crate::backend::Backend>::loglikelihood)
-            }
-        }
-
-        $crate::bindings::backend_world::export!(GageComponent with_types_in $crate::bindings::backend_world);
+    (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? backend: $backend:ty $(,)?) => {
+        $crate::__component!(backend, $crate::backend::Backend, $name, $description, [$($extra)?], [$backend]);
     };
 }

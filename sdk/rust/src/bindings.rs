@@ -1,42 +1,40 @@
-//! The generated bindings, one module a world; the types they share are those of the first.
+//! The generated bindings, one module a world. All worlds share the types and the imports of the
+//! backend world, which is the one that imports everything.
 
-pub mod metric_world {
+pub mod backend {
     wit_bindgen::generate!({
         path: "../../wit",
-        world: "metric-plugin",
+        world: "backend-plugin",
         pub_export_macro: true,
-        default_bindings_module: "gage_sdk::bindings::metric_world",
         additional_derives: [Clone, PartialEq],
         generate_all,
     });
 }
 
-pub mod preprocessor_world {
-    wit_bindgen::generate!({
-        path: "../../wit",
-        world: "preprocessor-plugin",
-        pub_export_macro: true,
-        default_bindings_module: "gage_sdk::bindings::preprocessor_world",
-        additional_derives: [Clone, PartialEq],
-        with: {
-            "gage:plugin/types@0.1.0": super::types,
-            "gage:plugin/log@0.1.0": super::log,
-        },
-    });
+pub use backend::gage::plugin::{http, llm, log, media, types};
+
+macro_rules! world {
+    ($module:ident, $world:tt $(, $name:tt: $shared:path)*) => {
+        pub mod $module {
+            wit_bindgen::generate!({
+                path: "../../wit",
+                world: $world,
+                pub_export_macro: true,
+                additional_derives: [Clone, PartialEq],
+                with: {
+                    "gage:plugin/types@0.1.0": super::types,
+                    "gage:plugin/log@0.1.0": super::log,
+                    $($name: $shared,)*
+                },
+            });
+        }
+    };
 }
 
-pub mod backend_world {
-    wit_bindgen::generate!({
-        path: "../../wit",
-        world: "backend-plugin",
-        pub_export_macro: true,
-        default_bindings_module: "gage_sdk::bindings::backend_world",
-        additional_derives: [Clone, PartialEq],
-        with: {
-            "gage:plugin/types@0.1.0": super::types,
-            "gage:plugin/log@0.1.0": super::log,
-        },
-    });
-}
-
-pub use metric_world::gage::plugin::{log, types};
+world!(metric, "metric-plugin");
+world!(preprocessor, "preprocessor-plugin", "gage:plugin/media@0.1.0": super::media);
+world!(doc_hook, "doc-hooks-plugin", "gage:plugin/media@0.1.0": super::media);
+world!(aggregator, "aggregator-plugin");
+world!(judge, "judge-plugin", "gage:plugin/media@0.1.0": super::media);
+world!(extractor, "extractor-plugin");
+world!(role_adapter, "role-adapter-plugin", "gage:plugin/media@0.1.0": super::media);

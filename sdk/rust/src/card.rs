@@ -1,44 +1,7 @@
-//! Short ways to make the shared values.
+//! Short ways to make score cards.
 
-use crate::{ErrorKind, PluginError, ScoreCard, SubScore};
-
-impl PluginError {
-    fn of(kind: ErrorKind, message: String) -> PluginError {
-        PluginError { kind, message, pointer: None, retryable: false }
-    }
-
-    /// The parameters cannot be used.
-    pub fn invalid_config(message: impl Into<String>) -> PluginError {
-        PluginError::of(ErrorKind::InvalidConfig, message.into())
-    }
-
-    /// This input cannot be processed.
-    pub fn invalid_input(message: impl Into<String>) -> PluginError {
-        PluginError::of(ErrorKind::InvalidInput, message.into())
-    }
-
-    /// A value that is needed is absent.
-    pub fn missing_field(message: impl Into<String>) -> PluginError {
-        PluginError::of(ErrorKind::MissingField, message.into())
-    }
-
-    /// The plugin does not offer what was asked of it.
-    pub fn unsupported(message: impl Into<String>) -> PluginError {
-        PluginError::of(ErrorKind::Unsupported, message.into())
-    }
-
-    /// A fault of the plugin itself.
-    pub fn internal(message: impl Into<String>) -> PluginError {
-        PluginError::of(ErrorKind::Internal, message.into())
-    }
-
-    /// Says which field is to blame, as a JSON pointer.
-    #[must_use]
-    pub fn at(mut self, pointer: impl Into<String>) -> PluginError {
-        self.pointer = Some(pointer.into());
-        self
-    }
-}
+use crate::{ScoreCard, SubScore};
+use serde_json::{Map, Value};
 
 impl ScoreCard {
     /// A card with a primary score and nothing else.
@@ -55,12 +18,19 @@ impl ScoreCard {
 
     /// 1 and passed, or 0 and not passed.
     pub fn binary(pass: bool) -> ScoreCard {
-        ScoreCard { pass: Some(pass), ..ScoreCard::of(if pass { 1.0 } else { 0.0 }) }
+        ScoreCard::of(if pass { 1.0 } else { 0.0 }).pass(pass)
     }
 
     /// A card that says why there is nothing to score; the sample stays out of the mean.
     pub fn none(explain: impl Into<String>) -> ScoreCard {
         ScoreCard { primary_score: None, ..ScoreCard::of(0.0) }.explain(explain)
+    }
+
+    /// Says whether the answer is good enough.
+    #[must_use]
+    pub fn pass(mut self, pass: bool) -> ScoreCard {
+        self.pass = Some(pass);
+        self
     }
 
     /// Adds a sub-score.
@@ -86,8 +56,31 @@ impl ScoreCard {
 
     /// Sets what the scorer saw; an object.
     #[must_use]
-    pub fn detail(mut self, detail: &serde_json::Value) -> ScoreCard {
+    pub fn detail(mut self, detail: &Value) -> ScoreCard {
         self.detail = detail.to_string();
         self
+    }
+
+    /// Adds to the detail what it does not hold yet.
+    pub(crate) fn add_detail<const N: usize>(mut self, members: [(&str, Value); N]) -> ScoreCard {
+        let mut detail: Map<String, Value> = serde_json::from_str(&self.detail).unwrap_or_default();
+        for (name, value) in members {
+            detail.entry(name).or_insert(value);
+        }
+        self.detail = Value::Object(detail).to_string();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_the_author_said_stays() {
+        let card =
+            ScoreCard::of(1.0).detail(&json!({ "b": 1 })).add_detail([("b", 2.into()), ("a", 3.into())]);
+        assert_eq!(card.detail, r#"{"b":1,"a":3}"#);
     }
 }

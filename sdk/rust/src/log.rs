@@ -1,13 +1,32 @@
-//! Log lines to the host.
+//! Log lines to the host. Every plugin may write them.
 
-pub use crate::bindings::log::{Level, emit};
+use crate::bindings::log::{Level, emit};
 
-/// Writes a warning.
-pub fn warn(message: &str) {
-    emit(Level::Warn, message);
+/// Writes a line for those who look for a fault.
+pub fn debug(message: &str) {
+    write(Level::Debug, message);
 }
 
 /// Writes a line of information.
 pub fn info(message: &str) {
-    emit(Level::Info, message);
+    write(Level::Info, message);
+}
+
+/// Writes a warning.
+pub fn warn(message: &str) {
+    write(Level::Warn, message);
+}
+
+/// Writes what went wrong.
+pub fn error(message: &str) {
+    write(Level::Error, message);
+}
+
+fn write(level: Level, message: &str) {
+    if cfg!(target_family = "wasm") {
+        emit(level, message);
+    } else {
+        // In unit tests there is no host.
+        eprintln!("{level:?}: {message}");
+    }
 }

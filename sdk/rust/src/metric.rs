@@ -1,20 +1,27 @@
-//! The metric world.
+//! Metrics: they score samples. The shapes that metrics often have are in [`crate::base`].
 
-pub use crate::bindings::metric_world::exports::gage::plugin::metric::{
-    InputSpec, Item, MetricSpec, Value, ValueKind, ValueSpec,
-};
-use crate::{PluginError, ScoreCard};
+use crate::bindings::metric::exports::gage::plugin::metric::Guest;
+pub use crate::bindings::metric::exports::gage::plugin::metric::{MetricSpec, ValueSpec};
+pub use crate::bindings::types::{InputSpec, Item, Value, ValueKind};
+use crate::component::{Component, Kind, Plugin, each, make, specs};
+use crate::member::{add_property, require, schema_of};
+pub use crate::value::Inputs;
+use crate::{PluginError, PluginInfo, ScoreCard};
 
 /// One metric of a family.
-pub trait Metric: Sized {
+pub trait Metric {
     /// Its name, its inputs, its values and its parameters.
-    fn spec() -> MetricSpec;
+    fn spec() -> MetricSpec
+    where
+        Self: Sized;
 
     /// Makes the scorer from its parameters, once for each batch.
     ///
     /// # Errors
     /// `invalid-config` when the parameters cannot be used; the host asks before the run.
-    fn prepare(params: serde_json::Value) -> Result<Self, PluginError>;
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError>
+    where
+        Self: Sized;
 
     /// Scores one item.
     ///
@@ -23,63 +30,10 @@ pub trait Metric: Sized {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError>;
 }
 
-/// The values of one item, in the order of `MetricSpec::inputs`.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a>(&'a [Value]);
-
-impl<'a> Inputs<'a> {
-    /// Wraps the values; for tests.
-    pub fn new(values: &'a [Value]) -> Inputs<'a> {
-        Inputs(values)
-    }
-
-    /// The value at a place; `Absent` where the item has none.
-    pub fn value(&self, index: usize) -> &'a Value {
-        self.0.get(index).unwrap_or(&Value::Absent)
-    }
-
-    /// The text at a place, where it is one.
-    pub fn text(&self, index: usize) -> Option<&'a str> {
-        match self.value(index) {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The value at a place as JSON; `Null` where it is absent.
-    pub fn json(&self, index: usize) -> serde_json::Value {
-        self.value(index).to_json()
-    }
-}
-
-impl Value {
-    /// The value as JSON; `Null` where it is absent.
-    pub fn to_json(&self) -> serde_json::Value {
-        match self {
-            Value::Absent => serde_json::Value::Null,
-            Value::Text(text) => text.as_str().into(),
-            Value::Number(number) => number_to_json(*number),
-            Value::Boolean(boolean) => (*boolean).into(),
-            Value::Texts(texts) => texts.as_slice().into(),
-            Value::Json(text) => serde_json::from_str(text).unwrap_or(serde_json::Value::Null),
-        }
-    }
-}
-
-/// An integer where the number is one, so that `3` does not become `3.0`.
-fn number_to_json(number: f64) -> serde_json::Value {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < EXACT && (number != 0.0 || number.is_sign_positive()) {
-        // Exact: the bound above is that of the integers which an f64 holds.
-        (number as i64).into()
-    } else {
-        number.into()
-    }
-}
-
 impl MetricSpec {
-    /// A metric with one value, `score`, from 0 to 1, higher is better, aggregated by mean.
-    pub fn binary(name: &str, scorer_version: &str, description: &str) -> MetricSpec {
+    /// A metric with one value, `score`, from 0 to 1, higher is better, aggregated by mean, without
+    /// inputs and parameters.
+    pub fn new(name: &str, scorer_version: &str, description: &str) -> MetricSpec {
         MetricSpec {
             name: name.to_owned(),
             description: description.to_owned(),
@@ -92,7 +46,7 @@ impl MetricSpec {
                 maximum: Some(1.0),
             }],
             default_aggregation: "mean".to_owned(),
-            params_schema: r#"{"type":"object","additionalProperties":false}"#.to_owned(),
+            params_schema: schema_of(serde_json::json!({})),
         }
     }
 
@@ -112,27 +66,35 @@ impl MetricSpec {
         self
     }
 
+    /// Adds a sub-score without bounds.
+    #[must_use]
+    pub fn sub_score(mut self, name: &str, higher_is_better: bool) -> MetricSpec {
+        self.values.push(ValueSpec { name: name.to_owned(), higher_is_better, minimum: None, maximum: None });
+        self
+    }
+
     /// Sets the JSON Schema of the properties of `params`; other keys are refused.
     #[must_use]
     pub fn params(mut self, properties: serde_json::Value) -> MetricSpec {
-        self.params_schema = serde_json::json!({
-            "type": "object", "additionalProperties": false, "properties": properties,
-        })
-        .to_string();
+        self.params_schema = schema_of(properties);
+        self
+    }
+
+    /// Adds one parameter by its JSON Schema.
+    #[must_use]
+    pub fn param(mut self, name: &str, schema: serde_json::Value) -> MetricSpec {
+        add_property(&mut self.params_schema, name, schema);
         self
     }
 
     /// Sets which parameters must be given; after [`MetricSpec::params`].
     #[must_use]
     pub fn required(mut self, names: &[&str]) -> MetricSpec {
-        if let Ok(serde_json::Value::Object(mut schema)) = serde_json::from_str(&self.params_schema) {
-            schema.insert("required".to_owned(), names.into());
-            self.params_schema = serde_json::Value::Object(schema).to_string();
-        }
+        require(&mut self.params_schema, names);
         self
     }
 
-    /// Adds an input.
+    /// Adds an input; see [`InputSpec::new`].
     #[must_use]
     pub fn input(
         mut self,
@@ -141,13 +103,7 @@ impl MetricSpec {
         default_paths: &[&str],
         kind: ValueKind,
     ) -> MetricSpec {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        self.inputs.push(InputSpec {
-            name: name.to_owned(),
-            path_params: owned(path_params),
-            default_paths: owned(default_paths),
-            kind,
-        });
+        self.inputs.push(InputSpec::new(name, path_params, default_paths, kind));
         self
     }
 
@@ -164,62 +120,39 @@ impl MetricSpec {
     }
 }
 
-/// Scores a batch with one metric; what the macro calls.
-#[doc(hidden)]
-pub fn score_batch<M: Metric>(params: &str, items: &[Item]) -> Vec<Result<ScoreCard, PluginError>> {
-    match prepare::<M>(params) {
-        Ok(metric) => items.iter().map(|item| metric.score(Inputs(&item.inputs))).collect(),
-        Err(error) => items.iter().map(|_| Err(error.clone())).collect(),
+impl Kind for dyn Metric {
+    const NOUN: &'static str = "metric";
+    type Spec = MetricSpec;
+
+    fn name(spec: &MetricSpec) -> &str {
+        &spec.name
     }
 }
 
-/// Makes a metric from the JSON text of its parameters; what the macro calls.
-#[doc(hidden)]
-pub fn prepare<M: Metric>(params: &str) -> Result<M, PluginError> {
-    let params = serde_json::from_str(params)
-        .map_err(|error| PluginError::invalid_config(format!("params are not JSON: {error}")))?;
-    M::prepare(params)
+impl<P: Plugin<Kind = dyn Metric>> Guest for Component<P> {
+    fn describe() -> PluginInfo {
+        P::info()
+    }
+
+    fn metrics() -> Vec<MetricSpec> {
+        specs::<P>()
+    }
+
+    fn check(metric: String, params: String) -> Result<(), PluginError> {
+        make::<P>(&metric, &params).map(drop)
+    }
+
+    fn score(metric: String, params: String, items: Vec<Item>) -> Vec<Result<ScoreCard, PluginError>> {
+        each::<P, _, _>(&metric, &params, items, |metric, item| metric.score(Inputs::new(&item.inputs)))
+    }
 }
 
-/// Makes a component of the world `metric-plugin` from a family of [`Metric`]s.
+/// Makes a component of the world `metric-plugin` from [`Metric`](crate::metric::Metric)s.
+///
+/// `extra`, an object, may stand before `metrics`.
 #[macro_export]
 macro_rules! metrics {
-    (name: $name:expr, description: $description:expr, metrics: [$($metric:ty),+ $(,)?] $(,)?) => {
-        struct GageComponent;
-
-        impl $crate::bindings::metric_world::exports::gage::plugin::metric::Guest for GageComponent {
-            fn describe() -> $crate::PluginInfo {
-                $crate::PluginInfo {
-                    name: $name.to_owned(),
-                    version: env!("CARGO_PKG_VERSION").to_owned(),
-                    description: $description.to_owned(),
-                }
-            }
-
-            fn metrics() -> Vec<$crate::metric::MetricSpec> {
-                vec![$(<$metric as $crate::metric::Metric>::spec()),+]
-            }
-
-            fn check(metric: String, params: String) -> Result<(), $crate::PluginError> {
-                $(if <$metric as $crate::metric::Metric>::spec().name == metric {
-                    return $crate::metric::prepare::<$metric>(&params).map(|_| ());
-                })+
-                Err($crate::PluginError::unsupported(format!("no metric '{metric}' in this component")))
-            }
-
-            fn score(
-                metric: String,
-                params: String,
-                items: Vec<$crate::metric::Item>,
-            ) -> Vec<Result<$crate::ScoreCard, $crate::PluginError>> {
-                $(if <$metric as $crate::metric::Metric>::spec().name == metric {
-                    return $crate::metric::score_batch::<$metric>(&params, &items);
-                })+
-                let error = $crate::PluginError::unsupported(format!("no metric '{metric}' in this component"));
-                items.iter().map(|_| Err(error.clone())).collect()
-            }
-        }
-
-        $crate::bindings::metric_world::export!(GageComponent with_types_in $crate::bindings::metric_world);
+    (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? metrics: [$($metric:ty),+ $(,)?] $(,)?) => {
+        $crate::__component!(metric, $crate::metric::Metric, $name, $description, [$($extra)?], [$($metric),+]);
     };
 }

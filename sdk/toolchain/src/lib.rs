@@ -2,11 +2,11 @@
 //!
 //! Finds a compiler for `wasm32-unknown-unknown`, builds the core modules with cargo, and
 //! turns each into a component. Used by the build scripts of the crates that carry components
-//! within them; imports nothing of this workspace.
+//! within them, and for the projects of plugin authors; imports nothing of this workspace.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use wit_component::ComponentEncoder;
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -29,12 +29,20 @@ impl Compiler {
     /// # Errors
     /// What to install when there is neither.
     pub fn find() -> Result<Compiler, String> {
+        Compiler::find_in(Path::new("."))
+    }
+
+    /// Finds the compiler for a project, whose folder may name a toolchain of its own.
+    ///
+    /// # Errors
+    /// As for [`Compiler::find`].
+    pub fn find_in(folder: &Path) -> Result<Compiler, String> {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        if sysroot_of(&rustc).is_some_and(|root| root.join("lib/rustlib").join(TARGET).is_dir()) {
+        if sysroot_of(&rustc, folder).is_some_and(|root| root.join("lib/rustlib").join(TARGET).is_dir()) {
             return Ok(Compiler::Installed);
         }
-        let sources =
-            sysroot_of(OsStr::new(DEBIAN_RUSTC)).map(|root| root.join("lib/rustlib/src/rust/library/std"));
+        let sources = sysroot_of(OsStr::new(DEBIAN_RUSTC), folder)
+            .map(|root| root.join("lib/rustlib/src/rust/library/std"));
         if sources.is_some_and(|sources| sources.is_dir()) {
             return Ok(Compiler::Debian);
         }
@@ -43,6 +51,41 @@ impl Compiler {
              rustup target add {TARGET}\n  \
              apt-get install rustc-web rust-web-src rust-web-llvm lld-22"
         ))
+    }
+
+    /// The same, but where there is none it has rustup add the target. `say` is told before.
+    ///
+    /// # Errors
+    /// As for [`Compiler::find`], with what rustup said.
+    pub fn find_or_install(folder: &Path, say: &dyn Fn(&str)) -> Result<Compiler, String> {
+        let missing = match Compiler::find_in(folder) {
+            Ok(compiler) => return Ok(compiler),
+            Err(missing) => missing,
+        };
+        let mut rustup = Command::new("rustup");
+        rustup.args(["target", "add", TARGET]).current_dir(folder);
+        rustup.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let Ok(running) = rustup.spawn() else { return Err(missing) };
+        say(&format!("running rustup target add {TARGET}"));
+        let output = running.wait_with_output().map_err(|error| format!("cannot run rustup: {error}"))?;
+        if output.status.success() {
+            return Compiler::find_in(folder);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{missing}\nrustup target add {TARGET} was tried, and failed:\n{}", said.trim_end()))
+    }
+
+    /// The command that builds for it in release mode, within the environment of this process.
+    /// `target` is the folder of intermediate files.
+    pub fn cargo_build(&self, manifest: &Path, target: &Path) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
+        command.arg("--target-dir").arg(target);
+        if *self == Compiler::Debian {
+            command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1");
+            command.arg("-Zbuild-std=std,panic_abort");
+        }
+        command
     }
 
     /// What it is, for a log.
@@ -54,10 +97,16 @@ impl Compiler {
     }
 }
 
-fn sysroot_of(rustc: &OsStr) -> Option<PathBuf> {
-    let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
+fn sysroot_of(rustc: &OsStr, folder: &Path) -> Option<PathBuf> {
+    let output = Command::new(rustc).args(["--print", "sysroot"]).current_dir(folder).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| PathBuf::from(text.trim()))
+}
+
+/// Where [`Compiler::cargo_build`] leaves the core module of a library, below the folder of
+/// intermediate files.
+pub fn module_of(target: &Path, library: &str) -> PathBuf {
+    target.join(TARGET).join("release").join(format!("{}.wasm", library.replace('-', "_")))
 }
 
 /// Builds packages of a workspace of plugins and returns a component for each, in order.
@@ -69,9 +118,7 @@ fn sysroot_of(rustc: &OsStr) -> Option<PathBuf> {
 /// When there is no compiler, cargo fails, or a module does not make a component.
 pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Vec<u8>>, String> {
     let compiler = Compiler::find()?;
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
-    command.arg("--target-dir").arg(target);
+    let mut command = compiler.cargo_build(manifest, target);
     if manifest.with_file_name("Cargo.lock").exists() {
         command.arg("--locked");
     }
@@ -83,14 +130,11 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
         let name = name.to_string_lossy().into_owned();
         let is_for_host = name.starts_with("CARGO_") && name != "CARGO_HOME";
         if is_for_host
-            || ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"]
-                .contains(&name.as_str())
+            || ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC"].contains(&name.as_str())
+            || (name == "RUSTC" && compiler == Compiler::Installed)
         {
             command.env_remove(name);
         }
-    }
-    if compiler == Compiler::Debian {
-        command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_abort");
     }
     let output = command.output().map_err(|error| format!("cannot run cargo: {error}"))?;
     if !output.status.success() {
@@ -100,8 +144,7 @@ pub fn build(manifest: &Path, target: &Path, packages: &[&str]) -> Result<Vec<Ve
     packages
         .iter()
         .map(|package| {
-            let module =
-                target.join(TARGET).join("release").join(format!("{}.wasm", package.replace('-', "_")));
+            let module = module_of(target, package);
             let bytes = std::fs::read(&module).map_err(|error| format!("{}: {error}", module.display()))?;
             componentize(&bytes).map_err(|error| format!("{package}: {error}"))
         })

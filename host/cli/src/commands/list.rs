@@ -5,33 +5,49 @@ use crate::arguments::{DEFAULT_LOG, ListArguments, Listed};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_config::PluginReference;
-use gage_plugin::{Registry, World};
+use gage_config::Problems;
+use gage_plugin::{Registry, RegistryError, World};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let registry = setup::registry()?;
-    let mut all = Map::new();
-    let is_wanted = |kind| arguments.what.is_none_or(|what| what == kind);
-    if is_wanted(Listed::Metrics) {
-        all.insert("metrics".to_owned(), metrics(&registry)?);
+    let refuse = |error: &RegistryError| terminal::refuse(&error.to_string(), error.help().as_deref());
+    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    if let Some(path) = &arguments.config {
+        let mut problems = add_suite(&mut registry, path)?;
+        terminal::show_problems(&problems);
+        if std::mem::take(&mut problems).has_errors() {
+            return Ok(ExitCode::Configuration);
+        }
     }
-    if is_wanted(Listed::Preprocessors) {
-        all.insert("preprocessors".to_owned(), preprocessors(&registry)?);
-    }
-    if is_wanted(Listed::Backends) {
-        all.insert("backends".to_owned(), named(&BACKENDS));
-    }
-    if is_wanted(Listed::Loaders) {
-        all.insert("loaders".to_owned(), named(&LOADERS));
-    }
+    let all = match collect(&registry, arguments.what) {
+        Ok(all) => all,
+        Err(error) => return Ok(refuse(&error)),
+    };
     if arguments.json {
         terminal::answer(format_args!("{:#}", Value::Object(all)))?;
     } else {
         print(&all)?;
     }
-    Ok(ExitCode::Done)
+    let conflicts = registry.conflicts()?;
+    for conflict in &conflicts {
+        refuse(conflict);
+    }
+    Ok(if conflicts.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
+}
+
+/// Adds the plugins of a suite; the rest of it is not looked at.
+fn add_suite(registry: &mut Registry, path: &std::path::Path) -> anyhow::Result<Problems> {
+    let (config, mut problems) = setup::suite_at(path, &[])?;
+    for plugin in config.iter().flat_map(|config| &config.plugins) {
+        if let Err(error) = registry.add(plugin) {
+            problems.error(plugin.spans.entry, "plugins", error.to_string()).help = error.help();
+        }
+    }
+    Ok(problems)
 }
 
 const BACKENDS: [(&str, &str); 3] = [
@@ -42,58 +58,106 @@ const BACKENDS: [(&str, &str); 3] = [
 
 const LOADERS: [(&str, &str); 1] = [("jsonl", "One JSON object a line")];
 
-fn named(entries: &[(&str, &str)]) -> Value {
+/// What is listed under which heading, and the plugins that are in it.
+const LISTS: [(Listed, &str, Option<World>); 10] = [
+    (Listed::Metrics, "metrics", Some(World::Metric)),
+    (Listed::Preprocessors, "preprocessors", Some(World::Preprocessor)),
+    (Listed::Hooks, "hooks", Some(World::DocHook)),
+    (Listed::Aggregators, "aggregators", Some(World::Aggregator)),
+    (Listed::Judges, "judges", Some(World::Judge)),
+    (Listed::Extractors, "extractors", Some(World::Extractor)),
+    (Listed::Adapters, "adapters", Some(World::RoleAdapter)),
+    (Listed::Backends, "backends", Some(World::Backend)),
+    (Listed::Loaders, "loaders", None),
+    (Listed::Plugins, "plugins", None),
+];
+
+fn collect(registry: &Registry, what: Option<Listed>) -> Result<Map<String, Value>, RegistryError> {
+    let plugins = registry.list()?;
+    let mut all = Map::new();
+    for (kind, heading, world) in LISTS {
+        if what.is_some_and(|what| what != kind) {
+            continue;
+        }
+        let mut entries: Vec<Value> = match kind {
+            Listed::Backends => named(&BACKENDS),
+            Listed::Loaders => named(&LOADERS),
+            _ => Vec::new(),
+        };
+        let mut found = Vec::new();
+        for plugin in &plugins {
+            if kind == Listed::Plugins {
+                found.push(describe_plugin(plugin));
+            }
+            if Some(plugin.family.world()) == world {
+                found.extend(plugin.family.descriptions().into_iter().filter_map(|member| {
+                    let mut entry = serde_json::to_value(member).ok()?;
+                    // A backend is named by its plugin; others by themselves.
+                    if kind == Listed::Backends {
+                        entry["name"] = plugin.id.as_str().into();
+                    }
+                    entry["plugin"] = plugin.id.as_str().into();
+                    entry["source"] = plugin.source.as_str().into();
+                    entry["digest"] = json!(plugin.family.identity().digest);
+                    Some(entry)
+                }));
+            }
+        }
+        found.sort_by(|one, two| one["name"].as_str().cmp(&two["name"].as_str()));
+        entries.extend(found);
+        // Of the kinds that nothing comes with, an empty list says little.
+        if !entries.is_empty() || what.is_some() {
+            all.insert(heading.to_owned(), Value::Array(entries));
+        }
+    }
+    Ok(all)
+}
+
+fn named(entries: &[(&str, &str)]) -> Vec<Value> {
     entries.iter().map(|(name, description)| json!({"name": name, "description": description})).collect()
 }
 
-fn metrics(registry: &Registry) -> anyhow::Result<Value> {
-    let mut found = Vec::new();
-    for component in registry.bundled().iter().filter(|component| component.world == World::Metric) {
-        let Some(first) = component.members.first() else { continue };
-        let (family, _) = registry.metric(&PluginReference::Name((*first).to_owned()))?;
-        for description in family.descriptions() {
-            let mut entry = serde_json::to_value(&description).context("a description of a metric")?;
-            entry["component"] = component.name.into();
-            found.push(entry);
-        }
-    }
-    Ok(sorted(found))
-}
-
-fn preprocessors(registry: &Registry) -> anyhow::Result<Value> {
-    let mut found = Vec::new();
-    for component in registry.bundled().iter().filter(|component| component.world == World::Preprocessor) {
-        let Some(first) = component.members.first() else { continue };
-        let (family, _) = registry.preprocessor(&PluginReference::Name((*first).to_owned()))?;
-        for description in family.descriptions() {
-            let mut entry = serde_json::to_value(description).context("a description of a preprocessor")?;
-            entry["component"] = component.name.into();
-            found.push(entry);
-        }
-    }
-    Ok(sorted(found))
-}
-
-fn sorted(mut entries: Vec<Value>) -> Value {
-    entries.sort_by(|one, two| one["name"].as_str().cmp(&two["name"].as_str()));
-    Value::Array(entries)
+fn describe_plugin(plugin: &gage_plugin::Listed) -> Value {
+    let family = &plugin.family;
+    let capabilities: Vec<&str> = family.summary().capabilities().iter().map(|one| one.name()).collect();
+    json!({
+        "name": plugin.id,
+        "description": family.description(),
+        "kind": family.world().kind(),
+        "version": family.identity().version,
+        "source": plugin.source,
+        "digest": family.identity().digest,
+        "size": family.summary().size,
+        "wit_version": family.identity().wit_version,
+        "capabilities": capabilities,
+        "members": family.descriptions().iter().map(|member| member.name.as_str()).collect::<Vec<_>>(),
+    })
 }
 
 fn print(all: &Map<String, Value>) -> anyhow::Result<()> {
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let entries = || all.values().filter_map(Value::as_array).flatten();
-    let width = entries().map(|entry| text(entry, "name").chars().count()).max().unwrap_or(0);
+    let width_of = |key: &str| entries().map(|entry| text(entry, key).chars().count()).max().unwrap_or(0);
+    let (width, versions) = (width_of("name"), width_of("version"));
     for (number, (kind, list)) in all.iter().enumerate() {
         if number > 0 {
             terminal::answer("")?;
         }
         terminal::answer(kind)?;
-        for entry in list.as_array().into_iter().flatten() {
-            terminal::answer(format_args!(
-                "  {:width$}  {}",
-                text(entry, "name"),
-                text(entry, "description")
-            ))?;
+        let list = list.as_array().context("a list of names")?;
+        if list.is_empty() {
+            terminal::answer("  none")?;
+        }
+        for entry in list {
+            let (name, version) = (text(entry, "name"), text(entry, "version"));
+            // What comes with the program need not say so in each line.
+            let source = match text(entry, "source") {
+                source if source.ends_with(".wasm") => format!(" ({source})"),
+                _ => String::new(),
+            };
+            let line =
+                format!("  {name:width$}  {version:versions$}  {}{source}", text(entry, "description"));
+            terminal::answer(gage_core::printable_line(line.trim_end()))?;
         }
     }
     Ok(())

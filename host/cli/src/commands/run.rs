@@ -19,25 +19,28 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(refuse(&message, "write it like info, or warn,plugin=debug"));
+        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
     }
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
     if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
-        return Ok(refuse(&message, "go on with it by --resume, or choose another --run-id"));
+        return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
     }
     let (config, mut problems) = setup::suite(&arguments.config)?;
-    let registry = setup::registry()?;
-    let Some(plan) = config.and_then(|config| Plan::new(config, &registry, &mut problems)) else {
+    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+    };
+    let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
     let was_there = arguments.output_dir.exists();
     if let Err(error) = std::fs::create_dir_all(&arguments.output_dir) {
         let folder = gage_config::shown_path(&arguments.output_dir);
-        return Ok(refuse(
+        return Ok(terminal::refuse(
             &format!("cannot write to the folder {folder}: {error}"),
-            "choose another --output-dir",
+            Some("choose another --output-dir"),
         ));
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
@@ -122,7 +125,7 @@ fn finish(
         terminal::answer(render_table(&written.summary, &written.timings, &options))?;
     }
     for example in &written.examples {
-        terminal::say(gage_report::escape_terminal(&example.to_string()));
+        terminal::say(gage_core::printable_line(&example.to_string()));
     }
     match was_stopped {
         true => terminal::say(format_args!("interrupted; go on with --run-id {} --resume", folder.run_id())),
@@ -137,7 +140,11 @@ fn lacking(config: &PipelineConfig, written: &Written) -> Vec<String> {
         .tasks
         .iter()
         .zip(&written.counts)
-        .filter(|(task, counts)| counts.coverage() < task.min_coverage)
+        .filter(|(task, counts)| {
+            // Where nothing was scored there is no figure, whatever the suite is content with.
+            let nothing = counts.total() > 0 && counts.get(gage_core::Outcome::Scored) == 0;
+            nothing || counts.coverage() < task.min_coverage
+        })
         .map(|(task, counts)| {
             let scored = counts.get(gage_core::Outcome::Scored);
             let total = counts.total();
@@ -162,7 +169,7 @@ fn describe(task: &PlannedTask) -> TaskDescription {
                 MetricDescription {
                     metric_id: planned.metric_id.clone(),
                     implementation: planned.implementation.to_string(),
-                    scorer_version: description.scorer_version.clone(),
+                    scorer_version: description.version.clone(),
                     // The plan holds no other.
                     aggregation: Aggregation::from_name(&planned.aggregation).unwrap_or(Aggregation::Mean),
                     value_name: value.map(|value| value.name.clone()).unwrap_or_default(),
@@ -183,7 +190,8 @@ fn describe(task: &PlannedTask) -> TaskDescription {
 fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
     match error {
         RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
-            Ok(refuse(&format!("{:#}", anyhow::Error::new(error)), "use another --run-id to begin a new run"))
+            let message = format!("{:#}", anyhow::Error::new(error));
+            Ok(terminal::refuse(&message, Some("use another --run-id to begin a new run")))
         }
         RunError::Record(
             error @ (RecordError::RunExists { .. }
@@ -197,11 +205,6 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
         }
         error => Err(error.into()),
     }
-}
-
-fn refuse(message: &str, help: &str) -> ExitCode {
-    terminal::say(format_args!("error: {message}\n  help: {help}"));
-    ExitCode::Configuration
 }
 
 /// Date and time, and what keeps two runs of one second apart: `20260102-030405-1f3a`.

@@ -1,11 +1,13 @@
 //! What commands begin with: the registry of plugins, and the suite.
 
 use crate::arguments::ConfigArguments;
+use crate::terminal::CompilingLine;
 use anyhow::anyhow;
 use gage_config::{Environment, PipelineConfig, Problems, load, shown_path};
 use gage_observe::{LogFormat, init_logs};
-use gage_plugin::{HostOptions, Limits, PluginHost, Registry};
+use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Sends logs to the standard error stream.
 ///
@@ -15,45 +17,79 @@ pub(crate) fn logs(filter: &str) -> Result<(), String> {
     init_logs(filter, LogFormat::Text, std::io::stderr)
 }
 
+/// The argument by which this program is called to compile a component, as a child of itself.
+pub(crate) const COMPILE: &str = "compile-component";
+
 /// Sets up the engine of plugins. Without a folder for compiled components they are compiled
 /// anew each time, which takes seconds and nothing else.
-pub(crate) fn registry() -> anyhow::Result<Registry> {
-    let folder = cache_folder();
-    let host = match PluginHost::new(&HostOptions {
-        cache_folder: folder.map(|folder| folder.join("components")),
-    }) {
-        Ok(host) => host,
+pub(crate) fn plugin_host(quiet: bool) -> anyhow::Result<PluginHost> {
+    let line = CompilingLine::default();
+    let options = HostOptions {
+        cache_folder: cache_folder().map(|folder| folder.join("components")),
+        compiler: match std::env::current_exe() {
+            Ok(program) => Compiler::Child { program, arguments: vec![COMPILE.to_owned()] },
+            Err(_) => Compiler::InProcess,
+        },
+        on_compile: (!quiet).then(|| Arc::new(move |progress: CompileProgress<'_>| line.note(progress)) as _),
+        ..HostOptions::default()
+    };
+    match PluginHost::new(&options) {
+        Ok(host) => Ok(host),
         Err(message) => {
             tracing::warn!("{message}; plugins are compiled anew in each process");
-            PluginHost::new(&HostOptions::default()).map_err(|message| anyhow!(message))?
+            PluginHost::new(&HostOptions { cache_folder: None, ..options })
+                .map_err(|message| anyhow!(message))
         }
-    };
-    Ok(Registry::new(host, Limits::default(), gage_plugin_bundle::COMPONENTS))
+    }
 }
 
-/// `$GAGE_HOST_CACHE_DIR`, or else the user's cache folder.
-fn cache_folder() -> Option<PathBuf> {
+/// The components that come with the program, and those of some folders.
+///
+/// # Errors
+/// The inner one: what is wrong with a folder.
+pub(crate) fn registry(
+    plugin_folders: &[PathBuf],
+    quiet: bool,
+) -> anyhow::Result<Result<Registry, RegistryError>> {
+    let mut registry = Registry::new(plugin_host(quiet)?, gage_plugin_bundle::COMPONENTS);
+    for folder in plugin_folders {
+        if let Err(error) = registry.add_folder(folder) {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(registry))
+}
+
+/// `$GAGE_CACHE_DIR`, or else the user's cache folder.
+pub(crate) fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("GAGE_HOST_CACHE_DIR")
+    set("GAGE_CACHE_DIR")
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("gage-host")))
         .or_else(|| set("HOME").map(|folder| folder.join(".cache/gage-host")))
 }
 
 /// Reads a suite.
 pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    let path = arguments.path();
-    let text = match std::fs::read_to_string(&path) {
+    suite_at(&arguments.path(), &arguments.overrides)
+}
+
+/// Reads the suite in a file, with values set on the command line.
+pub(crate) fn suite_at(
+    path: &Path,
+    overrides: &[String],
+) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
+    let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             let mut problems = Problems::default();
-            let message = format!("cannot read the suite {}: {error}", shown_path(&path));
+            let message = format!("cannot read the suite {}: {error}", shown_path(path));
             problems.error_without_place(message);
             return Ok((None, problems));
         }
     };
     let variable = |name: &str| std::env::var(name).ok();
-    let environment = Environment { variable: &variable, config_dir: folder_of(&path) };
-    Ok(load(&path.display().to_string(), &text, &arguments.overrides, &environment))
+    let environment = Environment { variable: &variable, config_dir: folder_of(path) };
+    Ok(load(&path.display().to_string(), &text, overrides, &environment))
 }
 
 /// The folder of a suite, relative to the working folder where it lies below it: the same text

@@ -9,8 +9,11 @@ use gage_engine::Plan;
 pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let (config, mut problems) = setup::suite(&arguments.config)?;
-    let registry = setup::registry()?;
-    let plan = config.and_then(|config| Plan::new(config, &registry, &mut problems));
+    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+    };
+    let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     if arguments.json {
         let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
         terminal::answer(format_args!("{report:#}"))?;

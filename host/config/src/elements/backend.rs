@@ -1,6 +1,6 @@
 //! `backends[]`: what answers requests.
 
-use crate::elements::{PluginReference, sampling};
+use crate::elements::{PluginReference, refuse_python, sampling};
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
@@ -293,19 +293,13 @@ fn read_llama_cpp(table: &mut Table<'_>, problems: &mut Problems) -> Option<Llam
 
 fn read_custom_script(table: &mut Table<'_>, problems: &mut Problems) -> Option<CustomScriptConfig> {
     for key in ["module_path", "file_path", "class_name"] {
-        if let Some(node) = table.get(key) {
-            problems
-                .error(
-                    node.span,
-                    &table.path_of(key),
-                    format!("`{key}` names Python code, which is never loaded"),
-                )
-                .help("give the file of a component: `component: ./my_backend.wasm`");
+        if let Some(node) = table.refused(key) {
+            refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "backend", problems);
         }
     }
     let text = table.required_text("component", problems)?;
     let node = table.get("component")?;
-    let component = PluginReference::read(node, &table.path_of("component"), &text, problems);
+    let component = PluginReference::read(node, &table.path_of("component"), &text, "backend", problems);
     let config = table.free_map("config", problems).cloned();
     let default_params = sampling::read(table, "default_params", problems);
     Some(CustomScriptConfig { component: component?, component_span: node.span, config, default_params })

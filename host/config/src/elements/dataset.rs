@@ -81,9 +81,26 @@ impl DatasetSpec {
         table.boolean("streaming", problems);
         let preprocess_text = table.text("preprocess", problems).unwrap_or_else(|| "default".to_owned());
         let preprocess = match table.get("preprocess") {
-            Some(node) => PluginReference::read(node, "preprocess", &preprocess_text, problems),
+            Some(node) => {
+                PluginReference::read(node, "preprocess", &preprocess_text, "preprocessor", problems)
+            }
             None => Some(PluginReference::parse(&preprocess_text)),
         };
+        for key in ["doc_to_text", "doc_to_visual", "doc_to_audio"] {
+            if let Some(node) = table.refused(key) {
+                let text = node.as_text().unwrap_or_default();
+                let path = table.path_of(key);
+                if PluginReference::read(node, &path, text, "doc-hook", problems).is_some() {
+                    problems
+                        .error(
+                            node.span,
+                            &path,
+                            format!("this version runs no doc hooks: `{key}` would do nothing"),
+                        )
+                        .help("do the same in a preprocessor, or remove the key");
+                }
+            }
+        }
         let labels_path = table.text("labels_path", problems).map(PathBuf::from);
         let label_field = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
         let limit = table.integer("limit", 1..=u64::MAX, problems);

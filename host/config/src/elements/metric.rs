@@ -114,10 +114,12 @@ impl MetricSpec {
     }
 
     fn of(name: &str, params: Node, place: Place<'_>, problems: &mut Problems) -> Option<MetricSpec> {
-        let implementation = PluginReference::read(place.node, place.path, name, problems)?;
+        let implementation = PluginReference::read(place.node, place.path, name, "metric", problems)?;
         let metric_id = match &implementation {
             PluginReference::Name(name) => name.clone(),
-            PluginReference::File { member: Some(member), .. } => member.clone(),
+            PluginReference::Member { member, .. } | PluginReference::File { member: Some(member), .. } => {
+                member.clone()
+            }
             PluginReference::File { path, .. } => {
                 path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
             }

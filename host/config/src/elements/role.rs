@@ -1,7 +1,7 @@
 //! `role_adapters[]`: who takes part in a run, and through which backend.
 
 use crate::elements::backend::BackendSpec;
-use crate::elements::sampling;
+use crate::elements::{refuse_python, sampling};
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
@@ -75,14 +75,8 @@ impl RoleAdapterSpec {
         let adapter_id = table.required_id("adapter_id", problems).unwrap_or_default();
         table.required("role_type", problems);
         let role_type = table.choice("role_type", &RoleType::CHOICES, problems);
-        if let Some(node) = table.get("class_path") {
-            problems
-                .error(
-                    node.span,
-                    &table.path_of("class_path"),
-                    "`class_path` names Python code, which is never loaded",
-                )
-                .help("leave it out: `role_type` says what the role does");
+        if let Some(node) = table.refused("class_path") {
+            refuse_python(node.span, &table.path_of("class_path"), "`class_path`", "role-adapter", problems);
         }
         // What the backend can do is read from the backend; the key is accepted as a note.
         table.texts("capabilities", problems);

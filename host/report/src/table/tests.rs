@@ -70,7 +70,7 @@ fn names_from_outside_cannot_steer_the_terminal() {
     let options = TableOptions { run_folder: Some("runs/\x1b[0m"), ..PLAIN };
     let text = table(&tasks, &records, &options);
     assert!(!text.chars().any(
-        |character| character != '\n' && escape_terminal(&character.to_string()) != character.to_string()
+        |character| character != '\n' && printable_line(&character.to_string()) != character.to_string()
     ));
     assert!(text.contains("evil\\u{1b}[2J\\u{202e}\\n: 1 refused"), "{text}");
     assert!(text.contains("runs/\\u{1b}[0m"), "{text}");

@@ -12,7 +12,7 @@ struct Obedient;
 
 impl Metric for Obedient {
     fn spec() -> MetricSpec {
-        MetricSpec::binary("obedient", "1", "Does what its input says").prediction("prediction_field")
+        MetricSpec::new("obedient", "1", "Does what its input says").prediction("prediction_field")
     }
 
     fn prepare(_params: gage_sdk::serde_json::Value) -> Result<Obedient, PluginError> {

@@ -36,6 +36,7 @@ impl Backend for Scripted {
             },
         });
         BackendSpec {
+            version: "1".to_owned(),
             max_batch: 16,
             supports_generate: true,
             supports_loglikelihood: true,

@@ -1,0 +1,137 @@
+//! The roles of a run as components may ask them, within their grants.
+
+use crate::api::{
+    Backend, BackendError, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodRequest,
+};
+use crate::guest::{message_from_guest, output_to_guest};
+use futures::future::join_all;
+use gage_core::SamplingParams;
+use gage_plugin::{ContinuationScore, Generation, Message, ModelError, ModelRequest, Models};
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use tokio::sync::Semaphore;
+
+/// A role that components may ask.
+pub struct RoleModel {
+    /// Its backend; not kept alive, since a component that asks is part of a backend itself.
+    pub backend: Weak<dyn Backend>,
+    /// Its sampling parameters.
+    pub sampling_params: SamplingParams,
+    /// Most requests at the same time.
+    pub pool_size: usize,
+}
+
+struct Role {
+    model: RoleModel,
+    permits: Semaphore,
+}
+
+/// The roles of a run, by `adapter_id`.
+pub struct RoleModels {
+    roles: HashMap<String, Role>,
+    runtime: tokio::runtime::Handle,
+}
+
+impl RoleModels {
+    /// Roles whose requests are driven by a runtime.
+    pub fn new(roles: HashMap<String, RoleModel>, runtime: tokio::runtime::Handle) -> RoleModels {
+        let with_pool = |(id, model): (String, RoleModel)| {
+            let permits = Semaphore::new(model.pool_size.max(1));
+            (id, Role { model, permits })
+        };
+        RoleModels { roles: roles.into_iter().map(with_pool).collect(), runtime }
+    }
+
+    fn role(&self, id: &str) -> Result<(&Role, Arc<dyn Backend>), ModelError> {
+        let role = self.roles.get(id).ok_or_else(|| of_run(format!("the role '{id}' is not open")))?;
+        let backend = role.model.backend.upgrade();
+        Ok((role, backend.ok_or_else(|| of_run("the run has ended".to_owned()))?))
+    }
+
+    async fn generate_one(&self, request: ModelRequest) -> Result<Generation, ModelError> {
+        let (role, backend) = self.role(&request.role)?;
+        let params = SamplingParams::from_object(request.params).map_err(|problems| {
+            of_request(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        let messages = messages_of(request.messages)?;
+        let request = GenerateRequest {
+            id: format!("llm:{}", request.role),
+            messages,
+            params: params.over(&role.model.sampling_params),
+            tools: Vec::new(),
+            tool_choice: None,
+        };
+        // The semaphore is never closed.
+        let _permit = role.permits.acquire().await;
+        let reply = backend.generate(request).await.map_err(|error| model_error(&error))?;
+        Ok(output_to_guest(reply.output))
+    }
+
+    async fn loglikelihood_one(
+        &self,
+        role: &str,
+        messages: Vec<Message>,
+        continuations: Vec<String>,
+    ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
+        let (open, backend) = self.role(role)?;
+        if continuations.is_empty() {
+            return Err(of_request("there is no continuation to score".to_owned()));
+        }
+        let numbered = continuations.into_iter().enumerate();
+        let request = LoglikelihoodRequest {
+            id: format!("llm:{role}"),
+            messages: messages_of(messages)?,
+            continuations: numbered
+                .map(|(number, text)| Continuation { id: number.to_string(), text })
+                .collect(),
+        };
+        let _permit = open.permits.acquire().await;
+        let reply = backend.loglikelihood(request).await.map_err(|error| model_error(&error))?;
+        let tokens =
+            reply.output.usage.map_or(0, |usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
+        let scores = reply.output.scores.into_iter().map(|score| ContinuationScore {
+            logprob: score.logprob,
+            token_count: score.token_count,
+            is_greedy: score.is_greedy,
+        });
+        Ok((scores.collect(), tokens))
+    }
+}
+
+impl Models for RoleModels {
+    fn generate(&self, requests: Vec<ModelRequest>) -> Vec<Result<Generation, ModelError>> {
+        self.runtime.block_on(join_all(requests.into_iter().map(|request| self.generate_one(request))))
+    }
+
+    fn loglikelihood(
+        &self,
+        role: &str,
+        messages: Vec<Message>,
+        continuations: Vec<String>,
+    ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
+        self.runtime.block_on(self.loglikelihood_one(role, messages, continuations))
+    }
+}
+
+fn messages_of(messages: Vec<Message>) -> Result<Vec<gage_core::Message>, ModelError> {
+    if messages.is_empty() {
+        return Err(of_request("the request has no messages".to_owned()));
+    }
+    messages.into_iter().map(message_from_guest).collect::<Result<_, _>>().map_err(of_request)
+}
+
+fn of_request(message: String) -> ModelError {
+    ModelError { message, is_of_request: true }
+}
+
+fn of_run(message: String) -> ModelError {
+    ModelError { message, is_of_request: false }
+}
+
+fn model_error(error: &BackendError) -> ModelError {
+    let is_of_request = matches!(
+        error.kind,
+        BackendErrorKind::Rejected | BackendErrorKind::ContextLength | BackendErrorKind::Unsupported
+    );
+    ModelError { message: error.message.clone(), is_of_request }
+}

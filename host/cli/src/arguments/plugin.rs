@@ -1,0 +1,199 @@
+//! The command line of `gage-host plugin`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Make a project for a plugin, which builds as it stands.
+    New(NewArguments),
+    /// Build the project in a folder into one .wasm file.
+    Build(BuildArguments),
+    /// Show what a component is, holds and asks for.
+    Inspect(InspectArguments),
+    /// Try a component with cases, and see whether it keeps state.
+    Test(TestArguments),
+    /// Measure a component.
+    Bench(BenchArguments),
+}
+
+/// The languages of projects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Lang {
+    /// Rust: small and fast
+    Rust,
+    /// Python
+    Python,
+    /// JavaScript or TypeScript
+    Js,
+}
+
+/// The kinds of plugins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PluginKind {
+    /// Scores samples
+    Metric,
+    /// Turns rows into Samples
+    Preprocessor,
+    /// Adds text or media to a Sample
+    DocHook,
+    /// Makes figures of score cards
+    Aggregator,
+    /// Asks a judge model and reads its reply
+    Judge,
+    /// Finds the answer in what a model wrote
+    Extractor,
+    /// Stands between a step and its model
+    RoleAdapter,
+    /// Answers requests in place of a model
+    Backend,
+}
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin new word-recall
+  gage-host plugin new --lang python --kind judge politeness";
+
+#[derive(Args, Debug)]
+#[command(after_help = NEW_EXAMPLES)]
+pub(crate) struct NewArguments {
+    /// What the plugin and its folder are called: letters, digits, - and _.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// The language that it is written in.
+    #[arg(long, env = "GAGE_HOST_LANG", value_enum, default_value = "rust")]
+    pub(crate) lang: Lang,
+
+    /// What it is.
+    #[arg(long, env = "GAGE_HOST_KIND", value_enum, default_value = "metric")]
+    pub(crate) kind: PluginKind,
+}
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin build
+  gage-host plugin build ./word-recall";
+
+#[derive(Args, Debug)]
+#[command(after_help = BUILD_EXAMPLES)]
+pub(crate) struct BuildArguments {
+    /// The project.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin inspect word-recall.wasm
+  gage-host plugin inspect --static stranger.wasm
+  gage-host plugin inspect word-recall.wasm --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = INSPECT_EXAMPLES)]
+pub(crate) struct InspectArguments {
+    /// The component; by default that of the project in the working folder.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Read the file alone: nothing is compiled, and nothing of it runs. Without this the component
+    /// describes itself, in the sandbox and without grants.
+    #[arg(long = "static", env = "GAGE_HOST_STATIC")]
+    pub(crate) is_static: bool,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const TEST_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin test
+  gage-host plugin test word-recall.wasm --cases cases.jsonl
+  gage-host plugin test word-recall.wasm --cases cases.jsonl --json
+
+Exit codes: 0 all cases pass and the plugin is pure, 4 some do not, 2 the component or the cases
+cannot be used.";
+
+#[derive(Args, Debug)]
+#[command(after_help = TEST_EXAMPLES)]
+pub(crate) struct TestArguments {
+    /// The component; by default that of the project in the working folder.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The cases, one JSON object a line (docs/plugin-cases.md); by default cases.jsonl beside the
+    /// component. May be given several times.
+    #[arg(long, value_name = "CASES")]
+    pub(crate) cases: Vec<PathBuf>,
+
+    /// The suite whose entry of `plugins` says what the component is granted and may use.
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  gage-host plugin bench
+  gage-host plugin bench word-recall.wasm
+  gage-host plugin bench word-recall.wasm --cases cases.jsonl --batch 256";
+
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub(crate) struct BenchArguments {
+    /// The component; by default that of the project in the working folder. Items are measured of
+    /// metrics and extractors.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Cases to take inputs from; without them texts of --bytes are made up.
+    #[arg(long, value_name = "CASES")]
+    pub(crate) cases: Option<PathBuf>,
+
+    /// Which of its members, where it has several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) member: Option<String>,
+
+    /// Items in a batch.
+    #[arg(long, env = "GAGE_HOST_BATCH", value_name = "N", default_value_t = 256, value_parser = super::positive)]
+    pub(crate) batch: usize,
+
+    /// Bytes of each input that is made up.
+    #[arg(long, env = "GAGE_HOST_BYTES", value_name = "N", default_value_t = 1024, value_parser = super::positive)]
+    pub(crate) bytes: usize,
+
+    /// For how long each figure is measured, in seconds.
+    #[arg(long, env = "GAGE_HOST_SECONDS", value_name = "S", default_value_t = 1.0)]
+    pub(crate) seconds: f64,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompileArguments {
+    /// Bytes of addresses that the process may use.
+    #[arg(value_name = "BYTES")]
+    pub(crate) memory_bytes: u64,
+}

@@ -1,0 +1,102 @@
+//! `gage-host plugin`: for those who write plugins, and those who are handed one.
+
+mod bench;
+mod build;
+mod inspect;
+mod test;
+
+use super::setup;
+use crate::arguments::{CompileArguments, DEFAULT_LOG, PluginCommand};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_plugin::{Limits, RegistryError, Setup};
+use gage_plugin_tools::{Project, ToolError};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    match command {
+        PluginCommand::New(arguments) => build::new(arguments),
+        PluginCommand::Build(arguments) => build::build(arguments),
+        PluginCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PluginCommand::Test(arguments) => test::test(arguments),
+        PluginCommand::Bench(arguments) => bench::bench(arguments),
+    }
+}
+
+/// Compiles for the process that has called this one.
+pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> {
+    match gage_plugin::compile_from_stdin(arguments.memory_bytes) {
+        Ok(()) => Ok(ExitCode::Done),
+        Err(message) => {
+            // What the caller passes on, so without a word before it.
+            terminal::say(message);
+            Ok(ExitCode::Configuration)
+        }
+    }
+}
+
+/// The component that is meant: the one that was named, or that of the project in the working folder.
+fn file_of(named: Option<&Path>) -> Result<PathBuf, ToolError> {
+    match named {
+        Some(file) => Ok(file.to_owned()),
+        None => {
+            let component = Project::read(Path::new("."))?.component();
+            match component.is_file() {
+                true => Ok(component),
+                false => Err(ToolError::with_help(
+                    format!("there is no {} yet", component.display()),
+                    "build it with `gage-host plugin build`",
+                )),
+            }
+        }
+    }
+}
+
+/// Reads the file of a component.
+fn read(file: &Path, setup: &Setup) -> Result<Vec<u8>, RegistryError> {
+    gage_plugin::read_component(file, Limits::of_interpreter().with(&setup.limits).component_bytes)
+}
+
+fn refuse_registry(error: &RegistryError) -> ExitCode {
+    terminal::refuse(&error.to_string(), error.help().as_deref())
+}
+
+fn refuse_tool(error: &ToolError) -> ExitCode {
+    terminal::refuse(&error.message, error.help.as_deref())
+}
+
+/// How a component is called in messages: its file, as it was typed.
+fn name_of(file: &Path) -> String {
+    file.display().to_string()
+}
+
+/// How the component is run: as the entry of a suite says that names this file.
+///
+/// # Errors
+/// The inner one: why there is none; it was shown already.
+fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<Setup, ExitCode>> {
+    let source = Some(file.display().to_string());
+    let Some(path) = config else { return Ok(Ok(Setup { source, ..Setup::default() })) };
+    let (config, problems) = setup::suite_at(path, &[])?;
+    let settled = file.canonicalize().ok();
+    let is_this = |plugin: &&gage_config::PluginSpec| match &plugin.source {
+        gage_config::PluginSource::File(other) => settled.is_some() && other.canonicalize().ok() == settled,
+        gage_config::PluginSource::Bundled(_) => false,
+    };
+    let entry = config.as_ref().and_then(|config| config.plugins.iter().find(is_this));
+    match entry {
+        Some(entry) => {
+            let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
+            Ok(Ok(Setup { source, limits, grants, ..Setup::default() }))
+        }
+        None => {
+            terminal::show_problems(&problems);
+            let message = format!("no entry of `plugins` in {} names {}", path.display(), file.display());
+            Ok(Err(terminal::refuse(
+                &message,
+                Some("name the file as the suite does, or leave --config out"),
+            )))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `gage-host plugin bench`: what a component costs.
+
+use super::{file_of, name_of, read, refuse_registry, refuse_tool};
+use crate::arguments::BenchArguments;
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_plugin::{ItemCosts, Setup, Timing, summarise};
+use gage_plugin_tools::{BenchOptions, BenchReport, bench as measure, read_cases};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
+    let file = match file_of(arguments.file.as_deref()) {
+        Ok(file) => file,
+        Err(error) => return Ok(refuse_tool(&error)),
+    };
+    let name = name_of(&file);
+    let seconds = arguments.seconds;
+    if !(seconds.is_finite() && seconds > 0.0 && seconds <= 3600.0) {
+        return Ok(terminal::refuse("--seconds must be above 0 and at most 3600", None));
+    }
+    let bytes = match read(&file, &Setup::default()) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(refuse_registry(&error)),
+    };
+    let summary = match summarise(&name, &bytes) {
+        Ok(summary) => summary,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help.as_deref())),
+    };
+    let cases = match &arguments.cases {
+        None => Vec::new(),
+        Some(path) => match read_cases(path, summary.world) {
+            Ok(cases) => cases,
+            Err(error) => return Ok(refuse_tool(&error)),
+        },
+    };
+    let options = BenchOptions {
+        cases,
+        member: arguments.member.clone(),
+        batch: arguments.batch,
+        bytes: arguments.bytes,
+        time: Duration::from_secs_f64(seconds),
+    };
+    let host = setup::plugin_host(arguments.quiet)?;
+    // What it would ask others is not measured, so it needs no grants.
+    let setup = Setup { is_only_described: true, ..Setup::default() };
+    match measure(&host, &name, &bytes, &setup, &options) {
+        Ok(report) if arguments.json => terminal::answer(format_args!("{:#}", to_json(&report)))?,
+        Ok(report) => show(&report)?,
+        Err(error) => return Ok(refuse_tool(&error)),
+    }
+    Ok(ExitCode::Done)
+}
+
+fn to_json(report: &BenchReport) -> Value {
+    let timing = |timing: Timing| json!({"median_s": timing.median, "least_s": timing.least});
+    let costs = |costs: ItemCosts| {
+        json!({
+            "item": timing(costs.item),
+            "items_per_s": 1.0 / costs.item.median,
+            "fuel_per_item": costs.fuel,
+            "errors": costs.errors,
+        })
+    };
+    let component = report.component;
+    let items = report.items.as_ref().map(|items| {
+        json!({
+            "member": items.member,
+            "batch": items.batch,
+            "singly": costs(items.singly),
+            "batched": costs(items.batched),
+            "uncounted": costs(items.uncounted),
+            "counting_costs": items.batched.item.median / items.uncounted.item.median,
+        })
+    });
+    json!({
+        "optimised_build": !cfg!(debug_assertions),
+        "instantiate": timing(component.instantiate),
+        "instantiate_empty": timing(component.instantiate_empty),
+        "compile_s": component.compile,
+        "load_from_cache": component.load.map(timing),
+        "items": items,
+    })
+}
+
+fn show(report: &BenchReport) -> anyhow::Result<()> {
+    let line = |what: &str, value: String| terminal::answer(format_args!("{what:34}{value}"));
+    if cfg!(debug_assertions) {
+        terminal::say(
+            "note: this program was built without optimisation; `make release` builds it as it is meant to be used",
+        );
+    }
+    let component = report.component;
+    let empty = time(component.instantiate_empty.median);
+    line(
+        "instance, made and dropped",
+        format!("{}   (an empty component: {empty})", shown(component.instantiate)),
+    )?;
+    line("compile, once", time(component.compile))?;
+    if let Some(load) = component.load {
+        line("load from the cache", shown(load))?;
+    }
+    let Some(items) = &report.items else {
+        return terminal::answer("items are measured of metrics and extractors alone");
+    };
+    terminal::answer(format_args!("\n{}", gage_core::printable_line(&items.member)))?;
+    line("one item in an instance of its own", shown(items.singly.item))?;
+    let batch = items.batch;
+    line(&format!("item in a batch of {batch}"), shown(items.batched.item))?;
+    line("items a second, one core", format!("{:.0}", 1.0 / items.batched.item.median))?;
+    line("fuel for an item", format!("{}   ({} alone)", items.batched.fuel, items.singly.fuel))?;
+    let ratio = items.batched.item.median / items.uncounted.item.median;
+    line("counting fuel and time costs", format!("{ratio:.2}x"))?;
+    if items.batched.errors > 0 {
+        terminal::say(format_args!("note: {} of {batch} items ended in an error", items.batched.errors));
+    }
+    Ok(())
+}
+
+fn shown(timing: Timing) -> String {
+    format!("{}   (at best {})", time(timing.median), time(timing.least))
+}
+
+/// A time with three digits.
+fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        _ if seconds >= 1.0 => (seconds, "s"),
+        _ if seconds >= 1e-3 => (seconds * 1e3, "ms"),
+        _ if seconds >= 1e-6 => (seconds * 1e6, "µs"),
+        _ => (seconds * 1e9, "ns"),
+    };
+    match value {
+        _ if value >= 100.0 => format!("{value:.0} {unit}"),
+        _ if value >= 10.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.2} {unit}"),
+    }
+}

@@ -1,0 +1,65 @@
+//! `gage-host plugin new` and `gage-host plugin build`.
+
+use super::refuse_tool;
+use crate::arguments::{BuildArguments, Lang, NewArguments, PluginKind};
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_plugin::World;
+use gage_plugin_tools::{BuildOptions, Language, NewProject};
+use std::path::PathBuf;
+
+pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
+    let project = NewProject {
+        language: match arguments.lang {
+            Lang::Rust => Language::Rust,
+            Lang::Python => Language::Python,
+            Lang::Js => Language::JavaScript,
+        },
+        world: world_of(arguments.kind),
+        name: arguments.name.clone(),
+        folder: PathBuf::new(),
+    };
+    match gage_plugin_tools::create(&project) {
+        Ok(created) => {
+            terminal::answer(format_args!("made {}; next:", created.folder.display()))?;
+            for line in created.next {
+                terminal::answer(format_args!("  {line}"))?;
+            }
+            Ok(ExitCode::Done)
+        }
+        Err(error) => Ok(refuse_tool(&error)),
+    }
+}
+
+fn world_of(kind: PluginKind) -> World {
+    match kind {
+        PluginKind::Metric => World::Metric,
+        PluginKind::Preprocessor => World::Preprocessor,
+        PluginKind::DocHook => World::DocHook,
+        PluginKind::Aggregator => World::Aggregator,
+        PluginKind::Judge => World::Judge,
+        PluginKind::Extractor => World::Extractor,
+        PluginKind::RoleAdapter => World::RoleAdapter,
+        PluginKind::Backend => World::Backend,
+    }
+}
+
+pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
+    let quiet = arguments.quiet;
+    let say = move |line: &str| {
+        if !quiet {
+            terminal::say(line);
+        }
+    };
+    let options = BuildOptions { cache_folder: setup::cache_folder(), say: &say };
+    match gage_plugin_tools::build(&arguments.folder, &options) {
+        Ok(built) => {
+            let (path, seconds) = (built.component.display(), built.took.as_secs_f64());
+            say(&format!("built in {seconds:.1} s with {}", built.with));
+            terminal::answer(format_args!("{path} ({})", super::inspect::size(built.bytes)))?;
+            Ok(ExitCode::Done)
+        }
+        Err(error) => Ok(refuse_tool(&error)),
+    }
+}

@@ -1,0 +1,158 @@
+//! `gage-host plugin inspect`: what a component is, holds and asks for.
+
+use super::{file_of, name_of, read, refuse_registry, refuse_tool};
+use crate::arguments::InspectArguments;
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_plugin::{AnyFamily, ComponentSummary, LoadError, MemberDescription, Setup, summarise};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+pub(super) fn inspect(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
+    let file = match file_of(arguments.file.as_deref()) {
+        Ok(file) => file,
+        Err(error) => return Ok(refuse_tool(&error)),
+    };
+    let name = name_of(&file);
+    let refuse = |error: &LoadError| terminal::refuse(&error.to_string(), error.help.as_deref());
+    let bytes = match read(&file, &Setup::default()) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(refuse_registry(&error)),
+    };
+    let summary = match summarise(&name, &bytes) {
+        Ok(summary) => summary,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let family = match arguments.is_static {
+        true => None,
+        false => {
+            let host = setup::plugin_host(arguments.quiet)?;
+            let setup = Setup { is_only_described: true, ..Setup::default() };
+            match AnyFamily::load(&host, &name, &bytes, &setup) {
+                Ok(family) => Some(family),
+                Err(error) => return Ok(refuse(&error)),
+            }
+        }
+    };
+    if arguments.json {
+        terminal::answer(format_args!("{:#}", to_json(&name, &summary, family.as_ref())))?;
+    } else {
+        let text = to_text(&name, &summary, family.as_ref());
+        terminal::answer(gage_core::printable(text.trim_end()))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn to_json(name: &str, summary: &ComponentSummary, family: Option<&AnyFamily>) -> Value {
+    let mut value = json!({
+        "file": name,
+        "kind": summary.world.kind(),
+        "wit_version": summary.wit_version,
+        "size": summary.size,
+        "digest": summary.digest,
+        "imports": summary.imports,
+        "exports": summary.exports,
+        "grants_asked_for": summary.capabilities().iter().map(|one| one.name()).collect::<Vec<_>>(),
+    });
+    if let Some(family) = family {
+        value["name"] = family.identity().name.as_str().into();
+        value["version"] = family.identity().version.as_str().into();
+        value["description"] = family.description().into();
+        value["extra"] = Value::Object(family.extra().clone());
+        value["limits"] = json!(family.limits());
+        value["members"] = json!(family.descriptions());
+    }
+    value
+}
+
+fn to_text(name: &str, summary: &ComponentSummary, family: Option<&AnyFamily>) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(text, "{key:10}  {value}");
+    };
+    line("file", name);
+    match family {
+        Some(family) => {
+            let identity = family.identity();
+            let about = family.description();
+            let about = if about.is_empty() { String::new() } else { format!(": {about}") };
+            line("plugin", &format!("{} {}{about}", identity.name, identity.version));
+        }
+        None => line("plugin", "not asked: the file alone was read"),
+    }
+    line("kind", summary.world.kind());
+    line("contract", &format!("gage:plugin@{}", summary.wit_version));
+    line("size", &size(summary.size));
+    line("digest", &summary.digest.to_string());
+    let capabilities: Vec<&str> = summary.capabilities().iter().map(|one| one.name()).collect();
+    let asked = if capabilities.is_empty() { "none".to_owned() } else { capabilities.join(", ") };
+    line("asks for", &asked);
+    if let Some(wants) = family.and_then(|family| family.extra().get("wants")) {
+        line("hopes for", &wants.to_string());
+    }
+    line("imports", &listed(&summary.imports));
+    // Tools add exports of their own, which nobody calls.
+    let ours = summary.exports.iter().filter(|export| export.starts_with("gage:")).cloned();
+    line("exports", &listed(&ours.collect::<Vec<String>>()));
+    for member in family.iter().flat_map(|family| family.descriptions()) {
+        describe_member(member, &mut text);
+    }
+    text
+}
+
+/// The names, those of WASI as one.
+fn listed(names: &[String]) -> String {
+    let (wasi, mut shown): (Vec<&str>, Vec<&str>) =
+        names.iter().map(String::as_str).partition(|name| name.starts_with("wasi:"));
+    let note = format!("WASI 0.2, {} interfaces: there, and empty", wasi.len());
+    if !wasi.is_empty() {
+        shown.push(&note);
+    }
+    if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n            ") }
+}
+
+fn describe_member(member: &MemberDescription, text: &mut String) {
+    let hook = member.hook.map(|hook| format!(" ({hook})")).unwrap_or_default();
+    let _ = writeln!(text, "\n{}{hook}, version {}: {}", member.name, member.version, member.description);
+    for input in &member.inputs {
+        let params = input.path_params.join(", ");
+        let _ = writeln!(
+            text,
+            "  reads    {:14} {params}, by default {}",
+            input.name,
+            input.default_paths.join(", ")
+        );
+    }
+    for (place, value) in member.values.iter().enumerate() {
+        let what = if place == 0 { "gives" } else { "and" };
+        let direction = if value.higher_is_better { "higher is better" } else { "lower is better" };
+        let bounds = match (value.minimum, value.maximum) {
+            (Some(least), Some(most)) => format!(", {least} to {most}"),
+            (Some(least), None) => format!(", at least {least}"),
+            (None, Some(most)) => format!(", at most {most}"),
+            (None, None) => String::new(),
+        };
+        let _ = writeln!(text, "  {what:8} {:14} {direction}{bounds}", value.name);
+    }
+    let properties = member.params_schema.get("properties").and_then(Value::as_object);
+    for (name, schema) in properties.into_iter().flatten() {
+        let kind = schema.get("type").map(Value::to_string).unwrap_or_default().replace('"', "");
+        let default =
+            schema.get("default").map(|default| format!(", by default {default}")).unwrap_or_default();
+        let about = schema.get("description").and_then(Value::as_str).map(|about| format!(": {about}"));
+        let _ = writeln!(text, "  takes    {name:14} {kind}{default}{}", about.unwrap_or_default());
+    }
+}
+
+/// `18.2 KiB`, `11.9 MiB`.
+pub(super) fn size(bytes: usize) -> String {
+    // Sizes stay far below 2^53.
+    let bytes = bytes as f64;
+    if bytes < f64::from(1 << 20) {
+        format!("{:.1} KiB", bytes / 1024.0)
+    } else {
+        format!("{:.1} MiB", bytes / f64::from(1 << 20))
+    }
+}

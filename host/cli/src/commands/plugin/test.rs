@@ -1,0 +1,76 @@
+//! `gage-host plugin test`: a component and its cases.
+
+use super::{file_of, name_of, read, refuse_registry, refuse_tool, setup_for};
+use crate::arguments::TestArguments;
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_plugin::AnyFamily;
+use gage_plugin_tools::{Purity, TestReport, read_cases};
+
+/// Most differences that are shown of an impure plugin.
+const MOST_SHOWN: usize = 5;
+
+pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
+    let file = match file_of(arguments.file.as_deref()) {
+        Ok(file) => file,
+        Err(error) => return Ok(refuse_tool(&error)),
+    };
+    let name = name_of(&file);
+    let with = match setup_for(&file, arguments.config.as_deref())? {
+        Ok(with) => with,
+        Err(code) => return Ok(code),
+    };
+    let bytes = match read(&file, &with) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(refuse_registry(&error)),
+    };
+    let host = setup::plugin_host(arguments.quiet)?;
+    let family = match AnyFamily::load(&host, &name, &bytes, &with) {
+        Ok(family) => family,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help.as_deref())),
+    };
+    let mut cases = Vec::new();
+    let beside = [file.with_file_name("cases.jsonl")];
+    let files = if arguments.cases.is_empty() { beside.as_slice() } else { arguments.cases.as_slice() };
+    for path in files {
+        match read_cases(path, family.world()) {
+            Ok(read) => cases.extend(read),
+            Err(error) => return Ok(refuse_tool(&error)),
+        }
+    }
+    let report = gage_plugin_tools::test(&family, &cases);
+    if arguments.json {
+        let mut value = serde_json::to_value(&report)?;
+        value["passed"] = report.is_passed().into();
+        terminal::answer(format_args!("{value:#}"))?;
+    } else {
+        show(&report)?;
+    }
+    Ok(if report.is_passed() { ExitCode::Done } else { ExitCode::Incomplete })
+}
+
+fn show(report: &TestReport) -> anyhow::Result<()> {
+    let line = |text: &str| terminal::answer(gage_core::printable(text));
+    for failure in &report.failures {
+        line(&format!("failed  {}", failure.case))?;
+        for difference in &failure.differences {
+            line(&format!("        {difference}"))?;
+        }
+    }
+    let passed = report.cases - report.failures.len();
+    let verdict = match &report.purity {
+        Purity::Pure => "pure: alone, batched and shuffled they give the same".to_owned(),
+        Purity::Impure(differences) => {
+            for difference in differences.iter().take(MOST_SHOWN) {
+                line(&format!("impure  {difference}"))?;
+            }
+            format!(
+                "not pure: {} with what comes before; a plugin must keep nothing from one item to the next",
+                terminal::count(differences.len(), "result") + " changed"
+            )
+        }
+        Purity::NotTried(why) => format!("purity was not tried: {why}"),
+    };
+    line(&format!("{passed} of {} passed; {verdict}", terminal::count(report.cases, "case")))
+}

@@ -1,0 +1,58 @@
+//! A line that says that a large component is being compiled, which happens once.
+
+use gage_plugin::CompileProgress;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal as _;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Shorter compilations are not worth a line.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Shows compilations on the standard error stream.
+#[derive(Default)]
+pub(crate) struct CompilingLine {
+    shown: Mutex<Option<Shown>>,
+}
+
+enum Shown {
+    /// A line that counts the seconds.
+    Live(ProgressBar),
+    /// A line that was written where no terminal is.
+    Said,
+}
+
+impl CompilingLine {
+    /// Takes note of how a compilation goes.
+    pub(crate) fn note(&self, progress: CompileProgress<'_>) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*shown, progress.is_over) {
+            (None, false) if progress.elapsed >= PATIENCE => *shown = Some(begin(&progress)),
+            (None, _) | (Some(_), false) => {}
+            (Some(Shown::Live(line)), true) => {
+                line.finish_and_clear();
+                *shown = None;
+            }
+            (Some(Shown::Said), true) => *shown = None,
+        }
+    }
+}
+
+fn begin(progress: &CompileProgress<'_>) -> Shown {
+    let name = gage_core::printable_line(progress.name);
+    // Sizes stay far below 2^53.
+    let size = progress.bytes as f64 / f64::from(1 << 20);
+    let text = format!("compiling the plugin {name} ({size:.1} MiB); this is done once");
+    if !std::io::stderr().is_terminal() {
+        super::say(text);
+        return Shown::Said;
+    }
+    let line = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner:.green} {msg} {elapsed:.dim}") {
+        line.set_style(style);
+    }
+    line.set_message(text);
+    line.enable_steady_tick(Duration::from_millis(100));
+    Shown::Live(line)
+}

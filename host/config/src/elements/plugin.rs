@@ -1,0 +1,441 @@
+//! `plugins[]`: components of other people, what each is allowed, and how much it may use.
+//!
+//! ```yaml
+//! plugins:
+//!   - id: vendor_backend
+//!     source: ./vendor_backend.wasm
+//!     sha256: 3f2c…                      # refused when the file is another one
+//!     grants:
+//!       http:
+//!         - host: api.example.com        # or host:port
+//!           methods: [POST]
+//!       secrets: [VENDOR_KEY]            # variables; the component never sees their values
+//!       llm:
+//!         - {role: helper, max_calls: 1000, max_tokens: 200000}
+//!       media: true
+//!     limits:
+//!       fuel_per_item: 2000000000
+//! ```
+
+use crate::elements::PluginReference;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use gage_core::Digest;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub struct PluginSpec {
+    /// What other places of the suite call it.
+    pub id: String,
+    /// Where the component is.
+    pub source: PluginSource,
+    /// What its bytes must be.
+    pub sha256: Option<Digest>,
+    /// What it is allowed.
+    pub grants: Grants,
+    /// What it may use.
+    pub limits: PluginLimits,
+    /// Where the entry and its parts are written.
+    pub spans: PluginSpans,
+}
+
+/// Where a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PluginSource {
+    /// A component that comes with the program, by its name: `text`.
+    Bundled(String),
+    /// A file, relative to the working folder.
+    File(PathBuf),
+}
+
+/// Where the parts of an entry are written.
+#[derive(Clone, Copy, Debug)]
+pub struct PluginSpans {
+    /// The whole entry.
+    pub entry: Span,
+    /// The source.
+    pub source: Span,
+    /// The digest.
+    pub sha256: Span,
+    /// The grants.
+    pub grants: Span,
+}
+
+/// What a plugin is allowed beyond what it is handed; by default nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grants {
+    /// Hosts that it may send requests to.
+    pub http: Vec<HttpGrant>,
+    /// Secrets that the host fills in for it.
+    pub secrets: Vec<SecretGrant>,
+    /// Models of the run that it may ask.
+    pub llm: Vec<LlmGrant>,
+    /// Whether it may read the media of the samples that it is handed.
+    pub media: bool,
+}
+
+/// A host that a plugin may send requests to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpGrant {
+    /// A name or an address, in lower case, as it stands in a URL: `api.example.com`, `127.0.0.1`, `[::1]`.
+    pub host: String,
+    /// The port; without one, that of the scheme.
+    pub port: Option<u16>,
+    /// The methods, in upper case; default `GET` alone.
+    pub methods: Vec<String>,
+    /// Whether the name may stand for private and local addresses; those that are granted as
+    /// addresses, and `localhost`, always may. Default no.
+    pub private: bool,
+    /// Most time for a whole exchange; default 60 s.
+    pub timeout: Duration,
+    /// Most bytes of a response's body; default 8 MiB.
+    pub response_bytes: usize,
+    /// Most requests at the same time; default 8.
+    pub max_concurrency: usize,
+}
+
+/// A secret that the host fills in for a plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecretGrant {
+    /// The variable that holds it, which is also its name for the plugin.
+    pub name: String,
+    /// The hosts that it may be sent to; default: all that are granted.
+    pub hosts: Option<Vec<String>>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A model of the run that a plugin may ask.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LlmGrant {
+    /// The `adapter_id` of its role.
+    pub role: String,
+    /// Most calls in a run.
+    pub max_calls: u64,
+    /// Most tokens in a run, prompts and answers together.
+    pub max_tokens: u64,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What differs from the default limits; see the documentation of each in the configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PluginLimits {
+    /// `memory_mib`, in bytes.
+    pub memory_bytes: Option<usize>,
+    /// `table_elements`
+    pub table_elements: Option<usize>,
+    /// `fuel_per_item`
+    pub fuel_per_item: Option<u64>,
+    /// `wall_time`, in seconds.
+    pub wall_time: Option<Duration>,
+    /// `wait_time`, in seconds.
+    pub wait_time: Option<Duration>,
+    /// `host_calls`
+    pub host_calls: Option<u64>,
+    /// `result_kib`, in bytes.
+    pub result_bytes: Option<usize>,
+    /// `sample_kib`, in bytes.
+    pub sample_bytes: Option<usize>,
+    /// `json_depth`
+    pub json_depth: Option<usize>,
+    /// `error_kib`, in bytes.
+    pub error_bytes: Option<usize>,
+    /// `names_per_card`
+    pub names_per_card: Option<usize>,
+    /// `name_characters`
+    pub name_characters: Option<usize>,
+    /// `log_kib`, in bytes.
+    pub log_bytes: Option<usize>,
+    /// `log_lines`
+    pub log_lines: Option<usize>,
+    /// `component_mib`, in bytes.
+    pub component_bytes: Option<usize>,
+}
+
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+impl PluginSpec {
+    pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginSpec> {
+        let mut table = Table::open(node, path, problems)?;
+        let id = table.required_id("id", problems);
+        for key in ["class_path", "module_path"] {
+            if let Some(node) = table.refused(key) {
+                super::refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "metric", problems);
+            }
+        }
+        let source = table.required_text("source", problems);
+        let span_of = |table: &mut Table<'_>, key| table.get(key).map_or(node.span, |node| node.span);
+        let spans = PluginSpans {
+            entry: node.span,
+            source: span_of(&mut table, "source"),
+            sha256: span_of(&mut table, "sha256"),
+            grants: span_of(&mut table, "grants"),
+        };
+        let sha256 = table.text("sha256", problems).and_then(|text| {
+            text.parse::<Digest>()
+                .map_err(|message| problems.error(spans.sha256, &table.path_of("sha256"), message).severity)
+                .ok()
+        });
+        let grants_path = table.path_of("grants");
+        let grants = table.get("grants").and_then(|node| Grants::read(node, grants_path, problems));
+        let limits_path = table.path_of("limits");
+        let limits = table.get("limits").and_then(|node| PluginLimits::read(node, limits_path, problems));
+        let source_path = table.path_of("source");
+        table.finish(problems);
+        let text = source?;
+        let source = match PluginReference::read_in(spans.source, &source_path, &text, "metric", problems)? {
+            PluginReference::Name(name) => PluginSource::Bundled(name),
+            PluginReference::File { path, member: None } => PluginSource::File(path),
+            PluginReference::File { .. } | PluginReference::Member { .. } => {
+                problems
+                    .error(
+                        spans.source,
+                        &source_path,
+                        format!("`{text}` names a member; a source is a whole component"),
+                    )
+                    .help("write the file alone; metrics and others name the member as `id#member`");
+                return None;
+            }
+        };
+        Some(PluginSpec {
+            id: id?,
+            source,
+            sha256,
+            grants: grants.unwrap_or_default(),
+            limits: limits.unwrap_or_default(),
+            spans,
+        })
+    }
+}
+
+impl Grants {
+    /// Whether nothing is granted.
+    pub fn is_empty(&self) -> bool {
+        *self == Grants::default()
+    }
+
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<Grants> {
+        let mut table = Table::open(node, path, problems)?;
+        let http: Vec<HttpGrant> = table
+            .list("http", problems)
+            .into_iter()
+            .filter_map(|(node, path)| HttpGrant::read(node, path, problems))
+            .collect();
+        let secrets: Vec<SecretGrant> = table
+            .list("secrets", problems)
+            .into_iter()
+            .filter_map(|(node, path)| SecretGrant::read(node, path, problems))
+            .collect();
+        let llm = table
+            .list("llm", problems)
+            .into_iter()
+            .filter_map(|(node, path)| LlmGrant::read(node, path, problems))
+            .collect();
+        let media = table.boolean("media", problems).unwrap_or(false);
+        let path = table.path_of("secrets");
+        table.finish(problems);
+        for secret in &secrets {
+            let hosts = secret.hosts.iter().flatten();
+            for host in hosts.filter(|host| !http.iter().any(|grant| grant.host == **host)) {
+                problems
+                    .error(
+                        secret.span,
+                        &path,
+                        format!("the secret `{}` names the host `{host}`, which is not granted", secret.name),
+                    )
+                    .known(host, http.iter().map(|grant| grant.host.as_str()));
+            }
+            if http.is_empty() {
+                problems
+                    .error(
+                        secret.span,
+                        &path,
+                        format!("the secret `{}` can be sent nowhere: no host is granted", secret.name),
+                    )
+                    .help("add the host to `http`, or remove the secret");
+            }
+        }
+        Some(Grants { http, secrets, llm, media })
+    }
+}
+
+impl HttpGrant {
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<HttpGrant> {
+        let mut table = Table::open(node, path, problems)?;
+        let text = table.required_text("host", problems);
+        let span = table.get("host").map_or(node.span, |node| node.span);
+        let methods = table.texts("methods", problems).unwrap_or_else(|| vec!["GET".to_owned()]);
+        let methods: Vec<String> = methods.iter().map(|method| method.to_ascii_uppercase()).collect();
+        for method in methods.iter().filter(|method| !METHODS.contains(&method.as_str())) {
+            problems
+                .error(
+                    span,
+                    &table.path_of("methods"),
+                    format!("`{method}` is not a method that can be granted"),
+                )
+                .known(method, METHODS);
+        }
+        let private = table.boolean("private", problems).unwrap_or(false);
+        let timeout = table.float("timeout", 0.001..=3600.0, problems).unwrap_or(60.0);
+        let response = table.integer("response_kib", 1..=1 << 20, problems).unwrap_or(8 << 10);
+        let concurrency = table.integer("max_concurrency", 1..=256, problems).unwrap_or(8);
+        let key = table.path_of("host");
+        table.finish(problems);
+        let (host, port) = match host_and_port(&text?) {
+            Ok(found) => found,
+            Err(message) => {
+                problems
+                    .error(span, &key, message)
+                    .help("write a host, or host:port: `api.example.com`, `127.0.0.1:8000`");
+                return None;
+            }
+        };
+        Some(HttpGrant {
+            host,
+            port,
+            methods,
+            private,
+            timeout: Duration::from_secs_f64(timeout),
+            response_bytes: to_usize(response << 10),
+            max_concurrency: to_usize(concurrency),
+        })
+    }
+}
+
+/// Splits `host:port`; what is more than that is refused.
+fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
+    let text = text.to_ascii_lowercase();
+    if text.contains("://") || text.contains('/') || text.contains('@') {
+        return Err(format!("`{text}` is more than a host; a grant is for a whole host"));
+    }
+    let (host, port) = match (text.starts_with('['), text.rfind("]:"), text.rsplit_once(':')) {
+        (true, Some(end), _) => (&text[..=end], Some(&text[end + 2..])),
+        (true, None, _) => (text.as_str(), None),
+        (false, _, Some((host, port))) => (host, Some(port)),
+        (false, _, None) => (text.as_str(), None),
+    };
+    let port = match port.map(str::parse::<u16>) {
+        None => None,
+        Some(Ok(port)) if port > 0 => Some(port),
+        Some(_) => return Err(format!("`{text}` has no valid port")),
+    };
+    if host.contains('*') {
+        return Err(format!("`{text}` is a pattern; each host is granted by its name"));
+    }
+    let is_name = |host: &str| host.chars().all(|one| one.is_ascii_alphanumeric() || "-._".contains(one));
+    let is_address = host.starts_with('[')
+        && host.ends_with(']')
+        && host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok();
+    if host.is_empty() || !(is_name(host) || is_address) {
+        return Err(format!("`{text}` is not the name of a host"));
+    }
+    Ok((host.to_owned(), port))
+}
+
+impl SecretGrant {
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<SecretGrant> {
+        let (name, hosts) = match &node.value {
+            NodeValue::Text(name) => (name.clone(), None),
+            _ => {
+                let mut table = Table::open(node, path.clone(), problems)?;
+                let name = table.required_text("name", problems);
+                let hosts = table.texts("hosts", problems);
+                table.finish(problems);
+                (name?, hosts)
+            }
+        };
+        let is_variable = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && name.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
+        if !is_variable {
+            // Not repeated: it may be the secret itself.
+            problems
+                .error(
+                    node.span,
+                    &path,
+                    "a secret is named by its environment variable; this is not the name of one",
+                )
+                .help("write `secrets: [MY_API_KEY]`, and set MY_API_KEY");
+            return None;
+        }
+        let hosts = hosts.map(|hosts| hosts.iter().map(|host| host.to_ascii_lowercase()).collect());
+        Some(SecretGrant { name, hosts, span: node.span })
+    }
+}
+
+impl LlmGrant {
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<LlmGrant> {
+        let mut table = Table::open(node, path, problems)?;
+        let role = table.required_text("role", problems);
+        table.required("max_calls", problems);
+        let max_calls = table.integer("max_calls", 1..=u64::MAX, problems);
+        table.required("max_tokens", problems);
+        let max_tokens = table.integer("max_tokens", 1..=u64::MAX, problems);
+        table.finish(problems);
+        Some(LlmGrant { role: role?, max_calls: max_calls?, max_tokens: max_tokens?, span: node.span })
+    }
+}
+
+impl PluginLimits {
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginLimits> {
+        let mut table = Table::open(node, path, problems)?;
+        let mut bytes = |key, unit: u32, most: u64| {
+            table.integer(key, 1..=most, problems).map(|number| to_usize(number << unit))
+        };
+        let memory_bytes = bytes("memory_mib", 20, 4095);
+        let result_bytes = bytes("result_kib", 10, 1 << 20);
+        let sample_bytes = bytes("sample_kib", 10, 1 << 20);
+        let error_bytes = bytes("error_kib", 10, 1 << 10);
+        let log_bytes = bytes("log_kib", 10, 1 << 20);
+        let component_bytes = bytes("component_mib", 20, 1 << 10);
+        let mut count = |key, most| table.integer(key, 1..=most, problems);
+        let limits = PluginLimits {
+            memory_bytes,
+            table_elements: count("table_elements", 1_000_000).map(to_usize),
+            fuel_per_item: count("fuel_per_item", 1 << 60),
+            wall_time: None,
+            wait_time: None,
+            host_calls: count("host_calls", 1 << 40),
+            result_bytes,
+            sample_bytes,
+            // Deeper values could not be read at all.
+            json_depth: count("json_depth", 100).map(to_usize),
+            error_bytes,
+            names_per_card: count("names_per_card", 10_000).map(to_usize),
+            name_characters: count("name_characters", 1_000).map(to_usize),
+            log_bytes,
+            log_lines: count("log_lines", 1_000_000).map(to_usize),
+            component_bytes,
+        };
+        let wall_time = table.float("wall_time", 0.01..=3600.0, problems).map(Duration::from_secs_f64);
+        let wait_time = table.float("wait_time", 0.01..=86_400.0, problems).map(Duration::from_secs_f64);
+        table.finish(problems);
+        Some(PluginLimits { wall_time, wait_time, ..limits })
+    }
+}
+
+fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_and_port;
+
+    #[test]
+    fn hosts_and_ports() {
+        let good = |host: &str, port| Ok((host.to_owned(), port));
+        assert_eq!(host_and_port("API.example.com"), good("api.example.com", None));
+        assert_eq!(host_and_port("localhost:8000"), good("localhost", Some(8000)));
+        assert_eq!(host_and_port("[::1]:80"), good("[::1]", Some(80)));
+        assert_eq!(host_and_port("[::1]"), good("[::1]", None));
+        for text in ["", "https://a.b", "a/b", "a b", "*.example.com", "a:0", "a:99999", "u@h", "::1", "[x]"]
+        {
+            assert!(host_and_port(text).is_err(), "{text}");
+        }
+    }
+}

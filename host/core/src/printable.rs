@@ -1,0 +1,88 @@
+//! Text of others on its way to a person.
+
+use std::borrow::Cow;
+
+/// The text with everything escaped that steers a terminal or hides what is read: control characters
+/// but the line break and the tab, marks of writing direction, separators of lines and paragraphs, and
+/// invisible characters. They become `\u{1b}` and the like; everything else stays.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escape(text, |character| is_harmful(character) && !matches!(character, '\n' | '\t'))
+}
+
+/// The same on one line: line breaks and tabs become `\n` and `\t`.
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    escape(text, is_harmful)
+}
+
+fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' | '\t' if is_escaped(character) => escaped.extend(character.escape_default()),
+            _ if is_escaped(character) => escaped.extend(character.escape_unicode()),
+            _ => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// The text as a page may hold it, in an element or in the value of an attribute: markup is escaped,
+/// and so is what [`printable`] escapes.
+pub fn printable_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in printable(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+fn is_harmful(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_and_the_rest_stays() {
+        let cases = [
+            ("plain, é, 中文, 👩‍🚀, \\", "plain, é, 中文, 👩‍🚀, \\"),
+            ("a\x1b[31mb", "a\\u{1b}[31mb"),
+            ("a\nb\tc\r", "a\\nb\\tc\\r"),
+            ("\u{202e}txt\u{2066}\u{200f}", "\\u{202e}txt\\u{2066}\\u{200f}"),
+            ("\0\u{7f}\u{9b}", "\\u{0}\\u{7f}\\u{9b}"),
+            ("\u{e0041}\u{feff}", "\\u{e0041}\\u{feff}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(printable_line(text), expected);
+        }
+        assert_eq!(printable("a\n\tb\r\u{1b}"), "a\n\tb\\r\\u{1b}");
+        assert_eq!(
+            printable_html("<a href=\"x\">'&\u{202e}"),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;\\u{202e}"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! What a component costs, as a person wants to know it.
+
+use crate::cases::Case;
+use crate::error::ToolError;
+use gage_core::Object;
+use gage_plugin::{
+    AnyFamily, ComponentCosts, HostOptions, ItemBench, ItemCosts, LoadError, MetricItem, PluginHost, Setup,
+    World, component_costs,
+};
+use serde_json::Value;
+use std::time::Duration;
+
+/// How a component is measured.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// Cases that inputs are taken from; without any they are made up.
+    pub cases: Vec<Case>,
+    /// Which member, where there are several.
+    pub member: Option<String>,
+    /// Items in a batch.
+    pub batch: usize,
+    /// Bytes of each input that is made up.
+    pub bytes: usize,
+    /// For how long each figure is measured.
+    pub time: Duration,
+}
+
+/// What a component costs.
+#[derive(Clone, Debug)]
+pub struct BenchReport {
+    /// Before it does anything.
+    pub component: ComponentCosts,
+    /// Doing what it is for, where that is measured: metrics and extractors.
+    pub items: Option<ItemsReport>,
+}
+
+/// What items cost.
+#[derive(Clone, Debug)]
+pub struct ItemsReport {
+    /// The member.
+    pub member: String,
+    /// Items in a batch.
+    pub batch: usize,
+    /// One item, in an instance of its own.
+    pub singly: ItemCosts,
+    /// In a batch.
+    pub batched: ItemCosts,
+    /// The batch without counting fuel and time; what counting costs.
+    pub uncounted: ItemCosts,
+}
+
+/// Measures a component. `host` should have a cache folder, so that the cache is measured too.
+///
+/// # Errors
+/// When the component, the member or the cases cannot be used.
+pub fn bench(
+    host: &PluginHost,
+    name: &str,
+    bytes: &[u8],
+    setup: &Setup,
+    options: &BenchOptions,
+) -> Result<BenchReport, ToolError> {
+    let family = AnyFamily::load(host, name, bytes, setup).map_err(load_error)?;
+    let component = component_costs(host, name, bytes, setup, options.time).map_err(load_error)?;
+    if !matches!(family.world(), World::Metric | World::Extractor) {
+        return Ok(BenchReport { component, items: None });
+    }
+    let uncounted_host = PluginHost::new(&HostOptions { uncounted: true, ..HostOptions::default() });
+    let uncounted = AnyFamily::load(&uncounted_host.map_err(ToolError::new)?, name, bytes, setup);
+    let uncounted = Bench::new(&uncounted.map_err(load_error)?, options)?;
+    let counted = Bench::new(&family, options)?;
+    let items = ItemsReport {
+        member: counted.name.clone(),
+        batch: options.batch,
+        singly: counted.costs(1, options),
+        batched: counted.costs(options.batch, options),
+        uncounted: uncounted.costs(options.batch, options),
+    };
+    Ok(BenchReport { component, items: Some(items) })
+}
+
+fn load_error(error: LoadError) -> ToolError {
+    ToolError { message: error.to_string(), help: error.help }
+}
+
+/// A member with what makes its items.
+struct Bench {
+    name: String,
+    member: Box<dyn ItemBench>,
+    item: Box<dyn Fn(&Object) -> MetricItem>,
+    inputs: Vec<Object>,
+}
+
+impl Bench {
+    fn new(family: &AnyFamily, options: &BenchOptions) -> Result<Bench, ToolError> {
+        let first = options.cases.first();
+        let named = options.member.as_deref().or(first.and_then(|case| case.member.as_deref()));
+        let of_member = |case: &&Case| case.member.is_none() || case.member.as_deref() == named;
+        let cases: Vec<&Case> = options.cases.iter().filter(of_member).collect();
+        let params = cases.first().map_or(Value::Null, |case| case.params.clone());
+        let inputs: Vec<Object> = cases
+            .iter()
+            .filter(|case| case.params == params && case.body.contains_key("inputs"))
+            .map(|case| case.object("inputs"))
+            .collect();
+        if !options.cases.is_empty() && inputs.is_empty() {
+            return Err(ToolError::with_help(
+                "no case of this member has `inputs`",
+                "write cases with `inputs`, or leave --cases out to measure with texts that are made up",
+            ));
+        }
+        let problems = |problems: Vec<gage_core::Problem>| {
+            let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            ToolError::with_help(
+                format!("the parameters cannot be used: {text}"),
+                "give --cases, the first of which says the parameters, and --member",
+            )
+        };
+        let (name, declared, member, item): (String, Vec<String>, Box<dyn ItemBench>, _) = match family {
+            AnyFamily::Metric(family) => {
+                let metric = family.configure(named, params.clone()).map_err(problems)?;
+                let other = family.configure(named, params).map_err(problems)?;
+                let description = metric.description();
+                let declared = description.inputs.iter().map(|input| input.name.clone()).collect();
+                let item: Box<dyn Fn(&Object) -> MetricItem> =
+                    Box::new(move |values| other.item("item", values));
+                (description.name.clone(), declared, Box::new(metric), item)
+            }
+            AnyFamily::Extractor(family) => {
+                let extractor = family.configure(named, params.clone()).map_err(problems)?;
+                let other = family.configure(named, params).map_err(problems)?;
+                let description = extractor.description();
+                let declared = description.inputs.iter().map(|input| input.name.clone()).collect();
+                let item: Box<dyn Fn(&Object) -> MetricItem> =
+                    Box::new(move |values| other.item("item", values));
+                (description.name.clone(), declared, Box::new(extractor), item)
+            }
+            _ => return Err(ToolError::new("items are measured of metrics and extractors alone")),
+        };
+        let inputs = if inputs.is_empty() { made_up(&declared, options.bytes) } else { inputs };
+        Ok(Bench { name, member, item, inputs })
+    }
+
+    fn costs(&self, batch: usize, options: &BenchOptions) -> ItemCosts {
+        let items = self.inputs.iter().cycle().take(batch).map(|values| (self.item)(values)).collect();
+        self.member.item_costs(items, options.time)
+    }
+}
+
+/// Texts of words, of so many bytes each; a few that differ, so that items are not all alike.
+fn made_up(inputs: &[String], bytes: usize) -> Vec<Object> {
+    const WORDS: [&str; 12] =
+        ["the", "answer", "is", "forty", "two", "because", "Paris", "lies", "on", "river", "Seine", "north"];
+    (0..16_usize)
+        .map(|number| {
+            let texts = inputs.iter().enumerate().map(|(place, name)| {
+                let mut text = String::with_capacity(bytes + 8);
+                let words = WORDS.iter().cycle().skip(number + place);
+                for (count, word) in words.enumerate() {
+                    if text.len() >= bytes {
+                        break;
+                    }
+                    if count > 0 {
+                        text.push(' ');
+                    }
+                    text.push_str(word);
+                }
+                text.truncate(bytes);
+                (name.clone(), Value::String(text))
+            });
+            texts.collect()
+        })
+        .collect()
+}

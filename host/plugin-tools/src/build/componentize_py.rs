@@ -1,0 +1,96 @@
+//! Finds componentize-py, or installs it in the cache folder.
+
+use super::lock::Lock;
+use super::{BuildOptions, tool};
+use crate::ToolError;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The version that the SDK is written for.
+pub(super) const VERSION: &str = "0.25.1";
+
+/// The oldest Python that can install it.
+const OLDEST: (u32, u32) = (3, 10);
+
+/// What to install where there is no Python.
+pub(super) const INSTALL: &str = "a plugin in Python is built with Python 3.10 or newer and its module venv: https://python.org, or \
+                       apt-get install python3 python3-venv";
+
+/// The program componentize-py: that on the path, if it has the right version, or one that is
+/// installed in the cache folder.
+pub(super) fn find_or_install(options: &BuildOptions<'_>) -> Result<PathBuf, ToolError> {
+    let usual = PathBuf::from("componentize-py");
+    if has_version(&usual) {
+        return Ok(usual);
+    }
+    let by_hand =
+        format!("install it so that it is found on the path: pip install componentize-py=={VERSION}");
+    let Some(cache) = &options.cache_folder else {
+        return Err(ToolError::with_help(
+            format!(
+                "componentize-py {VERSION} is not installed, and there is no cache folder to install it in"
+            ),
+            by_hand,
+        ));
+    };
+    let venv = cache.join("tools").join(format!("componentize-py-{VERSION}"));
+    let program = venv.join("bin/componentize-py");
+    if has_version(&program) {
+        return Ok(program);
+    }
+    // Scripts of such a folder hold its path, so it is made in place, and whoever is later waits.
+    let _lock = Lock::take(&venv, options.say)?;
+    if has_version(&program) {
+        return Ok(program);
+    }
+    (options.say)(&format!("installing componentize-py {VERSION}, once for all projects"));
+    let python = find_python()?;
+    let mut make = Command::new(python);
+    make.args(["-m", "venv", "--clear"]).arg(&venv);
+    tool::succeed(&mut make, "python3 -m venv", INSTALL).map_err(|error| with_help(error, INSTALL))?;
+    let mut install = Command::new(venv.join("bin/python"));
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]);
+    install.arg(format!("componentize-py=={VERSION}"));
+    tool::succeed(&mut install, "pip install", INSTALL).map_err(|error| with_help(error, &by_hand))?;
+    if has_version(&program) {
+        return Ok(program);
+    }
+    Err(ToolError::with_help(
+        format!("{} was installed and does not run", program.display()),
+        format!("{by_hand}; then remove {}", venv.display()),
+    ))
+}
+
+fn with_help(error: ToolError, help: &str) -> ToolError {
+    ToolError::with_help(error.message, error.help.unwrap_or_else(|| help.to_owned()))
+}
+
+/// Whether a program is componentize-py of the right version.
+fn has_version(program: &Path) -> bool {
+    let mut command = Command::new(program);
+    let output = tool::run(command.arg("--version"), INSTALL);
+    output.is_ok_and(|output| {
+        output.status.success()
+            && String::from_utf8_lossy(&output.stdout).trim() == format!("componentize-py {VERSION}")
+    })
+}
+
+/// A Python that is new enough.
+fn find_python() -> Result<&'static str, ToolError> {
+    let mut found = None;
+    for name in ["python3", "python"] {
+        let mut command = Command::new(name);
+        command.args(["-c", "import sys; print(*sys.version_info[:2])"]);
+        let Ok(output) = tool::succeed(&mut command, name, INSTALL) else { continue };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut numbers = text.split_whitespace().map_while(|number| number.parse::<u32>().ok());
+        if let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) {
+            if (major, minor) >= OLDEST {
+                return Ok(name);
+            }
+            found = Some(format!("Python {major}.{minor} is too old to install componentize-py {VERSION}"));
+        }
+    }
+    let message = found.unwrap_or_else(|| "there is no program 'python3' that runs".to_owned());
+    Err(ToolError::with_help(message, INSTALL))
+}

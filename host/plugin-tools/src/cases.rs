@@ -1,0 +1,173 @@
+//! The files of cases that a plugin is tested with: one JSON object a line.
+
+use crate::error::ToolError;
+use gage_core::Object;
+use gage_plugin::World;
+use serde_json::Value;
+use std::path::Path;
+
+/// Keys of every case.
+const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What messages call it: its file, its line, and the name that it gives itself.
+    pub name: String,
+    /// The member that it is for; the only one where it does not say.
+    pub member: Option<String>,
+    /// The parameters.
+    pub params: Value,
+    /// Everything else.
+    pub body: Object,
+}
+
+impl Case {
+    /// A part of the case, or null.
+    pub(crate) fn get(&self, key: &str) -> &Value {
+        self.body.get(key).unwrap_or(&Value::Null)
+    }
+
+    /// A part of the case as an object; empty where it is missing or something else.
+    pub(crate) fn object(&self, key: &str) -> Object {
+        self.get(key).as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// The keys of cases for a kind of plugins, beside those of all.
+pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
+    match world {
+        World::Metric => &["metric", "inputs", "sample", "model_output", "judge_output", "expected_values"],
+        World::Extractor => &["inputs", "sample", "model_output", "judge_output"],
+        World::Preprocessor => &["row", "dataset", "expected_skip"],
+        World::DocHook => &["sample"],
+        World::Aggregator => &["rows"],
+        World::Judge => &["sample", "model_output", "replies", "expected_prompts", "expected_unparseable"],
+        World::RoleAdapter => &["payload", "reply", "expected_output", "expected_request"],
+        World::Backend => &["messages", "sampling_params", "continuations"],
+    }
+}
+
+/// Reads the cases of a file for a kind of plugins. Blank lines are passed over.
+///
+/// # Errors
+/// When the file cannot be read, a line is no object, or a key is not known.
+pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ToolError::new(format!("cannot read the cases {shown}: {error}")))?;
+    let mut cases = Vec::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let place = format!("{shown}:{}", number + 1);
+        cases.push(read_case(&place, line, world)?);
+    }
+    if cases.is_empty() {
+        return Err(ToolError::new(format!("there is no case in {shown}")));
+    }
+    Ok(cases)
+}
+
+fn read_case(place: &str, line: &str, world: World) -> Result<Case, ToolError> {
+    let mut body: Object = serde_json::from_str(line)
+        .map_err(|error| ToolError::new(format!("{place}:{}: not a JSON object: {error}", error.column())))?;
+    let known = || COMMON.iter().chain(keys_of(world)).copied();
+    for key in body.keys() {
+        // Recorded results of older programs carry what they knew besides.
+        if !known().any(|one| one == key) && key != "expected_metadata" {
+            let near = gage_core::nearest(key, known()).map(|near| format!("did you mean `{near}`? "));
+            let allowed = known().collect::<Vec<_>>().join(", ");
+            return Err(ToolError::with_help(
+                format!("{place}: unknown key `{key}`"),
+                format!("{}known are: {allowed}", near.unwrap_or_default()),
+            ));
+        }
+    }
+    let text_of = |value: Value| match value {
+        Value::String(text) => Some(text),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    };
+    let named = body.shift_remove("case").and_then(text_of);
+    let member = body.shift_remove("member").or_else(|| body.shift_remove("metric")).and_then(text_of);
+    let params = body.shift_remove("params").unwrap_or(Value::Null);
+    let expects = body.keys().any(|key| key.starts_with("expected"));
+    if !expects {
+        return Err(ToolError::with_help(
+            format!("{place}: the case expects nothing"),
+            "say what should come of it: `expected`, or `expected_error`",
+        ));
+    }
+    let name = match named {
+        Some(named) => format!("{place} ({named})"),
+        None => place.to_owned(),
+    };
+    Ok(Case { name, member, params, body })
+}
+
+/// How what was found differs from what is expected: nothing where it does not. Of an object only the
+/// keys that are expected are compared, of a list all items, of numbers 9 digits.
+pub(crate) fn differences(expected: &Value, found: &Value, path: &str, list: &mut Vec<String>) {
+    match (expected, found) {
+        (Value::Object(expected), Value::Object(found)) => {
+            for (key, value) in expected {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                differences(value, found.get(key).unwrap_or(&Value::Null), &path, list);
+            }
+        }
+        (Value::Array(expected), Value::Array(found)) if expected.len() == found.len() => {
+            for (place, (expected, found)) in expected.iter().zip(found).enumerate() {
+                differences(expected, found, &format!("{path}[{place}]"), list);
+            }
+        }
+        _ if are_equal(expected, found) => {}
+        _ => {
+            let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+            list.push(format!("{path}expected {expected}, found {found}"));
+        }
+    }
+}
+
+fn are_equal(expected: &Value, found: &Value) -> bool {
+    match (expected.as_f64(), found.as_f64()) {
+        (Some(expected), Some(found)) => (expected - found).abs() <= 1e-9 * expected.abs().max(1.0),
+        _ => expected == found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_is_expected_is_compared() {
+        let found = json!({"a": 1.0, "b": {"c": [1, 2]}, "d": "x"});
+        let cases = [
+            (json!({"a": 1}), vec![]),
+            (json!({"a": 1.0 + 1e-12, "b": {"c": [1, 2]}}), vec![]),
+            (json!({"a": 2}), vec!["a: expected 2, found 1.0"]),
+            (json!({"b": {"c": [1]}}), vec!["b.c: expected [1], found [1,2]"]),
+            (json!({"b": {"c": [1, 3]}}), vec!["b.c[1]: expected 3, found 2"]),
+            (json!({"e": null}), vec![]),
+            (json!({"e": 0}), vec!["e: expected 0, found null"]),
+        ];
+        for (expected, wanted) in cases {
+            let mut list = Vec::new();
+            differences(&expected, &found, "", &mut list);
+            assert_eq!(list, wanted, "{expected}");
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_cases() {
+        let message = |line: &str| match read_case("c.jsonl:3", line, World::Metric) {
+            Ok(_) => "fine".to_owned(),
+            Err(error) => format!("{} / {}", error.message, error.help.unwrap_or_default()),
+        };
+        assert!(message("{").starts_with("c.jsonl:3:1: not a JSON object: EOF"));
+        assert!(message("[]").starts_with("c.jsonl:3:"));
+        assert!(message(r#"{"inptus": {}, "expected": {}}"#).contains("did you mean `inputs`?"));
+        assert!(message(r#"{"inputs": {}}"#).contains("expects nothing"));
+        assert_eq!(message(r#"{"inputs": {}, "expected": {}}"#), "fine");
+    }
+}

@@ -1,0 +1,32 @@
+//! The files that new projects are made of, carried in the program.
+
+include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// The files below a folder: path from there, and text.
+pub(crate) fn below(folder: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().filter_map(move |(path, text)| Some((path.strip_prefix(folder)?.strip_prefix('/')?, *text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_sorted_and_nothing_that_tools_leave_is_among_them() {
+        assert!(FILES.is_sorted());
+        for (path, _) in FILES {
+            for left in
+                ["/test", "/node_modules/", "/target/", "__pycache__", "_cache/", "released", "-lock."]
+            {
+                assert!(!path.contains(left), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn below_gives_paths_from_the_folder() {
+        let names: Vec<&str> = below("wit").map(|(path, _)| path).collect();
+        assert_eq!(names, ["host.wit", "plugin.wit", "types.wit"]);
+        assert_eq!(below("wi").count(), 0);
+    }
+}

@@ -1,0 +1,25 @@
+//! What a plugin author uses: makes projects, builds, tests and measures components.
+//!
+//! A project is a folder with `gage-plugin.toml`, the author's source, and `gage/`, which holds the
+//! contract and the SDK. All that a new one needs is carried in the program; building one runs
+//! the tools of its language. Imports `gage-plugin` and `gage-toolchain`; knows nothing of runs.
+
+mod bench;
+mod build;
+mod cases;
+mod error;
+mod files;
+mod language;
+mod name;
+mod project;
+mod scaffold;
+mod trial;
+
+pub use bench::{BenchOptions, BenchReport, ItemsReport, bench};
+pub use build::{BuildOptions, Built, build};
+pub use cases::{Case, read_cases};
+pub use error::ToolError;
+pub use language::Language;
+pub use project::{Project, SETTINGS};
+pub use scaffold::{Created, NewProject, create};
+pub use trial::{Failure, Purity, TestReport, test};

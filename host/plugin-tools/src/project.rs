@@ -1,0 +1,197 @@
+//! What `gage-plugin.toml` says of a project.
+
+use crate::{Language, ToolError, name};
+use gage_plugin::{Capability, World};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use std::path::{Path, PathBuf};
+
+/// The file that makes a folder a project.
+pub const SETTINGS: &str = "gage-plugin.toml";
+
+/// A folder with a plugin that is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The folder with `gage-plugin.toml`.
+    pub folder: PathBuf,
+    /// The plugin's name, after which the component's file is called.
+    pub name: String,
+    /// The kind of plugin.
+    pub world: World,
+    /// What it is written in.
+    pub language: Language,
+    /// What it asks its user for.
+    pub imports: Vec<Capability>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    #[serde(deserialize_with = "read_name")]
+    name: String,
+    #[serde(deserialize_with = "read_kind")]
+    kind: World,
+    language: Language,
+    #[serde(default)]
+    imports: Vec<toml::Spanned<Import>>,
+}
+
+#[derive(Clone, Copy)]
+struct Import(Capability);
+
+impl Project {
+    /// Reads the project in a folder.
+    ///
+    /// # Errors
+    /// When there is none, or its `gage-plugin.toml` cannot be used; with the line at fault.
+    pub fn read(folder: &Path) -> Result<Project, ToolError> {
+        let path = folder.join(SETTINGS);
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => ToolError::with_help(
+                format!("there is no plugin in {}: it has no {SETTINGS}", folder.display()),
+                "go to the folder of a plugin, or make one: gage-host plugin new --lang LANGUAGE --kind KIND NAME",
+            ),
+            _ => ToolError::io("read", &path, &error),
+        })?;
+        Project::parse(folder, &text)
+    }
+
+    /// Where the component is written: `NAME.wasm` in the folder.
+    pub fn component(&self) -> PathBuf {
+        self.folder.join(format!("{}.wasm", self.name))
+    }
+
+    fn parse(folder: &Path, text: &str) -> Result<Project, ToolError> {
+        let path = folder.join(SETTINGS);
+        let place = |at: usize| {
+            let line = text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1;
+            format!("{}:{line}", path.display())
+        };
+        let settings: Settings = toml::from_str(text).map_err(|error| {
+            // What is missing has no place.
+            let place = match error.span() {
+                Some(span) if span.end > 0 => place(span.start),
+                _ => path.display().to_string(),
+            };
+            ToolError::new(format!("{place}: {}", error.message()))
+        })?;
+        let mut imports = Vec::new();
+        for import in &settings.imports {
+            let Import(capability) = *import.get_ref();
+            if !capability.worlds().contains(&settings.kind) {
+                let kinds: Vec<&str> = capability.worlds().iter().map(|world| world.kind()).collect();
+                return Err(ToolError::with_help(
+                    format!(
+                        "{}: a plugin of the kind {} cannot import {}",
+                        place(import.span().start),
+                        settings.kind,
+                        capability.name()
+                    ),
+                    format!("kinds that may: {}", kinds.join(", ")),
+                ));
+            }
+            if !imports.contains(&capability) {
+                imports.push(capability);
+            }
+        }
+        Ok(Project {
+            folder: folder.to_owned(),
+            name: settings.name,
+            world: settings.kind,
+            language: settings.language,
+            imports,
+        })
+    }
+}
+
+/// The text of a new project's `gage-plugin.toml`.
+pub(crate) fn new_settings(name: &str, world: World, language: Language) -> String {
+    format!(
+        "name = \"{name}\"\nkind = \"{world}\"\nlanguage = \"{language}\"\n\
+         # What the plugin asks its user for, of media, http and llm.\nimports = []\n"
+    )
+}
+
+fn read_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name::check(&name).map_err(D::Error::custom)?;
+    Ok(name)
+}
+
+fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<World, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    World::of_kind(&kind).ok_or_else(|| {
+        let kinds = World::ALL.map(World::kind).join(", ");
+        D::Error::custom(format!("there is no kind '{kind}'; use one of {kinds}"))
+    })
+}
+
+impl<'de> Deserialize<'de> for Import {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Import, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Capability::ALL.into_iter().find(|capability| capability.name() == name);
+        found.map(Import).ok_or_else(|| {
+            let names = Capability::ALL.map(Capability::name).join(", ");
+            D::Error::custom(format!("there is nothing to import that is called '{name}'; use {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Project::parse(Path::new("p"), text).unwrap_err().message
+    }
+
+    #[test]
+    fn what_new_writes_can_be_read() {
+        for world in World::ALL {
+            for language in Language::ALL {
+                let project = Project::parse(Path::new("p"), &new_settings("a-b", world, language)).unwrap();
+                assert_eq!((project.world, project.language), (world, language));
+                assert_eq!(project.component(), Path::new("p/a-b.wasm"));
+                assert_eq!(project.imports, []);
+            }
+        }
+    }
+
+    #[test]
+    fn imports_of_a_backend() {
+        let text = "name = 'a'\nkind = 'backend'\nlanguage = 'js'\nimports = ['llm', 'http', 'llm']";
+        let project = Project::parse(Path::new("p"), text).unwrap();
+        assert_eq!(project.imports, [Capability::Llm, Capability::Http]);
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        let start = "name = 'a'\nkind = 'metric'\n";
+        assert_eq!(
+            error(&format!("{start}lang = 'js'")),
+            "p/gage-plugin.toml:3: unknown field `lang`, expected one of `name`, `kind`, `language`, `imports`"
+        );
+        assert_eq!(error(start), "p/gage-plugin.toml: missing field `language`");
+        assert!(error(&format!("{start}language = 'go'")).starts_with(
+            "p/gage-plugin.toml:3: unknown variant `go`, expected one of `rust`, `python`, `js`"
+        ));
+        assert!(
+            error("kind = 'metrics'").starts_with("p/gage-plugin.toml:1: there is no kind 'metrics'; use")
+        );
+        assert!(error("name = 'A B'").starts_with("p/gage-plugin.toml:1: the name 'A B' cannot be used"));
+        assert!(error(&format!("{start}language 4")).starts_with("p/gage-plugin.toml:3: "));
+        let imports = |what: &str| error(&format!("{start}language = 'js'\nimports = [\n  '{what}',\n]"));
+        assert!(
+            imports("files").starts_with("p/gage-plugin.toml:4: there is nothing to import that is called")
+        );
+        assert_eq!(imports("http"), "p/gage-plugin.toml:5: a plugin of the kind metric cannot import http");
+    }
+
+    #[test]
+    fn a_folder_without_a_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Project::read(folder.path()).unwrap_err();
+        assert!(error.message.contains("it has no gage-plugin.toml"));
+        assert!(error.help.unwrap().contains("plugin new"));
+    }
+}

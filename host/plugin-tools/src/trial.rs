@@ -1,0 +1,167 @@
+//! Runs cases, and says what comes of each, as JSON.
+
+mod observe;
+
+use crate::cases::{Case, differences};
+use gage_core::Problem;
+use gage_plugin::{AnyFamily, World};
+use observe::Trial;
+use serde_json::{Value, json};
+
+/// A case that did not give what it expects.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Failure {
+    /// The case.
+    pub case: String,
+    /// How what was found differs.
+    pub differences: Vec<String>,
+    /// What was found, whole.
+    pub found: Value,
+}
+
+/// Whether a plugin gives the same for the same input whatever comes with it.
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(tag = "verdict", content = "because", rename_all = "snake_case")]
+pub enum Purity {
+    /// It does.
+    Pure,
+    /// It does not: what differed, case by case.
+    Impure(Vec<String>),
+    /// It was not tried, and why.
+    NotTried(String),
+}
+
+/// What came of the cases.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct TestReport {
+    /// How many there were.
+    pub cases: usize,
+    /// Those that failed.
+    pub failures: Vec<Failure>,
+    /// Whether the plugin keeps state.
+    pub purity: Purity,
+}
+
+impl TestReport {
+    /// Whether all is well.
+    pub fn is_passed(&self) -> bool {
+        self.failures.is_empty() && !matches!(self.purity, Purity::Impure(_))
+    }
+}
+
+/// Cases for one member with one set of parameters, which can be called together.
+struct Group<'c> {
+    trial: Result<Trial, Vec<Problem>>,
+    cases: Vec<&'c Case>,
+}
+
+/// Runs the cases: each alone for what it gives, then together and in other orders.
+pub fn test(family: &AnyFamily, cases: &[Case]) -> TestReport {
+    let groups = group(family, cases);
+    let mut failures = Vec::new();
+    let mut impure = Vec::new();
+    for group in &groups {
+        let trial = match &group.trial {
+            Ok(trial) => trial,
+            Err(problems) => {
+                let found = json!({"error": "invalid_config", "message": text_of(problems)});
+                failures.extend(group.cases.iter().filter_map(|case| judge(family.world(), case, &found)));
+                continue;
+            }
+        };
+        let alone: Vec<Value> =
+            group.cases.iter().flat_map(|case| trial.observe(std::slice::from_ref(case))).collect();
+        for (case, found) in group.cases.iter().zip(&alone) {
+            failures.extend(judge(family.world(), case, found));
+        }
+        impure.extend(trial.vary(&group.cases, &alone));
+    }
+    let asks_others = family.summary().capabilities().iter().any(|one| one.name() != "media");
+    let purity = match (asks_others, impure.is_empty()) {
+        (true, _) => Purity::NotTried("it asks servers or models, whose answers may differ".to_owned()),
+        (false, true) => Purity::Pure,
+        (false, false) => Purity::Impure(impure),
+    };
+    TestReport { cases: cases.len(), failures, purity }
+}
+
+fn group<'c>(family: &AnyFamily, cases: &'c [Case]) -> Vec<Group<'c>> {
+    let mut keys: Vec<(Option<&str>, &Value)> = Vec::new();
+    let mut groups: Vec<Group<'c>> = Vec::new();
+    for case in cases {
+        let key = (case.member.as_deref(), &case.params);
+        match keys.iter().position(|one| *one == key) {
+            Some(place) => groups[place].cases.push(case),
+            None => {
+                keys.push(key);
+                let trial = Trial::new(family, case.member.as_deref(), case.params.clone());
+                groups.push(Group { trial, cases: vec![case] });
+            }
+        }
+    }
+    groups
+}
+
+fn text_of(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Compares what was found with what a case expects.
+fn judge(world: World, case: &Case, found: &Value) -> Option<Failure> {
+    let mut list = Vec::new();
+    if let Some(expected) = case.body.get("expected_error") {
+        match (expected, found["error"].as_str()) {
+            (Value::Bool(true), Some(_)) => {}
+            (Value::String(kind), Some(error)) if kind == error => {}
+            (_, Some(error)) => list.push(format!("expected the error {expected}, found the error {error}")),
+            (_, None) => list.push(format!("expected the error {expected}, found none")),
+        }
+    } else if let Some(error) = found["error"].as_str() {
+        let message = found["message"].as_str().unwrap_or_default();
+        list.push(format!("found the error {error}: {message}"));
+    } else {
+        compare(world, case, found, &mut list);
+    }
+    (!list.is_empty()).then(|| Failure { case: case.name.clone(), differences: list, found: found.clone() })
+}
+
+/// Where each expectation of a case is found.
+fn compare(world: World, case: &Case, found: &Value, list: &mut Vec<String>) {
+    let mut at = |key: &str, part: &Value, path: &str| {
+        if let Some(expected) = case.body.get(key) {
+            differences(expected, part, path, list);
+        }
+    };
+    match world {
+        World::Metric => {
+            at("expected", found, "");
+            at("expected_values", &found["values"], "");
+        }
+        World::Preprocessor => {
+            at("expected", &found["sample"], "");
+            at("expected_skip", &found["skip"], "skip");
+        }
+        World::DocHook | World::Extractor => at("expected", &found["result"], ""),
+        World::Aggregator => {
+            at("expected", &found["figures"], "");
+            // A figure too many is a difference as well.
+            let wanted = case.object("expected");
+            for name in found["figures"].as_object().into_iter().flat_map(|figures| figures.keys()) {
+                if !wanted.contains_key(name) {
+                    list.push(format!("{name}: a figure that is not expected"));
+                }
+            }
+        }
+        World::Judge => {
+            at("expected_prompts", &found["prompts"], "prompts");
+            at("expected", &found["output"], "");
+            at("expected_unparseable", &found["is_unparseable"], "unparseable");
+        }
+        World::RoleAdapter => {
+            at("expected_request", &found["request"], "request");
+            at("expected_output", &found["output"], "");
+            at("expected", &found["parsed"], "");
+        }
+        World::Backend => at("expected", found, ""),
+    }
+}

@@ -1,0 +1,46 @@
+//! What a plugin may do beyond what it is handed: send requests, ask models, read media.
+
+pub(crate) mod address;
+pub(crate) mod http;
+pub(crate) mod media;
+pub(crate) mod models;
+pub(crate) mod redact;
+
+use crate::bindings::types::{ErrorKind, PluginError};
+use gage_config::Grants;
+use http::HttpAccess;
+use media::MediaSet;
+use models::{ModelAccess, Models};
+use std::sync::Arc;
+
+/// What a component has been granted, ready to be used.
+#[derive(Clone, Default)]
+pub(crate) struct Access {
+    pub(crate) http: Option<Arc<HttpAccess>>,
+    pub(crate) models: Option<Arc<ModelAccess>>,
+    pub(crate) media: Option<Arc<MediaSet>>,
+}
+
+impl Access {
+    /// Makes the most of some grants: secrets are looked up, clients set up. Models come later,
+    /// with [`Access::with_models`], since they are opened after plugins.
+    pub(crate) fn new(grants: &Grants, secret: &dyn Fn(&str) -> Option<String>) -> Result<Access, String> {
+        let http = match grants.http.is_empty() {
+            true => None,
+            false => Some(Arc::new(HttpAccess::new(grants, secret)?)),
+        };
+        Ok(Access { http, models: None, media: None })
+    }
+
+    pub(crate) fn with_models(self, grants: &Grants, models: Arc<dyn Models>) -> Access {
+        match grants.llm.is_empty() {
+            true => self,
+            false => Access { models: Some(Arc::new(ModelAccess::new(&grants.llm, models))), ..self },
+        }
+    }
+}
+
+/// An error that is returned to a guest.
+pub(crate) fn refuse(kind: ErrorKind, message: impl Into<String>) -> PluginError {
+    PluginError { kind, message: message.into(), pointer: None, retryable: false }
+}

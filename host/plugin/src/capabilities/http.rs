@@ -1,0 +1,388 @@
+//! Requests of plugins to the hosts that they were granted.
+
+use super::address::is_public;
+use super::redact::Redactor;
+use super::refuse;
+use crate::bindings::http::{Header, HeaderValue, Request, Response};
+use crate::bindings::types::{ErrorKind, PluginError};
+use futures::StreamExt as _;
+use gage_config::{Grants, HttpGrant, SecretGrant};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{self, HeaderMap, HeaderName};
+use reqwest::{Client, Method, Url};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Most bytes of a request's body.
+const MOST_BODY: usize = 16 << 20;
+/// Most headers of a request, and bytes of one.
+const MOST_HEADERS: usize = 64;
+const MOST_HEADER_BYTES: usize = 16 << 10;
+/// Most requests of one `send-all`.
+const MOST_AT_ONCE: usize = 1024;
+
+/// Headers that are the client's own business.
+const OWN_HEADERS: [HeaderName; 9] = [
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::UPGRADE,
+    header::TE,
+    header::TRAILER,
+    header::EXPECT,
+    // A compressed echo of a secret could not be recognised.
+    header::ACCEPT_ENCODING,
+];
+
+/// The hosts, methods and secrets of one plugin.
+pub(crate) struct HttpAccess {
+    client: Client,
+    hosts: Vec<HttpGrant>,
+    secrets: HashMap<String, (SecretGrant, String)>,
+    redactor: Redactor,
+}
+
+/// The thread that drives requests of plugins; calls block on it from threads that may.
+fn runtime() -> Result<&'static tokio::runtime::Runtime, PluginError> {
+    static RUNTIME: OnceLock<Result<tokio::runtime::Runtime, String>> = OnceLock::new();
+    RUNTIME
+        .get_or_init(|| {
+            tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(1)
+                .thread_name("plugin-http")
+                .enable_all()
+                .build()
+                .map_err(|error| error.to_string())
+        })
+        .as_ref()
+        .map_err(|error| refuse(ErrorKind::Internal, error.clone()))
+}
+
+impl HttpAccess {
+    pub(crate) fn new(
+        grants: &Grants,
+        secret: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<HttpAccess, String> {
+        // Fails only where a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut secrets = HashMap::new();
+        for grant in &grants.secrets {
+            let value = secret(&grant.name).filter(|value| !value.is_empty()).ok_or_else(|| {
+                format!("the secret `{}` is granted, but the variable is not set or empty", grant.name)
+            })?;
+            secrets.insert(grant.name.clone(), (grant.clone(), value));
+        }
+        let private =
+            grants.http.iter().filter(|grant| may_be_private(grant)).map(|grant| grant.host.clone());
+        let client = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .dns_resolver(Arc::new(GuardedResolver { private: private.collect() }))
+            .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| format!("HTTP client: {error}"))?;
+        let redactor =
+            Redactor::new(secrets.iter().map(|(name, (_, value))| (name.as_str(), value.as_str())));
+        Ok(HttpAccess { client, hosts: grants.http.clone(), secrets, redactor })
+    }
+
+    /// Sends requests at the same time, as far as the grants allow; one result for each, in order.
+    pub(crate) fn send(&self, requests: Vec<Request>) -> Vec<Result<Response, PluginError>> {
+        if requests.len() > MOST_AT_ONCE {
+            let error = refuse(
+                ErrorKind::LimitExceeded,
+                format!("{} requests at once; at most {MOST_AT_ONCE} are allowed", requests.len()),
+            );
+            return requests.iter().map(|_| Err(error.clone())).collect();
+        }
+        let most = self.hosts.iter().map(|grant| grant.max_concurrency).max().unwrap_or(1);
+        match runtime() {
+            Ok(runtime) => runtime.block_on(
+                futures::stream::iter(requests)
+                    .map(|request| self.exchange(request))
+                    .buffered(most)
+                    .collect(),
+            ),
+            Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+
+    async fn exchange(&self, request: Request) -> Result<Response, PluginError> {
+        let answer = self.try_exchange(request).await;
+        answer.map_err(|error| PluginError { message: self.redactor.text(error.message), ..error })
+    }
+
+    async fn try_exchange(&self, request: Request) -> Result<Response, PluginError> {
+        let (url, grant) = self.check_target(&request)?;
+        let (headers, has_secret) = self.headers(&request.headers, &url)?;
+        if request.body.len() > MOST_BODY {
+            let size = request.body.len();
+            return Err(refuse(
+                ErrorKind::LimitExceeded,
+                format!("the request has {size} bytes; at most {MOST_BODY} are allowed"),
+            ));
+        }
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| refuse(ErrorKind::InvalidInput, "the method is not valid"))?;
+        let asked = Duration::from_millis(u64::from(request.timeout_ms));
+        let timeout = if asked.is_zero() { grant.timeout } else { asked.min(grant.timeout) };
+        let sent = self.client.request(method, url).headers(headers).body(request.body).timeout(timeout);
+        let response = sent.send().await.map_err(|error| upstream(&error))?;
+        self.read(response, grant, has_secret).await
+    }
+
+    /// The grant that a request falls under.
+    fn check_target(&self, request: &Request) -> Result<(Url, &HttpGrant), PluginError> {
+        let shown: String = request.url.chars().take(200).collect();
+        let url = Url::parse(&request.url)
+            .map_err(|error| refuse(ErrorKind::InvalidInput, format!("'{shown}' is not a URL: {error}")))?;
+        let default = match url.scheme() {
+            "https" => 443,
+            "http" => 80,
+            other => {
+                return Err(refuse(
+                    ErrorKind::Denied,
+                    format!("'{shown}': the scheme '{other}' is never granted; http and https can be"),
+                ));
+            }
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(refuse(ErrorKind::Denied, "a URL with a user name or a password is never sent"));
+        }
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port().unwrap_or(default));
+        let of_host = self.hosts.iter().filter(|grant| {
+            grant.host == host && grant.port.map_or(port == default, |granted| granted == port)
+        });
+        let mut of_host = of_host.peekable();
+        if of_host.peek().is_none() {
+            let granted: Vec<String> = self.hosts.iter().map(shown_host).collect();
+            return Err(refuse(
+                ErrorKind::Denied,
+                format!(
+                    "the host '{host}' (port {port}) is not granted; granted are: {}. A host is added in the suite, \
+                     under `plugins`, `grants`, `http`",
+                    granted.join(", ")
+                ),
+            ));
+        }
+        let method = request.method.to_ascii_uppercase();
+        match of_host.clone().find(|grant| grant.methods.contains(&method)) {
+            Some(grant) => Ok((url, grant)),
+            None => {
+                let granted: Vec<&str> =
+                    of_host.flat_map(|grant| &grant.methods).map(String::as_str).collect();
+                let method: String = method.chars().take(20).collect();
+                Err(refuse(
+                    ErrorKind::Denied,
+                    format!(
+                        "the method {method} is not granted for '{host}'; granted are: {}",
+                        granted.join(", ")
+                    ),
+                ))
+            }
+        }
+    }
+
+    fn headers(&self, headers: &[Header], url: &Url) -> Result<(HeaderMap, bool), PluginError> {
+        let invalid = |message: String| refuse(ErrorKind::InvalidInput, message);
+        if headers.len() > MOST_HEADERS {
+            return Err(refuse(ErrorKind::LimitExceeded, format!("more than {MOST_HEADERS} headers")));
+        }
+        let mut map = HeaderMap::new();
+        let mut has_secret = false;
+        for header in headers {
+            let shown: String = header.name.chars().take(80).collect();
+            let name = HeaderName::from_bytes(header.name.as_bytes())
+                .map_err(|_| invalid(format!("'{shown}' is not the name of a header")))?;
+            if OWN_HEADERS.contains(&name) || name.as_str().starts_with("proxy-") {
+                return Err(refuse(
+                    ErrorKind::Denied,
+                    format!("the header '{name}' is set by the host alone"),
+                ));
+            }
+            let value = match &header.value {
+                HeaderValue::Plain(text) => text.clone(),
+                HeaderValue::Secret(secret) => self.secret(secret, url)?.to_owned(),
+                HeaderValue::Bearer(secret) => format!("Bearer {}", self.secret(secret, url)?),
+            };
+            if value.len() > MOST_HEADER_BYTES {
+                return Err(refuse(
+                    ErrorKind::LimitExceeded,
+                    format!("the header '{name}' has more than {MOST_HEADER_BYTES} bytes"),
+                ));
+            }
+            let mut value = header::HeaderValue::from_str(&value).map_err(|_| {
+                invalid(format!("the value of the header '{name}' has characters that cannot be sent"))
+            })?;
+            if !matches!(header.value, HeaderValue::Plain(_)) {
+                has_secret = true;
+                value.set_sensitive(true);
+            }
+            map.append(name, value);
+        }
+        map.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
+        Ok((map, has_secret))
+    }
+
+    /// The value of a secret, if it may be sent to this place.
+    fn secret(&self, name: &str, url: &Url) -> Result<&str, PluginError> {
+        let Some((grant, value)) = self.secrets.get(name) else {
+            let granted: Vec<&str> = self.secrets.keys().map(String::as_str).collect();
+            let granted = if granted.is_empty() { "there are none".to_owned() } else { granted.join(", ") };
+            let shown: String = name.chars().take(80).collect();
+            return Err(refuse(
+                ErrorKind::Denied,
+                format!("the secret '{shown}' is not granted; granted are: {granted}"),
+            ));
+        };
+        let host = url.host_str().unwrap_or_default();
+        if grant.hosts.as_ref().is_some_and(|hosts| !hosts.iter().any(|one| one == host)) {
+            return Err(refuse(
+                ErrorKind::Denied,
+                format!("the secret '{name}' may not be sent to '{host}'"),
+            ));
+        }
+        let is_near = self.hosts.iter().any(|grant| grant.host == host && may_be_private(grant));
+        if url.scheme() != "https" && !is_near {
+            return Err(refuse(
+                ErrorKind::Denied,
+                format!(
+                    "the secret '{name}' is sent over https alone, or to a private address that is granted"
+                ),
+            ));
+        }
+        Ok(value)
+    }
+
+    async fn read(
+        &self,
+        response: reqwest::Response,
+        grant: &HttpGrant,
+        has_secret: bool,
+    ) -> Result<Response, PluginError> {
+        let status = response.status().as_u16();
+        let encoding = response.headers().get(header::CONTENT_ENCODING);
+        if has_secret && encoding.is_some_and(|encoding| encoding != "identity") {
+            return Err(refuse(
+                ErrorKind::Upstream,
+                "the server compressed its answer to a request with a secret, which it was asked not to",
+            ));
+        }
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| {
+                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                (self.redactor.text(name.as_str().to_owned()), self.redactor.text(value))
+            })
+            .collect();
+        let mut body = Vec::new();
+        let mut response = response;
+        while let Some(chunk) = response.chunk().await.map_err(|error| upstream(&error))? {
+            if body.len() + chunk.len() > grant.response_bytes {
+                return Err(refuse(
+                    ErrorKind::LimitExceeded,
+                    format!("the response has more than {} bytes", grant.response_bytes),
+                ));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Response { status, headers, body: self.redactor.bytes(body) })
+    }
+}
+
+fn shown_host(grant: &HttpGrant) -> String {
+    match grant.port {
+        Some(port) => format!("{}:{port}", grant.host),
+        None => grant.host.clone(),
+    }
+}
+
+/// Whether a grant names an address or this machine, or says that its name may stand for such.
+fn may_be_private(grant: &HttpGrant) -> bool {
+    let host = grant.host.trim_start_matches('[').trim_end_matches(']');
+    grant.private || host == "localhost" || host.parse::<IpAddr>().is_ok()
+}
+
+fn upstream(error: &reqwest::Error) -> PluginError {
+    let mut message = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !message.contains(&text) {
+            message = format!("{message}: {text}");
+        }
+        cause = inner.source();
+    }
+    let is_denied = message.contains(NOT_PUBLIC);
+    let kind = if is_denied { ErrorKind::Denied } else { ErrorKind::Upstream };
+    PluginError { retryable: !is_denied, ..refuse(kind, message) }
+}
+
+const NOT_PUBLIC: &str = "stands for an address that is not public";
+
+/// Resolves names, and leaves out addresses that are not public unless the name was granted for
+/// such. What is left is what is connected to, so that no second look-up can differ.
+struct GuardedResolver {
+    private: Vec<String>,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = name.as_str().to_ascii_lowercase();
+        let may_be_private = self.private.contains(&host);
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            let allowed: Vec<_> =
+                found.iter().copied().filter(|address| may_be_private || is_public(address.ip())).collect();
+            if allowed.is_empty() && !found.is_empty() {
+                return Err(format!(
+                    "the name '{host}' {NOT_PUBLIC}; where that is meant, its grant says `private: true`"
+                )
+                .into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_stands_for_a_private_address_is_not_resolved_without_leave() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let resolve = |private: &[&str]| {
+            let resolver =
+                GuardedResolver { private: private.iter().map(|name| (*name).to_owned()).collect() };
+            let name: Name = "localhost".parse().expect("a name");
+            runtime.block_on(resolver.resolve(name)).map(Iterator::count).map_err(|error| error.to_string())
+        };
+        assert!(resolve(&["localhost"]).is_ok_and(|count| count > 0));
+        let error = resolve(&["other"]).expect_err("refused");
+        assert!(error.contains("the name 'localhost' stands for an address that is not public"), "{error}");
+    }
+
+    #[test]
+    fn only_addresses_and_this_machine_are_private_by_name() {
+        let grant = |host: &str, private: bool| HttpGrant {
+            host: host.to_owned(),
+            port: None,
+            methods: Vec::new(),
+            private,
+            timeout: Duration::from_secs(1),
+            response_bytes: 1,
+            max_concurrency: 1,
+        };
+        for host in ["127.0.0.1", "10.0.0.1", "[::1]", "localhost"] {
+            assert!(may_be_private(&grant(host, false)), "{host}");
+        }
+        assert!(!may_be_private(&grant("api.example.com", false)));
+        assert!(may_be_private(&grant("llm.internal", true)));
+    }
+}

@@ -1,0 +1,194 @@
+//! From a component to machine code, bounded in time and memory.
+//!
+//! The compiler has no bounds of its own, and a component of a few kilobytes can keep it busy for
+//! hours. So the program compiles in a child process: itself, called with [`Compiler::Child`]'s
+//! arguments, where [`compile_from_stdin`] reads the component and writes the code.
+
+use crate::host::compiling_engine;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use wasmtime::Engine;
+
+/// How often a compilation is looked after.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Most bytes of machine code that a child may hand back.
+const MOST_CODE: u64 = 2 << 30;
+
+/// Who compiles components.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Compiler {
+    /// This process, without bounds; for components that are trusted, such as those of tests.
+    #[default]
+    InProcess,
+    /// A child process, which must end up in [`compile_from_stdin`].
+    Child {
+        /// The program.
+        program: PathBuf,
+        /// Its arguments.
+        arguments: Vec<String>,
+    },
+}
+
+/// How much a compilation may use at most; small components may use less, in proportion to their size.
+/// Not enforced in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// Wall time; default 10 minutes. A Python component of 18 MB takes about one.
+    pub time: Duration,
+    /// Addresses of the child process; default 8 GiB.
+    pub memory_bytes: u64,
+}
+
+/// What a compilation may use however small it is, and more for each mebibyte.
+const LEAST_TIME: Duration = Duration::from_secs(30);
+const TIME_FOR_A_MEBIBYTE: u32 = 20;
+const LEAST_MEMORY: u64 = 1 << 30;
+const MEMORY_FOR_A_BYTE: u64 = 384;
+
+impl CompileLimits {
+    /// Those of a component of this size.
+    fn for_size(self, bytes: usize) -> CompileLimits {
+        let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
+        let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(TIME_FOR_A_MEBIBYTE)));
+        let memory = LEAST_MEMORY.saturating_add((bytes as u64).saturating_mul(MEMORY_FOR_A_BYTE));
+        CompileLimits { time: self.time.min(LEAST_TIME + more), memory_bytes: self.memory_bytes.min(memory) }
+    }
+}
+
+impl Default for CompileLimits {
+    fn default() -> CompileLimits {
+        CompileLimits { time: Duration::from_secs(600), memory_bytes: 8 << 30 }
+    }
+}
+
+/// How a compilation goes.
+#[derive(Clone, Copy, Debug)]
+pub struct CompileProgress<'a> {
+    /// The component, as the suite names it.
+    pub name: &'a str,
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// Since it began.
+    pub elapsed: Duration,
+    /// Whether it has ended, well or not.
+    pub is_over: bool,
+}
+
+/// Compiles with the given compiler.
+pub(crate) fn compile(
+    engine: &Engine,
+    compiler: &Compiler,
+    limits: CompileLimits,
+    bytes: &[u8],
+    mut progress: impl FnMut(Duration),
+) -> Result<Vec<u8>, String> {
+    match compiler {
+        Compiler::InProcess => in_this_process(engine, bytes),
+        Compiler::Child { program, arguments } => {
+            let limits = limits.for_size(bytes.len());
+            let mut command = Command::new(program);
+            command.args(arguments).arg(limits.memory_bytes.to_string());
+            in_child(command, limits, bytes, &mut progress)
+        }
+    }
+}
+
+fn in_this_process(engine: &Engine, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    // Text would be taken as well otherwise.
+    if !bytes.starts_with(b"\0asm") {
+        return Err("it is not a WebAssembly component".to_owned());
+    }
+    engine.precompile_component(bytes).map_err(|error| format!("it does not compile: {error:#}"))
+}
+
+fn in_child(
+    mut command: Command,
+    limits: CompileLimits,
+    bytes: &[u8],
+    progress: &mut impl FnMut(Duration),
+) -> Result<Vec<u8>, String> {
+    let began = Instant::now();
+    let mut child = command
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot start the process that compiles it: {error}"))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let ended = std::thread::scope(|scope| {
+        // A child that has ended early takes no more: that shows in how it ended.
+        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(bytes)));
+        let code = scope.spawn(move || {
+            let mut code = Vec::new();
+            stdout.map(|pipe| pipe.take(MOST_CODE).read_to_end(&mut code)).transpose().map(|_| code)
+        });
+        let said = scope.spawn(move || {
+            let mut said = Vec::new();
+            stderr.map(|pipe| pipe.take(8 << 10).read_to_end(&mut said)).transpose().map(|_| said)
+        });
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if began.elapsed() < limits.time => {
+                    progress(began.elapsed());
+                    std::thread::sleep(LOOK);
+                }
+                Ok(None) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break Err(format!("it did not compile within {} s", limits.time.as_secs_f64()));
+                }
+                Err(error) => break Err(format!("the process that compiles it: {error}")),
+            }
+        };
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().to_owned();
+        let said = said.join().ok().and_then(Result::ok).map(text).unwrap_or_default();
+        let code = code.join().map_err(|_| "cannot read the compiled code".to_owned())?;
+        status.map(|status| (status, code, said))
+    });
+    match ended? {
+        (status, Ok(code), _) if status.success() && !code.is_empty() => Ok(code),
+        (_, Ok(_), said) if said.starts_with("it ") => Err(said),
+        (_, Err(error), _) => Err(format!("the process that compiles it: {error}")),
+        (status, _, said) => {
+            let most = limits.memory_bytes >> 20;
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            Err(format!("it does not compile within {most} MiB of memory ({status}{said})"))
+        }
+    }
+}
+
+/// What the child does: bounds its own memory, reads a component from the standard input, and writes
+/// its code to the standard output.
+///
+/// # Errors
+/// Why it does not compile; the caller prints it to the standard error stream and exits with a code
+/// other than 0.
+pub fn compile_from_stdin(memory_bytes: u64) -> Result<(), String> {
+    bound_memory(memory_bytes)?;
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let code = in_this_process(&compiling_engine()?, &bytes)?;
+    let mut output = std::io::stdout().lock();
+    output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
+}
+
+#[cfg(unix)]
+fn bound_memory(bytes: u64) -> Result<(), String> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    // No core file of several gigabytes when the bound is met.
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    setrlimit(Resource::Core, none)
+        .and_then(|()| setrlimit(Resource::As, limit))
+        .map_err(|error| format!("cannot bound its own memory: {error}"))
+}
+
+#[cfg(not(unix))]
+fn bound_memory(_bytes: u64) -> Result<(), String> {
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! What all kinds of plugins share: a component with members, described, checked and configured.
+
+use crate::batch::{ItemError, call_in_batches};
+use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
+use crate::capabilities::Access;
+use crate::capabilities::models::Models;
+use crate::checked;
+use crate::component::{CallError, Linked, LoadError, PluginIdentity, Setup, Work};
+use crate::host::PluginHost;
+use crate::inputs::{Inputs, split_params};
+use crate::inspect::ComponentSummary;
+use crate::limits::Limits;
+use crate::sandbox::GuestState;
+use crate::schema::ParamsSchema;
+use crate::world::World;
+use gage_core::{Object, Problem};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wasmtime::Store;
+use wasmtime::component::InstancePre;
+
+/// Most members of a component.
+const MOST_MEMBERS: usize = 256;
+
+/// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
+pub trait Kind: Sized + Send + Sync + 'static {
+    /// Its world.
+    const WORLD: World;
+    /// The component, with its exports found.
+    type Pre: Send + Sync;
+    /// An instance.
+    type Plugin;
+    /// What a member says of itself beyond its [`MemberDescription`].
+    type Detail: Send + Sync;
+
+    /// Finds the exports.
+    fn prepare(instance: InstancePre<GuestState>) -> wasmtime::Result<Self::Pre>;
+    /// Makes an instance.
+    fn instantiate(pre: &Self::Pre, store: &mut Store<GuestState>) -> wasmtime::Result<Self::Plugin>;
+    /// Asks the component what it is and what it holds.
+    fn describe(
+        plugin: &Self::Plugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<Self>>)>;
+    /// Has the component check parameters of a member.
+    #[expect(clippy::ptr_arg, reason = "the bindings take no other reference to a text")]
+    fn check(
+        plugin: &Self::Plugin,
+        store: &mut Store<GuestState>,
+        member: &str,
+        params: &String,
+    ) -> wasmtime::Result<Result<(), PluginError>>;
+}
+
+/// What a component declares of a member.
+pub struct Declared<K: Kind> {
+    pub(crate) spec: MemberSpec,
+    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) further: Further,
+    pub(crate) detail: K::Detail,
+}
+
+/// The parts of a description that only some kinds have.
+#[derive(Default)]
+pub(crate) struct Further {
+    pub(crate) hook: Option<&'static str>,
+    pub(crate) values: Vec<ValueDescription>,
+    pub(crate) default_aggregation: Option<String>,
+}
+
+/// What a member of a component says of itself.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct MemberDescription {
+    /// Its name.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Changes whenever a result could.
+    pub version: String,
+    /// Of a doc hook: `text`, `visual` or `audio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<&'static str>,
+    /// What it reads, where the host resolves it: metrics and extractors.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<InputDescription>,
+    /// What a metric reports; the first is the primary one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ValueDescription>,
+    /// How a metric's scores become one figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_aggregation: Option<String>,
+    /// JSON Schema of its parameters.
+    pub params_schema: Value,
+}
+
+/// A value that the host resolves for a member.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct InputDescription {
+    /// Its name.
+    pub name: String,
+    /// Parameters that override its path; the first that is set wins.
+    pub path_params: Vec<String>,
+    /// Where it is looked for otherwise; the first that exists wins.
+    pub default_paths: Vec<String>,
+}
+
+/// A value that a metric reports.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ValueDescription {
+    /// Its name.
+    pub name: String,
+    /// Which direction is better.
+    pub higher_is_better: bool,
+    /// Smallest value, where there is one.
+    pub minimum: Option<f64>,
+    /// Largest value, where there is one.
+    pub maximum: Option<f64>,
+}
+
+pub(crate) struct Member<K: Kind> {
+    pub(crate) description: MemberDescription,
+    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) detail: K::Detail,
+    schema: ParamsSchema,
+}
+
+/// A component with its members.
+pub struct Family<K: Kind> {
+    pub(crate) linked: Linked,
+    pre: K::Pre,
+    identity: PluginIdentity,
+    description: String,
+    extra: Object,
+    pub(crate) members: Vec<Member<K>>,
+}
+
+impl<K: Kind> Family<K> {
+    /// Loads a component and asks it what it holds.
+    ///
+    /// # Errors
+    /// When it is a plugin of another kind, imports what it was not granted, does not compile, or
+    /// declares something invalid.
+    pub fn load(host: &PluginHost, name: &str, bytes: &[u8], setup: &Setup) -> Result<Family<K>, LoadError> {
+        let linked = Linked::load(host, name, bytes, K::WORLD, setup)?;
+        let fail = |message: String| LoadError { name: name.to_owned(), message, help: None };
+        let pre = K::prepare(linked.instance.clone()).map_err(|error| fail(format!("{error:#}")))?;
+        let described = linked.call(|store| {
+            let plugin = K::instantiate(&pre, store)?;
+            K::describe(&plugin, store)
+        });
+        let (info, declared) = described.map_err(|error| fail(error.while_doing("describing itself")))?;
+        let extra = checked::info(&info, &linked.limits).map_err(fail)?;
+        let members = declared.into_iter().map(|member| read_member(member, &linked.limits));
+        let members = members.collect::<Result<Vec<Member<K>>, String>>().map_err(fail)?;
+        check_names(&members).map_err(fail)?;
+        let identity = linked.identity(&info);
+        Ok(Family { linked, pre, identity, description: info.description, extra, members })
+    }
+
+    /// What a record of a run says about the component.
+    pub fn identity(&self) -> &PluginIdentity {
+        &self.identity
+    }
+
+    /// What it says of itself, in a sentence.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// What it says of itself further: licence, homepage, the grants that it hopes for.
+    pub fn extra(&self) -> &Object {
+        &self.extra
+    }
+
+    /// What was read from its bytes.
+    pub fn summary(&self) -> &ComponentSummary {
+        &self.linked.summary
+    }
+
+    /// What it may use.
+    pub fn limits(&self) -> &Limits {
+        &self.linked.limits
+    }
+
+    /// What its members say of themselves.
+    pub fn descriptions(&self) -> impl Iterator<Item = &MemberDescription> {
+        self.members.iter().map(|member| &member.description)
+    }
+
+    /// How much it has done so far.
+    pub fn work(&self) -> Work {
+        self.linked.work()
+    }
+
+    /// Gives it the models of the run, so far as it was granted them.
+    pub fn set_models(&self, models: Arc<dyn Models>) {
+        self.linked.set_models(models);
+    }
+
+    /// Makes one of its members ready to be called; without a name the only one.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the name and the parameters; pointers lead into `params`.
+    pub fn configure(
+        self: &Arc<Family<K>>,
+        name: Option<&str>,
+        params: Value,
+    ) -> Result<Configured<K>, Vec<Problem>> {
+        let problem = |message: String| vec![Problem { pointer: String::new(), message }];
+        let known = || self.descriptions().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
+        let world = K::WORLD;
+        let index = match name {
+            None if self.members.len() == 1 => 0,
+            None => {
+                let known = known();
+                return Err(problem(format!(
+                    "the component holds several; name one {world} with #: {known}"
+                )));
+            }
+            Some(name) => {
+                let found = self.members.iter().position(|member| member.description.name == name);
+                found.ok_or_else(|| {
+                    problem(format!("the component holds no {world} '{name}'; it holds {}", known()))
+                })?
+            }
+        };
+        let member = &self.members[index];
+        let (inputs, own) = split_params(&member.inputs, &member.schema, params)?;
+        let params = Value::Object(own).to_string();
+        let checked = self.linked.call(|store| {
+            let plugin = K::instantiate(&self.pre, store)?;
+            K::check(&plugin, store, &member.description.name, &params)
+        });
+        match checked {
+            Ok(Ok(())) => Ok(Configured {
+                family: Arc::clone(self),
+                index,
+                inputs,
+                params,
+                typical_fuel: AtomicU64::new(0),
+            }),
+            Ok(Err(error)) => {
+                let error = checked::error(error, &self.linked.limits);
+                Err(vec![Problem { pointer: error.pointer.unwrap_or_default(), message: error.message }])
+            }
+            Err(error) => Err(problem(error.while_doing("checking its parameters"))),
+        }
+    }
+}
+
+/// Checks and keeps what a component declares of a member.
+fn read_member<K: Kind>(declared: Declared<K>, limits: &Limits) -> Result<Member<K>, String> {
+    let Declared { spec, inputs, further, detail } = declared;
+    checked::member(&spec, &inputs, &further, limits)?;
+    let named = |error: String| format!("'{}': {error}", spec.name);
+    let schema = ParamsSchema::compile(&spec.params_schema).map_err(named)?;
+    let description = MemberDescription {
+        description: spec.description,
+        version: spec.version,
+        hook: further.hook,
+        inputs: inputs
+            .iter()
+            .map(|input| InputDescription {
+                name: input.name.clone(),
+                path_params: input.path_params.clone(),
+                default_paths: input.default_paths.clone(),
+            })
+            .collect(),
+        values: further.values,
+        default_aggregation: further.default_aggregation,
+        params_schema: serde_json::from_str(&spec.params_schema).unwrap_or(Value::Null),
+        name: spec.name,
+    };
+    Ok(Member { description, inputs, detail, schema })
+}
+
+fn check_names<K: Kind>(members: &[Member<K>]) -> Result<(), String> {
+    if members.is_empty() {
+        return Err(format!("it holds no {}", K::WORLD));
+    }
+    if members.len() > MOST_MEMBERS {
+        return Err(format!("it holds {} members; at most {MOST_MEMBERS} are allowed", members.len()));
+    }
+    for (place, member) in members.iter().enumerate() {
+        let name = &member.description.name;
+        if members[..place].iter().any(|earlier| earlier.description.name == *name) {
+            return Err(format!("it declares the {} '{name}' twice", K::WORLD));
+        }
+    }
+    Ok(())
+}
+
+/// A member with its parameters, ready to be called.
+pub struct Configured<K: Kind> {
+    pub(crate) family: Arc<Family<K>>,
+    index: usize,
+    pub(crate) inputs: Inputs,
+    params: String,
+    /// What an item cost lately, by which batches are cut.
+    typical_fuel: AtomicU64,
+}
+
+impl<K: Kind> Configured<K> {
+    /// What it says of itself.
+    pub fn description(&self) -> &MemberDescription {
+        &self.member().description
+    }
+
+    /// What a record of a run says about its component.
+    pub fn identity(&self) -> &PluginIdentity {
+        self.family.identity()
+    }
+
+    /// How much its component has done so far, for all that use it.
+    pub fn work(&self) -> Work {
+        self.family.work()
+    }
+
+    pub(crate) fn member(&self) -> &Member<K> {
+        &self.family.members[self.index]
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.member().description.name
+    }
+
+    pub(crate) fn params(&self) -> &String {
+        &self.params
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.family.linked.limits
+    }
+
+    /// Calls once, in a fresh instance.
+    pub(crate) fn call<R>(
+        &self,
+        access: Access,
+        call: impl FnOnce(&K::Plugin, &mut Store<GuestState>) -> wasmtime::Result<R>,
+    ) -> Result<R, CallError> {
+        self.family.linked.call_with(access, |store| {
+            let plugin = K::instantiate(&self.family.pre, store)?;
+            call(&plugin, store)
+        })
+    }
+
+    /// Calls with items, in batches that a budget is likely to suffice for; `check` turns what was
+    /// returned for an item into a result.
+    pub(crate) fn batch<T, Raw, R>(
+        &self,
+        items: &[T],
+        call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        check: impl Fn(Raw, &T) -> Result<R, ItemError>,
+    ) -> Vec<Result<R, ItemError>> {
+        self.batch_with(self.family.linked.access(), items, call, check)
+    }
+
+    /// The same with access of its own.
+    pub(crate) fn batch_with<T, Raw, R>(
+        &self,
+        access: Access,
+        items: &[T],
+        mut call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
+        check: impl Fn(Raw, &T) -> Result<R, ItemError>,
+    ) -> Vec<Result<R, ItemError>> {
+        let linked = &self.family.linked;
+        call_in_batches(items, linked.limits.fuel_per_item, &self.typical_fuel, &mut |batch: &[T]| {
+            let (result, fuel) = linked.call_counted(access.clone(), |store| {
+                let plugin = K::instantiate(&self.family.pre, store)?;
+                call(&plugin, store, batch)
+            });
+            let checked = result.and_then(|raw| {
+                if raw.len() != batch.len() {
+                    let (found, wanted) = (raw.len(), batch.len());
+                    return Err(CallError::Failed(format!("returned {found} results for {wanted} items")));
+                }
+                Ok(raw.into_iter().zip(batch).map(|(raw, item)| check(raw, item)).collect())
+            });
+            (checked, fuel)
+        })
+    }
+
+    /// The fuel that an item cost lately, the share of its call included; 0 before the first call.
+    pub fn typical_fuel(&self) -> u64 {
+        self.typical_fuel.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,115 @@
+//! Aggregators: figures of many score cards, as a fold whose state the host keeps.
+
+use super::{bindings, plain};
+use crate::batch::ItemError;
+use crate::bindings::aggregator_world::{AggregatorPlugin, AggregatorPluginPre};
+use crate::bindings::types::{PluginInfo, ScoreCard as GuestCard, SubScore};
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::{ScoreCard, ScoreCard as Card};
+use wasmtime::Store;
+
+use crate::bindings::aggregator_exports::Row as GuestRow;
+
+/// The bindings of aggregators.
+pub struct AggregatorKind;
+
+/// A component with one or more aggregators.
+pub type AggregatorFamily = Family<AggregatorKind>;
+
+/// An aggregator with its parameters, ready to be called.
+pub type Aggregator = Configured<AggregatorKind>;
+
+impl Kind for AggregatorKind {
+    const WORLD: World = World::Aggregator;
+    type Detail = ();
+    bindings!(AggregatorPlugin, AggregatorPluginPre, gage_plugin_aggregator);
+
+    fn describe(
+        plugin: &AggregatorPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<AggregatorKind>>)> {
+        let guest = plugin.gage_plugin_aggregator();
+        let info = guest.call_describe(&mut *store)?;
+        Ok((info, guest.call_aggregators(store)?.into_iter().map(plain).collect()))
+    }
+}
+
+/// One sample's card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AggregatorRow {
+    /// The sample.
+    pub sample_id: String,
+    /// How much it counts; 1 unless the suite weighs samples.
+    pub weight: f64,
+    /// What the metric said.
+    pub card: Card,
+}
+
+/// A figure that an aggregator gives.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct AggregatorFigure {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error, where there is one.
+    pub stderr: Option<f64>,
+    /// How many rows it stands for.
+    pub count: u64,
+}
+
+/// What an aggregator has made of the rows so far. Empty at the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AggregatorState(Vec<u8>);
+
+impl Aggregator {
+    /// The state after some more rows, which come in the order of the dataset.
+    ///
+    /// # Errors
+    /// When the component refuses the rows or fails; there is then no figure.
+    pub fn fold(&self, state: AggregatorState, rows: &[AggregatorRow]) -> Result<AggregatorState, ItemError> {
+        let limits = self.limits();
+        let rows: Vec<GuestRow> = rows.iter().map(to_guest).collect();
+        let folded = self.call(self.family.linked.access(), |plugin, store| {
+            plugin.gage_plugin_aggregator().call_fold(store, self.name(), self.params(), &state.0, &rows)
+        });
+        let state = folded?.map_err(|error| checked::error(error, limits))?;
+        checked::bytes(&state, "the state of the aggregator", limits)?;
+        Ok(AggregatorState(state))
+    }
+
+    /// The figures.
+    ///
+    /// # Errors
+    /// As for [`Aggregator::fold`], and when a figure is not a number or a name is not one.
+    pub fn finish(&self, state: &AggregatorState) -> Result<Vec<AggregatorFigure>, ItemError> {
+        let limits = self.limits();
+        let finished = self.call(self.family.linked.access(), |plugin, store| {
+            plugin.gage_plugin_aggregator().call_finish(store, self.name(), self.params(), &state.0)
+        });
+        let figures = finished?.map_err(|error| checked::error(error, limits))?;
+        checked::figures(figures, limits)
+    }
+}
+
+fn to_guest(row: &AggregatorRow) -> GuestRow {
+    let ScoreCard { primary_score, pass, sub_scores, error_tags, explain, detail } = &row.card;
+    let sub_score = |(name, value): (&String, &serde_json::Value)| {
+        value.as_f64().map(|value| SubScore { name: name.clone(), value })
+    };
+    GuestRow {
+        sample_id: row.sample_id.clone(),
+        weight: row.weight,
+        card: GuestCard {
+            primary_score: *primary_score,
+            pass: *pass,
+            sub_scores: sub_scores.iter().filter_map(sub_score).collect(),
+            error_tags: error_tags.clone(),
+            explain: explain.clone(),
+            detail: serde_json::Value::Object(detail.clone()).to_string(),
+        },
+    }
+}

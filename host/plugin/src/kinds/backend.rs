@@ -1,0 +1,138 @@
+//! Backends: components that answer requests in place of a model.
+
+use super::bindings;
+use crate::batch::ItemError;
+use crate::bindings::backend_exports as guest;
+use crate::bindings::backend_world::{BackendPlugin, BackendPluginPre};
+use crate::bindings::types::{ContinuationScore, Generation, MemberSpec, PluginError, PluginInfo};
+use crate::capabilities::Access;
+use crate::capabilities::media::MediaSet;
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_config::Grants;
+use std::sync::Arc;
+use wasmtime::Store;
+
+/// The bindings of backends.
+pub struct BackendKind;
+
+/// A component that is a backend.
+pub type BackendFamily = Family<BackendKind>;
+
+/// A backend with its configuration, ready to answer.
+pub type BackendComponent = Configured<BackendKind>;
+
+/// What a backend offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackendOffer {
+    /// Largest number of requests in one call.
+    pub max_batch: usize,
+    /// Whether it answers conversations.
+    pub supports_generate: bool,
+    /// Whether it scores continuations.
+    pub supports_loglikelihood: bool,
+}
+
+impl Kind for BackendKind {
+    const WORLD: World = World::Backend;
+    type Detail = BackendOffer;
+    bindings!(BackendPlugin, BackendPluginPre);
+
+    fn describe(
+        plugin: &BackendPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<BackendKind>>)> {
+        let guest = plugin.gage_plugin_backend();
+        let info = guest.call_describe(&mut *store)?;
+        let spec = guest.call_spec(store)?;
+        let declared = Declared {
+            spec: MemberSpec {
+                name: info.name.clone(),
+                description: info.description.clone(),
+                version: spec.version,
+                params_schema: spec.config_schema,
+            },
+            inputs: Vec::new(),
+            further: Further::default(),
+            detail: BackendOffer {
+                max_batch: usize::try_from(spec.max_batch).unwrap_or(usize::MAX).max(1),
+                supports_generate: spec.supports_generate,
+                supports_loglikelihood: spec.supports_loglikelihood,
+            },
+        };
+        Ok((info, vec![declared]))
+    }
+
+    fn check(
+        plugin: &BackendPlugin,
+        store: &mut Store<GuestState>,
+        _member: &str,
+        params: &String,
+    ) -> wasmtime::Result<Result<(), PluginError>> {
+        plugin.gage_plugin_backend().call_check(store, params)
+    }
+}
+
+impl BackendComponent {
+    /// What it offers.
+    pub fn offer(&self) -> BackendOffer {
+        self.member().detail
+    }
+
+    /// What it was granted.
+    pub fn grants(&self) -> &Grants {
+        self.family.linked.grants()
+    }
+
+    /// Gives it the models of the run, so far as it was granted them.
+    pub fn set_models(&self, models: Arc<dyn crate::Models>) {
+        self.family.set_models(models);
+    }
+
+    /// Answers a batch of conversations: one result for each request, in order. The component can
+    /// read `media` where it was granted that.
+    pub fn generate(
+        &self,
+        requests: &[guest::GenerateRequest],
+        media: MediaSet,
+    ) -> Vec<Result<Generation, ItemError>> {
+        let limits = self.limits();
+        self.batch_with(
+            self.access_with(media),
+            requests,
+            |plugin, store, batch| plugin.gage_plugin_backend().call_generate(store, self.params(), batch),
+            |result: Result<Generation, PluginError>, _| {
+                let generation = result.map_err(|error| checked::error(error, limits))?;
+                checked::text(&generation.answer, "the answer", limits)?;
+                checked::object(&generation.extra, "`extra` of the answer", limits)?;
+                Ok(generation)
+            },
+        )
+    }
+
+    /// Scores the continuations of a batch of conversations: one list for each request.
+    pub fn loglikelihood(
+        &self,
+        requests: &[guest::LoglikelihoodRequest],
+    ) -> Vec<Result<Vec<ContinuationScore>, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            requests,
+            |plugin, store, batch| {
+                plugin.gage_plugin_backend().call_loglikelihood(store, self.params(), batch)
+            },
+            |result, request: &guest::LoglikelihoodRequest| {
+                let scores = result.map_err(|error| checked::error(error, limits))?;
+                checked::continuation_scores(scores, request.continuations.len())
+            },
+        )
+    }
+
+    fn access_with(&self, media: MediaSet) -> Access {
+        let linked = &self.family.linked;
+        let media = linked.grants().media.then(|| Arc::new(media));
+        Access { media, ..linked.access() }
+    }
+}

@@ -1,0 +1,108 @@
+//! Doc hooks: text and media that a Sample gets beside what its row says.
+
+use super::bindings;
+use crate::batch::ItemError;
+use crate::bindings::doc_hooks_exports::HookKind;
+use crate::bindings::doc_hooks_world::{DocHooksPlugin, DocHooksPluginPre};
+use crate::bindings::types::{Message, PluginInfo};
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::Object;
+use wasmtime::Store;
+
+pub use crate::bindings::types::MediaKind;
+
+/// The bindings of doc hooks.
+pub struct DocHookKind;
+
+/// A component with one or more hooks.
+pub type DocHookFamily = Family<DocHookKind>;
+
+/// A hook with its parameters, ready to be called.
+pub type DocHook = Configured<DocHookKind>;
+
+impl Kind for DocHookKind {
+    const WORLD: World = World::DocHook;
+    type Detail = HookKind;
+    bindings!(DocHooksPlugin, DocHooksPluginPre, gage_plugin_doc_hooks);
+
+    fn describe(
+        plugin: &DocHooksPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<DocHookKind>>)> {
+        let guest = plugin.gage_plugin_doc_hooks();
+        let info = guest.call_describe(&mut *store)?;
+        let members = guest.call_hooks(store)?.into_iter().map(|hook| Declared {
+            spec: hook.member,
+            inputs: Vec::new(),
+            further: Further { hook: Some(name_of(hook.kind)), ..Further::default() },
+            detail: hook.kind,
+        });
+        Ok((info, members.collect()))
+    }
+}
+
+fn name_of(kind: HookKind) -> &'static str {
+    match kind {
+        HookKind::Text => "text",
+        HookKind::Visual => "visual",
+        HookKind::Audio => "audio",
+    }
+}
+
+/// Where the host finds media.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaSource {
+    /// What it is.
+    pub kind: MediaKind,
+    /// A path below the dataset's folder, a `data:` URL, or a digest.
+    pub source: String,
+    /// What else the Sample's segment should hold.
+    pub extra: Object,
+}
+
+/// What a hook gives for one Sample.
+#[derive(Clone, Debug)]
+pub enum Hooked {
+    /// Of a hook of the kind `text`.
+    Text(Vec<Message>),
+    /// Of one of the kinds `visual` and `audio`.
+    Media(Vec<MediaSource>),
+}
+
+impl DocHook {
+    /// Calls the hook with a batch of Samples, as JSON: one result for each, in order.
+    pub fn apply(&self, samples: &[String]) -> Vec<Result<Hooked, ItemError>> {
+        let limits = self.limits();
+        if self.member().detail == HookKind::Text {
+            return self.batch(
+                samples,
+                |plugin, store, batch| {
+                    plugin.gage_plugin_doc_hooks().call_to_text(store, self.name(), self.params(), batch)
+                },
+                |result, _| {
+                    let messages = result.map_err(|error| checked::error(error, limits))?;
+                    checked::messages(messages, limits).map(Hooked::Text)
+                },
+            );
+        }
+        self.batch(
+            samples,
+            |plugin, store, batch| {
+                plugin.gage_plugin_doc_hooks().call_to_media(store, self.name(), self.params(), batch)
+            },
+            |result, _| {
+                let sources = result.map_err(|error| checked::error(error, limits))?;
+                checked::count(sources.len(), "media sources", limits)?;
+                let read = sources.into_iter().map(|media| {
+                    checked::text(&media.source, "the source of media", limits)?;
+                    let extra = checked::object(&media.extra, "`extra` of media", limits)?;
+                    Ok(MediaSource { kind: media.kind, source: media.source, extra })
+                });
+                read.collect::<Result<_, ItemError>>().map(Hooked::Media)
+            },
+        )
+    }
+}

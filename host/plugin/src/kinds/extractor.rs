@@ -1,0 +1,108 @@
+//! Answer extractors: the answer in what a model wrote.
+
+use super::bindings;
+use super::metric::{MetricItem, with_sound_items};
+use crate::batch::ItemError;
+use crate::bindings::extractor_exports::AnswerKind;
+use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
+use crate::bindings::types::{Item, PluginInfo};
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::{Object, Roots};
+use wasmtime::Store;
+
+/// The bindings of extractors.
+pub struct ExtractorKind;
+
+/// A component with one or more extractors.
+pub type ExtractorFamily = Family<ExtractorKind>;
+
+/// An extractor with its parameters, ready to be called.
+pub type Extractor = Configured<ExtractorKind>;
+
+impl Kind for ExtractorKind {
+    const WORLD: World = World::Extractor;
+    type Detail = ();
+    bindings!(ExtractorPlugin, ExtractorPluginPre, gage_plugin_answer_extractor);
+
+    fn describe(
+        plugin: &ExtractorPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<ExtractorKind>>)> {
+        let guest = plugin.gage_plugin_answer_extractor();
+        let info = guest.call_describe(&mut *store)?;
+        let members = guest.call_extractors(store)?.into_iter().map(|extractor| Declared {
+            spec: extractor.member,
+            inputs: extractor.inputs,
+            further: Further::default(),
+            detail: (),
+        });
+        Ok((info, members.collect()))
+    }
+}
+
+/// An answer that was found.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ExtractedAnswer {
+    /// `choice`, `number`, `list`, `text` or `reasoning`.
+    pub kind: &'static str,
+    /// In the shape of its kind.
+    pub value: Object,
+    /// The part of the text that it was read from.
+    pub evidence: Option<String>,
+}
+
+impl Extractor {
+    /// Resolves the inputs of one sample.
+    pub fn resolve(&self, sample_id: &str, roots: Roots<'_>) -> MetricItem {
+        let inputs = self.inputs.resolve(self.name(), sample_id, roots);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+
+    /// Takes the inputs by their names, without a sample.
+    pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
+        let inputs = self.inputs.by_name(values);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+
+    /// The answers of a batch: one result for each item, in order; none where there is none.
+    pub fn extract(&self, items: Vec<MetricItem>) -> Vec<Result<Option<ExtractedAnswer>, ItemError>> {
+        with_sound_items(items, |sound| self.extract_sound(sound))
+    }
+
+    pub(crate) fn extract_sound(&self, items: &[Item]) -> Vec<Result<Option<ExtractedAnswer>, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            items,
+            |plugin, store, batch| {
+                let guest = plugin.gage_plugin_answer_extractor();
+                guest.call_extract(store, self.name(), self.params(), batch)
+            },
+            |result, _| {
+                let Some(answer) = result.map_err(|error| checked::error(error, limits))? else {
+                    return Ok(None);
+                };
+                if let Some(evidence) = &answer.evidence {
+                    checked::text(evidence, "the evidence of an answer", limits)?;
+                }
+                Ok(Some(ExtractedAnswer {
+                    kind: name_of(answer.kind),
+                    value: checked::object(&answer.value, "the value of an answer", limits)?,
+                    evidence: answer.evidence,
+                }))
+            },
+        )
+    }
+}
+
+fn name_of(kind: AnswerKind) -> &'static str {
+    match kind {
+        AnswerKind::Choice => "choice",
+        AnswerKind::Number => "number",
+        AnswerKind::List => "list",
+        AnswerKind::Text => "text",
+        AnswerKind::Reasoning => "reasoning",
+    }
+}

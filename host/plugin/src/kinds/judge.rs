@@ -1,0 +1,99 @@
+//! Judges: the prompts for a judge model, and what its replies mean. The host makes the calls.
+
+use super::{bindings, plain};
+use crate::batch::ItemError;
+use crate::bindings::judge_exports::{Prompt as GuestPrompt, Verdict as GuestVerdict};
+use crate::bindings::judge_world::{JudgePlugin, JudgePluginPre};
+use crate::bindings::types::{Message, PluginInfo};
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::Object;
+use wasmtime::Store;
+
+pub use crate::bindings::judge_exports::{Answered as JudgeReply, Case as JudgeCase};
+
+/// The bindings of judges.
+pub struct JudgeKind;
+
+/// A component with one or more judges.
+pub type JudgeFamily = Family<JudgeKind>;
+
+/// A judge with its parameters, ready to be called.
+pub type Judge = Configured<JudgeKind>;
+
+impl Kind for JudgeKind {
+    const WORLD: World = World::Judge;
+    type Detail = ();
+    bindings!(JudgePlugin, JudgePluginPre, gage_plugin_judge);
+
+    fn describe(
+        plugin: &JudgePlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<JudgeKind>>)> {
+        let guest = plugin.gage_plugin_judge();
+        let info = guest.call_describe(&mut *store)?;
+        Ok((info, guest.call_judges(store)?.into_iter().map(plain).collect()))
+    }
+}
+
+/// A conversation that a model is to continue.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Sampling parameters that win over those of the role.
+    pub params: Object,
+}
+
+/// What a judge makes of the replies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The `judge_output` that metrics read.
+    Output(Object),
+    /// The replies say nothing that can be used, and why.
+    Unparseable(String),
+}
+
+impl Judge {
+    /// The prompts of a batch of cases: one result for each, in order.
+    pub fn render(&self, cases: &[JudgeCase]) -> Vec<Result<Vec<Prompt>, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            cases,
+            |plugin, store, batch| {
+                plugin.gage_plugin_judge().call_render(store, self.name(), self.params(), batch)
+            },
+            |result, _| {
+                let prompts = result.map_err(|error| checked::error(error, limits))?;
+                checked::count(prompts.len(), "prompts", limits)?;
+                let read = prompts.into_iter().map(|GuestPrompt { messages, params }| {
+                    let messages = checked::messages(messages, limits)?;
+                    let params = checked::object(&params, "`params` of a prompt", limits)?;
+                    Ok(Prompt { messages, params })
+                });
+                read.collect()
+            },
+        )
+    }
+
+    /// What the replies of a batch of cases mean: one result for each, in order.
+    pub fn parse(&self, replies: &[JudgeReply]) -> Vec<Result<Verdict, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            replies,
+            |plugin, store, batch| {
+                plugin.gage_plugin_judge().call_parse(store, self.name(), self.params(), batch)
+            },
+            |result, _| match result.map_err(|error| checked::error(error, limits))? {
+                GuestVerdict::Output(text) => {
+                    checked::object(&text, "the judge's output", limits).map(Verdict::Output)
+                }
+                GuestVerdict::Unparseable(reason) => {
+                    Ok(Verdict::Unparseable(checked::cut(reason, limits.error_bytes)))
+                }
+            },
+        )
+    }
+}

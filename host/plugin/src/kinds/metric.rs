@@ -1,0 +1,120 @@
+//! Metrics: what they declare, and how a batch of samples is scored.
+
+use super::bindings;
+use crate::batch::ItemError;
+use crate::bindings::metric_exports::MetricSpec;
+use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
+use crate::bindings::types::{Item, MemberSpec, PluginInfo};
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Further, Kind, ValueDescription};
+use crate::inputs::Input;
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::{Object, Roots, ScoreCard};
+use wasmtime::Store;
+
+/// The bindings of metrics.
+pub struct MetricKind;
+
+/// A component with one or more metrics.
+pub type MetricFamily = Family<MetricKind>;
+
+/// A metric with its parameters, ready to score.
+pub type Metric = Configured<MetricKind>;
+
+impl Kind for MetricKind {
+    const WORLD: World = World::Metric;
+    type Detail = ();
+    bindings!(MetricPlugin, MetricPluginPre, gage_plugin_metric);
+
+    fn describe(
+        plugin: &MetricPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<MetricKind>>)> {
+        let guest = plugin.gage_plugin_metric();
+        let info = guest.call_describe(&mut *store)?;
+        Ok((info, guest.call_metrics(store)?.into_iter().map(declared).collect()))
+    }
+}
+
+fn declared(spec: MetricSpec) -> Declared<MetricKind> {
+    let values = spec.values.into_iter().map(|value| ValueDescription {
+        name: value.name,
+        higher_is_better: value.higher_is_better,
+        minimum: value.minimum,
+        maximum: value.maximum,
+    });
+    Declared {
+        spec: MemberSpec {
+            name: spec.name,
+            description: spec.description,
+            version: spec.scorer_version,
+            params_schema: spec.params_schema,
+        },
+        inputs: spec.inputs,
+        further: Further {
+            hook: None,
+            values: values.collect(),
+            default_aggregation: Some(spec.default_aggregation),
+        },
+        detail: (),
+    }
+}
+
+/// One item of a batch, resolved from a sample.
+pub struct MetricItem(pub(crate) Result<Item, ItemError>);
+
+impl Metric {
+    /// Its inputs, with the paths that count here.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs.list
+    }
+
+    /// Resolves the inputs of one sample.
+    pub fn resolve(&self, sample_id: &str, roots: Roots<'_>) -> MetricItem {
+        let inputs = self.inputs.resolve(self.name(), sample_id, roots);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+
+    /// Takes the inputs by their names, without a sample.
+    pub fn item(&self, sample_id: &str, values: &Object) -> MetricItem {
+        let inputs = self.inputs.by_name(values);
+        MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
+    }
+
+    /// Scores a batch: one result for each item, in order.
+    pub fn score(&self, items: Vec<MetricItem>) -> Vec<Result<ScoreCard, ItemError>> {
+        with_sound_items(items, |sound| self.score_sound(sound))
+    }
+
+    pub(crate) fn score_sound(&self, items: &[Item]) -> Vec<Result<ScoreCard, ItemError>> {
+        self.batch(
+            items,
+            |plugin, store, batch| {
+                plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)
+            },
+            |result, _| match result {
+                Ok(card) => checked::card(card, self.limits()),
+                Err(error) => Err(checked::error(error, self.limits())),
+            },
+        )
+    }
+}
+
+/// Calls with the items whose inputs could be resolved, and puts the results where they belong.
+pub(super) fn with_sound_items<R>(
+    items: Vec<MetricItem>,
+    call: impl FnOnce(&[Item]) -> Vec<Result<R, ItemError>>,
+) -> Vec<Result<R, ItemError>> {
+    let mut places: Vec<Result<(), ItemError>> = Vec::with_capacity(items.len());
+    let mut sound = Vec::with_capacity(items.len());
+    for MetricItem(item) in items {
+        places.push(item.map(|item| sound.push(item)));
+    }
+    let mut results = call(&sound).into_iter();
+    let missing = || ItemError::internal("there is no result");
+    places
+        .into_iter()
+        .map(|place| place.and_then(|()| results.next().unwrap_or_else(|| Err(missing()))))
+        .collect()
+}

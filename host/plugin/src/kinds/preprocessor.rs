@@ -1,0 +1,70 @@
+//! Preprocessors: from a raw row to a Sample.
+
+use super::{bindings, plain};
+use crate::batch::ItemError;
+use crate::bindings::preprocessor_exports::Outcome;
+use crate::bindings::preprocessor_world::{PreprocessorPlugin, PreprocessorPluginPre};
+use crate::bindings::types::PluginInfo;
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Kind};
+use crate::limits::Limits;
+use crate::sandbox::GuestState;
+use crate::world::World;
+use serde_json::Value;
+use wasmtime::Store;
+
+pub use crate::bindings::preprocessor_exports::RawRow;
+
+/// The bindings of preprocessors.
+pub struct PreprocessorKind;
+
+/// A component with one or more preprocessors.
+pub type PreprocessorFamily = Family<PreprocessorKind>;
+
+/// A preprocessor with its parameters, ready to convert.
+pub type Preprocessor = Configured<PreprocessorKind>;
+
+impl Kind for PreprocessorKind {
+    const WORLD: World = World::Preprocessor;
+    type Detail = ();
+    bindings!(PreprocessorPlugin, PreprocessorPluginPre, gage_plugin_preprocessor);
+
+    fn describe(
+        plugin: &PreprocessorPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<PreprocessorKind>>)> {
+        let guest = plugin.gage_plugin_preprocessor();
+        let info = guest.call_describe(&mut *store)?;
+        Ok((info, guest.call_preprocessors(store)?.into_iter().map(plain).collect()))
+    }
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Converted {
+    /// JSON that ought to be a Sample.
+    Sample(Value),
+    /// The row is left out, and why.
+    Skipped(String),
+}
+
+impl Preprocessor {
+    /// Converts a batch: one result for each row, in order.
+    pub fn convert(&self, rows: &[RawRow]) -> Vec<Result<Converted, ItemError>> {
+        let limits = self.limits();
+        let of_sample = Limits { result_bytes: limits.sample_bytes, ..limits.clone() };
+        self.batch(
+            rows,
+            |plugin, store, batch| {
+                plugin.gage_plugin_preprocessor().call_convert(store, self.name(), self.params(), batch)
+            },
+            |result, _| match result {
+                Ok(Outcome::Sample(text)) => {
+                    checked::json(&text, "the Sample", &of_sample).map(Converted::Sample)
+                }
+                Ok(Outcome::Skip(reason)) => Ok(Converted::Skipped(checked::cut(reason, limits.error_bytes))),
+                Err(error) => Err(checked::error(error, limits)),
+            },
+        )
+    }
+}

@@ -1,0 +1,87 @@
+//! Role adapters: what is sent to the model of a role, and what its reply means.
+
+use super::judge::Prompt;
+use super::{bindings, plain};
+use crate::batch::ItemError;
+use crate::bindings::role_adapter_exports::Prepared as GuestPrepared;
+use crate::bindings::role_adapter_world::{RoleAdapterPlugin, RoleAdapterPluginPre};
+use crate::bindings::types::PluginInfo;
+use crate::checked;
+use crate::family::{Configured, Declared, Family, Kind};
+use crate::sandbox::GuestState;
+use crate::world::World;
+use gage_core::Object;
+use wasmtime::Store;
+
+pub use crate::bindings::role_adapter_exports::Answered as AdapterReply;
+
+/// The bindings of role adapters.
+pub struct RoleAdapterKind;
+
+/// A component with one or more adapters.
+pub type RoleAdapterFamily = Family<RoleAdapterKind>;
+
+/// An adapter with its parameters, ready to be called.
+pub type RoleAdapter = Configured<RoleAdapterKind>;
+
+impl Kind for RoleAdapterKind {
+    const WORLD: World = World::RoleAdapter;
+    type Detail = ();
+    bindings!(RoleAdapterPlugin, RoleAdapterPluginPre, gage_plugin_role_adapter);
+
+    fn describe(
+        plugin: &RoleAdapterPlugin,
+        store: &mut Store<GuestState>,
+    ) -> wasmtime::Result<(PluginInfo, Vec<Declared<RoleAdapterKind>>)> {
+        let guest = plugin.gage_plugin_role_adapter();
+        let info = guest.call_describe(&mut *store)?;
+        Ok((info, guest.call_adapters(store)?.into_iter().map(plain).collect()))
+    }
+}
+
+/// What an adapter makes of a payload.
+#[derive(Clone, Debug)]
+pub enum Prepared {
+    /// The model is to be asked.
+    Ask(Prompt),
+    /// The output itself, without a model.
+    Output(Object),
+}
+
+impl RoleAdapter {
+    /// Prepares a batch of payloads, JSON objects: one result for each, in order.
+    pub fn prepare(&self, payloads: &[String]) -> Vec<Result<Prepared, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            payloads,
+            |plugin, store, batch| {
+                plugin.gage_plugin_role_adapter().call_prepare(store, self.name(), self.params(), batch)
+            },
+            |result, _| match result.map_err(|error| checked::error(error, limits))? {
+                GuestPrepared::Ask(request) => {
+                    let messages = checked::messages(request.messages, limits)?;
+                    let params = checked::object(&request.params, "`params` of a request", limits)?;
+                    Ok(Prepared::Ask(Prompt { messages, params }))
+                }
+                GuestPrepared::Output(text) => {
+                    checked::object(&text, "the output of the adapter", limits).map(Prepared::Output)
+                }
+            },
+        )
+    }
+
+    /// The outputs of a batch of replies: one result for each, in order.
+    pub fn parse(&self, replies: &[AdapterReply]) -> Vec<Result<Object, ItemError>> {
+        let limits = self.limits();
+        self.batch(
+            replies,
+            |plugin, store, batch| {
+                plugin.gage_plugin_role_adapter().call_parse(store, self.name(), self.params(), batch)
+            },
+            |result, _| {
+                let text = result.map_err(|error| checked::error(error, limits))?;
+                checked::object(&text, "the output of the adapter", limits)
+            },
+        )
+    }
+}

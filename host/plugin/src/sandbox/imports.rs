@@ -1,0 +1,136 @@
+//! The host's own interfaces: `log`, `media`, `http`, `llm`.
+
+use super::GuestState;
+use crate::bindings::llm::{GenerateRequest, LoglikelihoodRequest};
+use crate::bindings::log::Level;
+use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, MediaRef, PluginError};
+use crate::bindings::{http, llm, log, media, types};
+use crate::capabilities::models::ModelRequest;
+use crate::capabilities::refuse;
+use serde_json::Value;
+
+impl types::Host for GuestState {}
+
+impl log::Host for GuestState {
+    fn emit(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
+        self.count_call()?;
+        let budget = &mut self.log;
+        if budget.lines_left == 0 || budget.bytes_left < message.len() {
+            budget.dropped += 1;
+            return Ok(());
+        }
+        budget.lines_left -= 1;
+        budget.bytes_left -= message.len();
+        // A terminal must not act on what a guest writes.
+        let message = gage_core::printable(&message);
+        let plugin = &budget.plugin;
+        match level {
+            Level::Debug => tracing::debug!(target: "plugin", %plugin, "{message}"),
+            Level::Info => tracing::info!(target: "plugin", %plugin, "{message}"),
+            Level::Warn => tracing::warn!(target: "plugin", %plugin, "{message}"),
+            Level::Error => tracing::error!(target: "plugin", %plugin, "{message}"),
+        }
+        Ok(())
+    }
+}
+
+/// What a guest is told that was granted something, but is not in a call that may use it.
+fn not_now(what: &str) -> PluginError {
+    refuse(ErrorKind::Denied, format!("{what}: not in this call; it describes or checks, and may ask nobody"))
+}
+
+impl media::Host for GuestState {
+    fn find(&mut self, digest: String) -> wasmtime::Result<Result<MediaRef, PluginError>> {
+        self.count_call()?;
+        Ok(match &self.access.media {
+            Some(media) => media.find(&digest),
+            None => Err(not_now("media")),
+        })
+    }
+
+    fn read(
+        &mut self,
+        digest: String,
+        offset: u64,
+        length: u32,
+    ) -> wasmtime::Result<Result<Vec<u8>, PluginError>> {
+        self.count_call()?;
+        Ok(match &self.access.media {
+            Some(media) => media.read(&digest, offset, length),
+            None => Err(not_now("media")),
+        })
+    }
+}
+
+impl http::Host for GuestState {
+    fn send(&mut self, request: http::Request) -> wasmtime::Result<Result<http::Response, PluginError>> {
+        let mut results = self.send_all(vec![request])?;
+        Ok(results.pop().unwrap_or_else(|| Err(not_now("http"))))
+    }
+
+    fn send_all(
+        &mut self,
+        requests: Vec<http::Request>,
+    ) -> wasmtime::Result<Vec<Result<http::Response, PluginError>>> {
+        for _ in &requests {
+            self.count_call()?;
+        }
+        self.wait(|access| match &access.http {
+            Some(http) => http.send(requests),
+            None => requests.iter().map(|_| Err(not_now("http"))).collect(),
+        })
+    }
+}
+
+impl llm::Host for GuestState {
+    fn generate(&mut self, request: GenerateRequest) -> wasmtime::Result<Result<Generation, PluginError>> {
+        let mut results = self.generate_all(vec![request])?;
+        Ok(results.pop().unwrap_or_else(|| Err(not_now("llm"))))
+    }
+
+    fn generate_all(
+        &mut self,
+        requests: Vec<GenerateRequest>,
+    ) -> wasmtime::Result<Vec<Result<Generation, PluginError>>> {
+        for _ in &requests {
+            self.count_call()?;
+        }
+        // Requests with parameters that are no object keep their place.
+        let checked: Vec<Result<ModelRequest, PluginError>> =
+            requests.into_iter().map(model_request).collect();
+        self.wait(|access| {
+            let Some(models) = &access.models else {
+                return checked.iter().map(|_| Err(not_now("llm"))).collect();
+            };
+            let (mut sound, mut results) = (Vec::new(), Vec::new());
+            for request in checked {
+                results.push(request.map(|request| sound.push(request)));
+            }
+            let mut answers = models.generate(sound).into_iter();
+            let mut next = || answers.next().unwrap_or_else(|| Err(not_now("llm")));
+            results.into_iter().map(|result| result.and_then(|()| next())).collect()
+        })
+    }
+
+    fn loglikelihood(
+        &mut self,
+        request: LoglikelihoodRequest,
+    ) -> wasmtime::Result<Result<Vec<ContinuationScore>, PluginError>> {
+        self.count_call()?;
+        self.wait(|access| match &access.models {
+            Some(models) => models.loglikelihood(&request.role, request.messages, request.continuations),
+            None => Err(not_now("llm")),
+        })
+    }
+}
+
+fn model_request(request: GenerateRequest) -> Result<ModelRequest, PluginError> {
+    let params = match serde_json::from_str(&request.params) {
+        _ if request.params.is_empty() => gage_core::Object::new(),
+        Ok(Value::Object(params)) => params,
+        Ok(_) | Err(_) => {
+            return Err(refuse(ErrorKind::InvalidInput, "the params of a request must be a JSON object"));
+        }
+    };
+    Ok(ModelRequest { role: request.role, messages: request.messages, params })
+}

@@ -1,0 +1,117 @@
+//! An empty WASI 0.2, without which guests that carry an interpreter do not load: no files, no
+//! environment, no arguments, no sockets, nothing on the standard streams, a clock that stands
+//! still, and random numbers that are the same each time.
+
+use super::GuestState;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use std::time::Duration;
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
+use wasmtime_wasi::p2::{DynPollable, Pollable, subscribe};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+
+/// The seed of the random source that guests see, so that a scorer is reproducible.
+const GUEST_SEED: u64 = 0;
+
+pub(super) struct Wasi {
+    context: WasiCtx,
+    table: ResourceTable,
+}
+
+impl Wasi {
+    fn new() -> Wasi {
+        let context = WasiCtx::builder()
+            .wall_clock(StoppedClock)
+            .monotonic_clock(StoppedClock)
+            .secure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
+            .insecure_random(ChaCha8Rng::seed_from_u64(GUEST_SEED))
+            .insecure_random_seed(u128::from(GUEST_SEED))
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .build();
+        Wasi { context, table: ResourceTable::new() }
+    }
+}
+
+impl WasiView for GuestState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let wasi = self.wasi.get_or_insert_with(Wasi::new);
+        WasiCtxView { ctx: &mut wasi.context, table: &mut wasi.table }
+    }
+}
+
+/// Links WASI, with a clock whose alarms go off at once: a guest that sleeps would otherwise hold
+/// its thread for as long as it likes, since a deadline ends guests and not the host.
+pub(crate) fn link(linker: &mut Linker<GuestState>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p2::add_to_linker_sync(linker)?;
+    linker.allow_shadowing(true);
+    monotonic_clock::add_to_linker::<GuestState, StillClock>(linker, |state| Still {
+        table: &mut state.wasi.get_or_insert_with(Wasi::new).table,
+    })?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+struct StillClock;
+
+impl HasData for StillClock {
+    type Data<'a> = Still<'a>;
+}
+
+struct Still<'a> {
+    table: &'a mut ResourceTable,
+}
+
+impl monotonic_clock::Host for Still<'_> {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        Ok(0)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        Ok(RESOLUTION)
+    }
+
+    fn subscribe_instant(&mut self, _when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        let alarm = self.table.push(Alarm)?;
+        subscribe(self.table, alarm)
+    }
+
+    fn subscribe_duration(&mut self, _duration: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        self.subscribe_instant(0)
+    }
+}
+
+/// An alarm that has gone off.
+struct Alarm;
+
+#[async_trait::async_trait]
+impl Pollable for Alarm {
+    async fn ready(&mut self) {}
+}
+
+/// In nanoseconds: a second.
+const RESOLUTION: u64 = 1_000_000_000;
+
+struct StoppedClock;
+
+impl wasmtime_wasi::HostWallClock for StoppedClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_nanos(RESOLUTION)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl wasmtime_wasi::HostMonotonicClock for StoppedClock {
+    fn resolution(&self) -> u64 {
+        RESOLUTION
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,61 @@
+//! Released versions of the contract never change.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use gage_core::Digest;
+use gage_plugin::WIT_VERSION;
+use std::path::{Path, PathBuf};
+
+/// Every released file with its digest. A new version adds lines; none is ever changed.
+const RELEASED: [(&str, &str); 3] = [
+    ("0.1.0/host.wit", "1771830560e108710374bff318ad9a9474742abf90be3fefbc335ebb7188390c"),
+    ("0.1.0/plugin.wit", "e10f9e970574bfbf7c9020de8ef7d750a038e178feb775c28dd0d593aed3712b"),
+    ("0.1.0/types.wit", "7f8c9de8a7e6319d68ed570d1caedd54745657978a0dddac7bc8f1b8a2b9f541"),
+];
+
+fn wit() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")
+}
+
+/// The `.wit` files of a folder and of those in it.
+fn files_below(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_below(&path, found);
+        } else {
+            let path = path.strip_prefix(wit().join("released")).expect("below").to_owned();
+            found.push(path.to_str().expect("UTF-8").to_owned());
+        }
+    }
+}
+
+#[test]
+fn released_files_are_what_was_released() {
+    let mut found = Vec::new();
+    files_below(&wit().join("released"), &mut found);
+    found.sort();
+    let known: Vec<&str> = RELEASED.iter().map(|(file, _)| *file).collect();
+    assert_eq!(found, known, "each released file stands in this test with its digest");
+    for (file, digest) in RELEASED {
+        let bytes = std::fs::read(wit().join("released").join(file)).expect("a file");
+        assert_eq!(Digest::of_bytes(&bytes).hex(), digest, "{file} was released and must not change");
+    }
+}
+
+#[test]
+fn the_contract_is_the_released_one_of_its_version() {
+    for file in ["host.wit", "plugin.wit", "types.wit"] {
+        let text = std::fs::read_to_string(wit().join(file)).expect("a file");
+        assert!(
+            text.starts_with(&format!("package gage:plugin@{WIT_VERSION};")),
+            "{file} is of another version"
+        );
+        let released = wit().join("released").join(WIT_VERSION).join(file);
+        let released = std::fs::read_to_string(released).expect("the released file");
+        assert_eq!(
+            text, released,
+            "{file}: a change needs a new version, in wit/ and in the host (WIT_VERSION)"
+        );
+    }
+}

@@ -1,0 +1,3 @@
+// An error that is the author's to mend: shown as it is, without a stack.
+
+export class Failure extends Error {}

@@ -1,0 +1,30 @@
+// A number against a number.
+
+import { metric } from "../metric.js";
+import { parseNumber } from "../numbers.js";
+import { withDetail } from "./comparison.js";
+
+const PARAMS = {
+  tolerance: { type: "number", minimum: 0, default: 0, description: "Largest absolute difference that is right" },
+  min_value: { type: "number", description: "A prediction below it is wrong" },
+  max_value: { type: "number", description: "A prediction above it is wrong" },
+};
+
+export function numericThreshold({ accept, params, ...definition }) {
+  return metric({
+    ...definition,
+    params: { ...PARAMS, ...params },
+    score(inputs, own) {
+      const [prediction, reference] = [parseNumber(inputs.prediction), parseNumber(inputs.reference)];
+      const { tolerance, min_value = -Infinity, max_value = Infinity } = own;
+      if (prediction === null || (reference === null && accept === undefined)) {
+        return withDetail({ primaryScore: 0, pass: false, errorTags: ["invalid_format"] }, inputs);
+      }
+      const decision =
+        accept === undefined
+          ? Math.abs(prediction - reference) <= tolerance && prediction >= min_value && prediction <= max_value
+          : accept(prediction, reference, own);
+      return withDetail(decision, inputs);
+    },
+  });
+}

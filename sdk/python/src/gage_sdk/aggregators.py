@@ -1,0 +1,46 @@
+"""Aggregators: classes that make figures of score cards."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .members import Member, Target, register, require_methods
+from .score_card import ScoreCard
+
+
+@dataclass(slots=True)
+class ScoredRow:
+    """One sample with its card and its weight."""
+
+    sample_id: str
+    weight: float
+    card: ScoreCard
+
+
+@dataclass(slots=True)
+class Figure:
+    """A figure of a report: its name, its value, how many rows it stands for, its standard error."""
+
+    name: str
+    value: float
+    count: int
+    stderr: float | None = None
+
+
+def aggregator(
+    *, version: str, name: str | None = None, params: Mapping[str, Any] | None = None
+) -> Callable[[Target], Target]:
+    """Makes an aggregator of a class with three methods.
+
+    `start()` returns the state before the first row; `add(state, row)` takes the state and a
+    ScoredRow and returns the new state; `finish(state)` returns a list of Figure. The state is JSON
+    (None, bool, int, float, str, list, dict): the host keeps it between calls. Names and params
+    work as for the class form of `metric`; the constructor runs for each call.
+    """
+
+    def decorate(target: Target) -> Target:
+        require_methods(target, "aggregator", "start", "add", "finish")
+        register(Member("aggregator", target, version=version, name=name, params=params))
+        return target
+
+    return decorate

@@ -1,0 +1,9 @@
+"""Params that are one of a few words."""
+
+
+def one_of(param: str, value: str, *allowed: str) -> str:
+    """The word in lower case; ValueError, which the host shows, if it is none of those allowed."""
+    word = value.lower()
+    if word not in allowed:
+        raise ValueError(f"the param '{param}' cannot be '{value}'; allowed are {', '.join(allowed)}")
+    return word

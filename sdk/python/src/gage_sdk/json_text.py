@@ -1,0 +1,26 @@
+"""JSON as it crosses the boundary between host and plugin."""
+
+import json
+from typing import Any
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""Writes compact JSON; numbers that are not finite are an error."""
+
+
+def decode_object(text: str) -> dict[str, Any]:
+    """Reads an object; the common empty one without a parser."""
+    return {} if text in ("{}", "") else json.loads(text)
+
+
+def encode_object(value: dict[str, Any]) -> str:
+    """Writes an object; the common empty one without an encoder."""
+    if not value:
+        return "{}"
+    if not isinstance(value, dict):
+        raise TypeError(f"expected a dict, found {type(value).__name__}")
+    return encode(value)
+
+
+def as_text(value: object) -> str:
+    """A value as text: strings as they are, everything else in its JSON spelling."""
+    return value if isinstance(value, str) else encode(value)

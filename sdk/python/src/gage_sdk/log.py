@@ -1,0 +1,35 @@
+"""Log lines to the host, which caps their number and their size. Outside of a component they go to
+the standard error."""
+
+import sys
+
+from .host_imports import find
+
+_host = find("log")
+
+
+def debug(message: str) -> None:
+    """Writes a line for debugging."""
+    _emit("DEBUG", message)
+
+
+def info(message: str) -> None:
+    """Writes a line of information."""
+    _emit("INFO", message)
+
+
+def warn(message: str) -> None:
+    """Writes a warning."""
+    _emit("WARN", message)
+
+
+def error(message: str) -> None:
+    """Writes an error."""
+    _emit("ERROR", message)
+
+
+def _emit(level: str, message: str) -> None:
+    if _host is None:
+        print(f"{level.lower()}: {message}", file=sys.stderr)
+    else:
+        _host.emit(_host.Level[level], str(message))

@@ -1,0 +1,169 @@
+//! Aggregators: they make figures of score cards, where the host's own do not suffice.
+
+use crate::bindings::aggregator::exports::gage::plugin::aggregator::Guest;
+pub use crate::bindings::aggregator::exports::gage::plugin::aggregator::{Figure, Row};
+use crate::component::{Component, Kind, Plugin, make, specs};
+use crate::{MemberSpec, PluginError, PluginInfo};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+/// One aggregator of a component: a fold over the rows of the dataset, in order.
+///
+/// The host may end a call after any row, and keeps the state as JSON until the next; JSON holds
+/// no infinite numbers.
+pub trait Aggregator: Sized {
+    /// What is kept of the rows so far.
+    type State: Default + Serialize + DeserializeOwned;
+
+    /// Its name, its version and its parameters.
+    fn spec() -> MemberSpec;
+
+    /// Makes the aggregator from its parameters, once for each call.
+    ///
+    /// # Errors
+    /// `invalid-config` when the parameters cannot be used; the host asks before the run.
+    fn prepare(params: Value) -> Result<Self, PluginError>;
+
+    /// Takes in one row.
+    ///
+    /// # Errors
+    /// An error ends the aggregation.
+    fn add(&self, state: &mut Self::State, row: Row) -> Result<(), PluginError>;
+
+    /// The figures; none where there is nothing to say.
+    ///
+    /// # Errors
+    /// As for [`Aggregator::add`].
+    fn finish(&self, state: Self::State) -> Result<Vec<Figure>, PluginError>;
+}
+
+impl Figure {
+    /// A figure that stands for a number of rows, without a standard error.
+    pub fn new(name: &str, value: f64, count: u64) -> Figure {
+        Figure { name: name.to_owned(), value, stderr: None, count }
+    }
+}
+
+/// An [`Aggregator`] whose state is bytes, so that all of them have one type; what the macro uses.
+#[doc(hidden)]
+pub trait Fold {
+    fn spec() -> MemberSpec
+    where
+        Self: Sized;
+    fn prepare(params: Value) -> Result<Self, PluginError>
+    where
+        Self: Sized;
+    fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError>;
+    fn finish(&self, state: &[u8]) -> Result<Vec<Figure>, PluginError>;
+}
+
+impl<A: Aggregator> Fold for A {
+    fn spec() -> MemberSpec {
+        A::spec()
+    }
+
+    fn prepare(params: Value) -> Result<A, PluginError> {
+        A::prepare(params)
+    }
+
+    fn fold(&self, state: &[u8], rows: Vec<Row>) -> Result<Vec<u8>, PluginError> {
+        let mut state = read::<A::State>(state)?;
+        rows.into_iter().try_for_each(|row| self.add(&mut state, row))?;
+        serde_json::to_vec(&state)
+            .map_err(|error| PluginError::internal(format!("the state cannot be kept: {error}")))
+    }
+
+    fn finish(&self, state: &[u8]) -> Result<Vec<Figure>, PluginError> {
+        Aggregator::finish(self, read(state)?)
+    }
+}
+
+fn read<S: Default + DeserializeOwned>(state: &[u8]) -> Result<S, PluginError> {
+    if state.is_empty() {
+        return Ok(S::default());
+    }
+    serde_json::from_slice(state)
+        .map_err(|error| PluginError::internal(format!("the state cannot be read: {error}")))
+}
+
+impl Kind for dyn Fold {
+    const NOUN: &'static str = "aggregator";
+    type Spec = MemberSpec;
+
+    fn name(spec: &MemberSpec) -> &str {
+        &spec.name
+    }
+}
+
+impl<P: Plugin<Kind = dyn Fold>> Guest for Component<P> {
+    fn describe() -> PluginInfo {
+        P::info()
+    }
+
+    fn aggregators() -> Vec<MemberSpec> {
+        specs::<P>()
+    }
+
+    fn check(aggregator: String, params: String) -> Result<(), PluginError> {
+        make::<P>(&aggregator, &params).map(drop)
+    }
+
+    fn fold(
+        aggregator: String,
+        params: String,
+        state: Vec<u8>,
+        rows: Vec<Row>,
+    ) -> Result<Vec<u8>, PluginError> {
+        make::<P>(&aggregator, &params)?.fold(&state, rows)
+    }
+
+    fn finish(aggregator: String, params: String, state: Vec<u8>) -> Result<Vec<Figure>, PluginError> {
+        make::<P>(&aggregator, &params)?.finish(&state)
+    }
+}
+
+/// Makes a component of the world `aggregator-plugin` from
+/// [`Aggregator`](crate::aggregator::Aggregator)s.
+///
+/// `extra`, an object, may stand before `aggregators`.
+#[macro_export]
+macro_rules! aggregators {
+    (name: $name:expr, description: $description:expr, $(extra: $extra:expr,)? aggregators: [$($aggregator:ty),+ $(,)?] $(,)?) => {
+        $crate::__component!(aggregator, $crate::aggregator::Fold, $name, $description, [$($extra)?], [$($aggregator),+]);
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ScoreCard;
+    use serde_json::json;
+
+    struct Sum;
+
+    impl Aggregator for Sum {
+        type State = f64;
+        fn spec() -> MemberSpec {
+            MemberSpec::new("sum", "1", "The sum of all scores", json!({}))
+        }
+        fn prepare(_params: Value) -> Result<Sum, PluginError> {
+            Ok(Sum)
+        }
+        fn add(&self, state: &mut f64, row: Row) -> Result<(), PluginError> {
+            *state += row.card.primary_score.unwrap_or_default();
+            Ok(())
+        }
+        fn finish(&self, state: f64) -> Result<Vec<Figure>, PluginError> {
+            Ok(vec![Figure::new("sum", state, 0)])
+        }
+    }
+
+    #[test]
+    fn where_a_call_ends_means_nothing() {
+        let row = |score| Row { sample_id: String::new(), weight: 1.0, card: ScoreCard::of(score) };
+        let state = Sum.fold(&[], vec![row(0.1)]).unwrap();
+        let state = Sum.fold(&state, vec![row(0.2), row(1.0)]).unwrap();
+        assert_eq!(Fold::finish(&Sum, &state), Ok(vec![Figure::new("sum", 0.1 + 0.2 + 1.0, 0)]));
+        assert!(Fold::finish(&Sum, b"?").is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! From the members that an author wrote to the component that the host calls: finding a member
+//! by its name, making it from its parameters, running it over a batch.
+//!
+//! Only the macros use this module.
+
+use crate::{PluginError, PluginInfo};
+use serde_json::Value;
+use std::marker::PhantomData;
+
+/// A kind of plugin, implemented for the trait objects of its members.
+pub trait Kind {
+    /// The word for a member, as in `no metric 'x' in this component`.
+    const NOUN: &'static str;
+
+    /// What a member says of itself.
+    type Spec;
+
+    /// The name in a spec.
+    fn name(spec: &Self::Spec) -> &str;
+}
+
+/// One member of a component.
+pub struct Entry<K: Kind + ?Sized> {
+    /// What it says of itself.
+    pub spec: K::Spec,
+    /// Makes it from its parameters.
+    pub make: fn(Value) -> Result<Box<K>, PluginError>,
+}
+
+/// What the macros implement.
+pub trait Plugin {
+    /// The kind of all members.
+    type Kind: Kind + ?Sized;
+
+    /// Who the plugin is.
+    fn info() -> PluginInfo;
+
+    /// Its members.
+    fn entries() -> Vec<Entry<Self::Kind>>;
+}
+
+/// Implements the exports of a world for the plugin.
+pub struct Component<P>(PhantomData<P>);
+
+/// What all members say of themselves, in order.
+pub fn specs<P: Plugin>() -> Vec<<P::Kind as Kind>::Spec> {
+    P::entries().into_iter().map(|entry| entry.spec).collect()
+}
+
+/// Makes the member of that name from the JSON text of its parameters.
+pub fn make<P: Plugin>(name: &str, params: &str) -> Result<Box<P::Kind>, PluginError> {
+    let entry = P::entries().into_iter().find(|entry| P::Kind::name(&entry.spec) == name);
+    let Some(entry) = entry else {
+        let noun = P::Kind::NOUN;
+        return Err(PluginError::unsupported(format!("no {noun} '{name}' in this component")));
+    };
+    let params = serde_json::from_str(params)
+        .map_err(|error| PluginError::invalid_config(format!("the parameters are not JSON: {error}")))?;
+    (entry.make)(params)
+}
+
+/// Makes the member of that name and runs it over a batch: one result for each item, in order.
+/// Where the member cannot be made, its error is that of every item.
+pub fn each<P: Plugin, Item, Output>(
+    name: &str,
+    params: &str,
+    items: Vec<Item>,
+    call: impl Fn(&P::Kind, Item) -> Result<Output, PluginError>,
+) -> Vec<Result<Output, PluginError>> {
+    match make::<P>(name, params) {
+        Ok(member) => items.into_iter().map(|item| call(&member, item)).collect(),
+        Err(error) => items.iter().map(|_| Err(error.clone())).collect(),
+    }
+}
+
+/// Reads JSON that the host sent; an error says which part of the call it was.
+pub fn read_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T, PluginError> {
+    serde_json::from_str(text)
+        .map_err(|error| PluginError::invalid_input(format!("{what} cannot be read: {error}")))
+}
+
+/// The `extra` of [`PluginInfo`]: the first object, or an empty one.
+pub fn extra<const N: usize>(objects: [Value; N]) -> String {
+    objects.first().map_or_else(|| "{}".to_owned(), Value::to_string)
+}
+
+/// Makes a component; what the macro of each kind calls.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __component {
+    ($module:ident, $kind:path, $name:expr, $description:expr, [$($extra:expr)?], [$($member:ty),+]) => {
+        struct GagePlugin;
+
+        impl $crate::component::Plugin for GagePlugin {
+            type Kind = dyn $kind;
+
+            fn info() -> $crate::PluginInfo {
+                $crate::PluginInfo {
+                    name: ::std::convert::Into::into($name),
+                    version: ::std::convert::Into::into(::std::env!("CARGO_PKG_VERSION")),
+                    description: ::std::convert::Into::into($description),
+                    extra: $crate::component::extra([$($extra)?]),
+                }
+            }
+
+            fn entries() -> ::std::vec::Vec<$crate::component::Entry<Self::Kind>> {
+                ::std::vec![$($crate::component::Entry {
+                    spec: <$member as $kind>::spec(),
+                    make: |params| ::std::result::Result::Ok(::std::boxed::Box::new(<$member as $kind>::prepare(params)?)),
+                }),+]
+            }
+        }
+
+        type GageComponent = $crate::component::Component<GagePlugin>;
+
+        $crate::bindings::$module::export!(GageComponent with_types_in $crate::bindings::$module);
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+    use crate::preprocessor::{Converted, Preprocessor, Row};
+    use crate::{MemberSpec, from_params};
+    use serde_json::json;
+
+    #[derive(serde::Deserialize)]
+    struct Labelled {
+        label: String,
+    }
+
+    impl Preprocessor for Labelled {
+        fn spec() -> MemberSpec {
+            MemberSpec::new("labelled", "1", "", json!({}))
+        }
+        fn prepare(params: Value) -> Result<Self, PluginError> {
+            from_params(params)
+        }
+        fn convert(&self, row: Row) -> Result<Converted, PluginError> {
+            match row.index {
+                0 => Err(PluginError::invalid_input("no first row")),
+                _ => Ok(Converted::Skip(self.label.clone())),
+            }
+        }
+    }
+
+    struct Rows;
+
+    impl Plugin for Rows {
+        type Kind = dyn Preprocessor;
+        fn info() -> PluginInfo {
+            let [name, version, description] = ["rows", "1", ""].map(str::to_owned);
+            PluginInfo { name, version, description, extra: extra([json!({ "license": "MIT" })]) }
+        }
+        fn entries() -> Vec<Entry<dyn Preprocessor>> {
+            vec![Entry { spec: Labelled::spec(), make: |params| Ok(Box::new(Labelled::prepare(params)?)) }]
+        }
+    }
+
+    fn convert(name: &str, params: &str) -> Vec<Result<Converted, PluginError>> {
+        each::<Rows, _, _>(name, params, vec![0, 1], |member, index| {
+            member.convert(Row { dataset: String::new(), index, body: serde_json::Map::new() })
+        })
+    }
+
+    #[test]
+    fn an_error_is_that_of_one_item() {
+        let results = convert("labelled", r#"{"label":"a"}"#);
+        assert!(results[0].is_err());
+        assert_eq!(results[1], Ok(Converted::Skip("a".to_owned())));
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_made_is_an_error_of_all() {
+        for (name, params, kind, message) in [
+            ("other", "{}", ErrorKind::Unsupported, "no preprocessor 'other' in this component"),
+            ("labelled", "{}", ErrorKind::InvalidConfig, "params: missing field `label`"),
+        ] {
+            let results = convert(name, params);
+            let error = PluginError::new(kind, message);
+            assert_eq!(results, [Err(error.clone()), Err(error)], "{name} {params}");
+        }
+        assert_eq!(
+            make::<Rows>("labelled", "?").err().map(|error| error.kind),
+            Some(ErrorKind::InvalidConfig)
+        );
+    }
+
+    #[test]
+    fn extras() {
+        assert_eq!(Rows::info().extra, r#"{"license":"MIT"}"#);
+        assert_eq!(extra([]), "{}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Requests to the hosts that were granted; needs the grant `http`, and only backends may use it.
+//!
+//! Only works in a component: in unit tests there is no host, and sending panics.
+
+use crate::PluginError;
+use crate::bindings::http;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::time::Duration;
+
+pub use http::{Header, HeaderValue, Request, Response};
+
+impl Request {
+    /// A request without headers and body, which may take as long as the grant allows.
+    pub fn new(method: &str, url: &str) -> Request {
+        Request {
+            method: method.to_owned(),
+            url: url.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            timeout_ms: 0,
+        }
+    }
+
+    /// A `GET`.
+    pub fn get(url: &str) -> Request {
+        Request::new("GET", url)
+    }
+
+    /// A `POST` of JSON.
+    pub fn post_json(url: &str, body: &Value) -> Request {
+        let request = Request::new("POST", url).header("content-type", "application/json");
+        Request { body: body.to_string().into_bytes(), ..request }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Request {
+        self.add(name, HeaderValue::Plain(value.to_owned()))
+    }
+
+    /// Adds a header whose value is a granted secret, by its name. The value never enters the
+    /// plugin.
+    #[must_use]
+    pub fn secret(self, name: &str, secret: &str) -> Request {
+        self.add(name, HeaderValue::Secret(secret.to_owned()))
+    }
+
+    /// Adds the header `authorization: Bearer …` with a granted secret, by its name.
+    #[must_use]
+    pub fn bearer(self, secret: &str) -> Request {
+        self.add("authorization", HeaderValue::Bearer(secret.to_owned()))
+    }
+
+    fn add(mut self, name: &str, value: HeaderValue) -> Request {
+        self.headers.push(Header { name: name.to_owned(), value });
+        self
+    }
+
+    /// Bounds the whole exchange, to the millisecond; the grant bounds it too.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Request {
+        // 0 would mean the bound of the grant.
+        self.timeout_ms = timeout.as_millis().clamp(1, u32::MAX.into()) as u32;
+        self
+    }
+
+    /// Sends it. A server that answers is a response, whatever its status.
+    ///
+    /// # Errors
+    /// Those of the host: no grant, a budget that is used up, no connection, no answer in time.
+    pub fn send(&self) -> Result<Response, PluginError> {
+        http::send(self)
+    }
+}
+
+/// Sends requests at the same time, as far as the grant allows; one result for each, in order.
+pub fn send_all(requests: &[Request]) -> Vec<Result<Response, PluginError>> {
+    http::send_all(requests)
+}
+
+impl Response {
+    /// The response itself where its status is 200 to 299.
+    ///
+    /// # Errors
+    /// `upstream` with the status and the beginning of the body; retryable for 408, 429 and 500
+    /// or more.
+    pub fn success(self) -> Result<Response, PluginError> {
+        /// How much of the body the message shows, in characters.
+        const SHOWN: usize = 200;
+        if (200..300).contains(&self.status) {
+            return Ok(self);
+        }
+        let body: String = self.text().chars().take(SHOWN).collect();
+        let message = format!("the server answered with status {}: {body}", self.status);
+        Err(PluginError::upstream(message).retryable(matches!(self.status, 408 | 429 | 500..)))
+    }
+
+    /// The first header of that name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name))?;
+        Some(value)
+    }
+
+    /// The body as text; what is no UTF-8 becomes U+FFFD.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// `upstream` where it is none.
+    pub fn json(&self) -> Result<Value, PluginError> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| PluginError::upstream(format!("the server's answer is not JSON: {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn response(status: u16) -> Response {
+        let headers = vec![("retry-after".to_owned(), "3".to_owned())];
+        Response { status, headers, body: br#"{"a":1}"#.to_vec() }
+    }
+
+    #[test]
+    fn requests() {
+        let request = Request::post_json("https://a.example/", &json!({}))
+            .bearer("key")
+            .timeout(Duration::from_micros(1));
+        assert_eq!(request.timeout_ms, 1);
+        assert_eq!(request.body, b"{}");
+        let names: Vec<&str> = request.headers.iter().map(|header| header.name.as_str()).collect();
+        assert_eq!(names, ["content-type", "authorization"]);
+    }
+
+    #[test]
+    fn responses() {
+        assert_eq!(response(204).success().unwrap().json(), Ok(json!({ "a": 1 })));
+        assert_eq!(response(200).header("Retry-After"), Some("3"));
+        for (status, retryable) in [(302, false), (404, false), (429, true), (503, true)] {
+            let error = response(status).success().unwrap_err();
+            assert_eq!(error.retryable, retryable, "{status}");
+            assert_eq!(error.message, format!("the server answered with status {status}: {{\"a\":1}}"));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What members say of themselves, and the JSON Schemas of their parameters.
+
+use crate::MemberSpec;
+use serde_json::{Value, json};
+
+impl MemberSpec {
+    /// A member whose parameters have the given JSON Schema properties; other keys are refused.
+    pub fn new(name: &str, version: &str, description: &str, properties: Value) -> MemberSpec {
+        MemberSpec {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            description: description.to_owned(),
+            params_schema: schema_of(properties),
+        }
+    }
+
+    /// Sets which parameters must be given.
+    #[must_use]
+    pub fn required(mut self, names: &[&str]) -> MemberSpec {
+        require(&mut self.params_schema, names);
+        self
+    }
+}
+
+/// The schema of an object with these properties and no others.
+pub(crate) fn schema_of(properties: Value) -> String {
+    json!({ "type": "object", "additionalProperties": false, "properties": properties }).to_string()
+}
+
+/// Sets which properties of a schema must be given.
+pub(crate) fn require(schema: &mut String, names: &[&str]) {
+    edit(schema, |object| object["required"] = names.into());
+}
+
+/// Adds a property to a schema.
+pub(crate) fn add_property(schema: &mut String, name: &str, property: Value) {
+    edit(schema, |object| object["properties"][name] = property);
+}
+
+fn edit(schema: &mut String, change: impl FnOnce(&mut Value)) {
+    // What is no object is left as it is: the host refuses it with a better message.
+    if let Ok(mut object @ Value::Object(_)) = serde_json::from_str(schema) {
+        change(&mut object);
+        *schema = object.to_string();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_grow() {
+        let mut spec = MemberSpec::new("a", "1", "A", json!({ "b": { "type": "string" } })).required(&["b"]);
+        add_property(&mut spec.params_schema, "c", json!({ "type": "number" }));
+        let schema: Value = serde_json::from_str(&spec.params_schema).unwrap();
+        assert_eq!(schema["properties"], json!({ "b": { "type": "string" }, "c": { "type": "number" } }));
+        assert_eq!(schema["required"], json!(["b"]));
+        assert_eq!(schema["additionalProperties"], false);
+    }
+}

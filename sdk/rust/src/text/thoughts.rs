@@ -1,0 +1,80 @@
+const TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
+
+/// The text without what a model wrote while it thought, trimmed: the spans between `<think>` and
+/// `</think>`, and likewise `thinking`, `thought` and `reflection`, in any case.
+///
+/// A closing tag without its opening one ends a thought that began before the text did, so
+/// everything up to it goes. An opening tag that never closes begins a thought that lasts to the
+/// end.
+pub fn strip_thought_tags(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((tag, before, after)) = next_tag(rest, |_| true) {
+        if tag.closes {
+            kept.clear();
+            rest = after;
+            continue;
+        }
+        kept.push_str(before);
+        rest = match next_tag(after, |other| other.closes && other.name == tag.name) {
+            Some((_, _, after)) => after,
+            None => "",
+        };
+    }
+    kept.push_str(rest);
+    kept.trim().to_owned()
+}
+
+#[derive(Clone, Copy)]
+struct Tag {
+    name: &'static str,
+    closes: bool,
+}
+
+/// The first tag of a text that is wanted, and what is before and after it.
+fn next_tag(text: &str, is_wanted: impl Fn(Tag) -> bool) -> Option<(Tag, &str, &str)> {
+    text.match_indices('<').find_map(|(start, _)| {
+        let (tag, length) = tag_at(&text[start..])?;
+        is_wanted(tag).then(|| (tag, &text[..start], &text[start + length..]))
+    })
+}
+
+/// The tag that a text begins with, and its length in bytes.
+fn tag_at(text: &str) -> Option<(Tag, usize)> {
+    let closes = text.starts_with("</");
+    let begin = if closes { 2 } else { 1 };
+    TAGS.into_iter().find_map(|name| {
+        let end = begin + name.len();
+        let is_name = text.get(begin..end)?.eq_ignore_ascii_case(name);
+        let after = is_name.then(|| text[end..].trim_start().strip_prefix('>'))??;
+        Some((Tag { name, closes }, text.len() - after.len()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_are_stripped() {
+        for (text, expected) in [
+            ("<think>a</think>b", "b"),
+            ("<think>a\nb</think>\n\n c ", "c"),
+            ("<think></think>x", "x"),
+            ("x<think>a</think>y<think>b</think>z", "xyz"),
+            ("<think>中</think>文", "文"),
+            ("  x  ", "x"),
+            ("", ""),
+            ("<thinking>a</thinking>b", "b"),
+            ("<Thought>a</THOUGHT>b<reflection>c</reflection>", "b"),
+            ("<think>a</thinking>b</think>c", "c"),
+            ("a</think>b", "b"),
+            ("<think>a<think>b</think>c</think>d", "d"),
+            ("b<think>a", "b"),
+            ("<think >a</think\n>b", "b"),
+            ("a < b <thinker> <é", "a < b <thinker> <é"),
+        ] {
+            assert_eq!(strip_thought_tags(text), expected, "{text:?}");
+        }
+    }
+}

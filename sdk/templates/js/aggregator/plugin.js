@@ -1,0 +1,23 @@
+import { aggregator, PluginError } from "gage-sdk";
+
+// A fold: the host keeps the state between calls, so it must be an object that JSON can hold, and small. Raise the version
+// when a figure could change.
+export default aggregator({
+  name: "{{snake}}",
+  version: "1",
+  description: "Weighted geometric mean of the primary scores; cards without one do not count.",
+  start: () => ({ logarithms: 0, weight: 0, count: 0, hasZero: false }),
+  add(state, { sampleId, weight, card }) {
+    const score = card.primaryScore;
+    if (score === null) return;
+    if (score < 0) throw new PluginError("invalid-input", `sample '${sampleId}' scores below zero`);
+    if (score === 0) state.hasZero = true;
+    else state.logarithms += weight * Math.log(score);
+    state.weight += weight;
+    state.count += 1;
+  },
+  finish({ logarithms, weight, count, hasZero }) {
+    if (weight === 0) return [];
+    return [{ name: "geometric_mean", value: hasZero ? 0 : Math.exp(logarithms / weight), count }];
+  },
+});

@@ -1,0 +1,25 @@
+import { PluginError, preprocessor, skip, textOf } from "gage-sdk";
+
+// Raise the version when a Sample could change.
+export default preprocessor({
+  name: "{{snake}}",
+  version: "1",
+  description: "Makes a Sample of a question and its answer.",
+  params: {
+    question_field: { type: "string", default: "question" },
+    answer_field: { type: "string", default: "answer" },
+  },
+  // Returns the Sample of one row, or skip(reason) to leave the row out on purpose.
+  convert(row, { question_field, answer_field }) {
+    for (const field of [question_field, answer_field]) {
+      if (row[field] === undefined) throw new PluginError("missing-field", `the row has no '${field}'`, { pointer: `/${field}` });
+    }
+    const text = textOf(row[question_field]);
+    if (text.trim() === "") return skip("the question is empty");
+    return {
+      schema_version: "v1",
+      messages: [{ role: "user", content: [{ type: "text", text }] }],
+      label: textOf(row[answer_field]),
+    };
+  },
+});

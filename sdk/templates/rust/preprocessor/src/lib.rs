@@ -1,0 +1,73 @@
+//! Turns rows with a question and an answer into Samples.
+
+use gage_sdk::preprocessor::{Converted, Preprocessor, Row};
+use gage_sdk::serde_json::Value;
+use gage_sdk::text::text_of;
+use gage_sdk::{MemberSpec, PluginError, from_params, json};
+
+/// The parameters, as a suite gives them.
+#[derive(serde::Deserialize)]
+#[serde(default)]
+struct QuestionAnswer {
+    question_field: String,
+    answer_field: String,
+}
+
+impl Default for QuestionAnswer {
+    fn default() -> QuestionAnswer {
+        QuestionAnswer { question_field: "question".to_owned(), answer_field: "answer".to_owned() }
+    }
+}
+
+impl Preprocessor for QuestionAnswer {
+    // Raise the version, "1", when a Sample could change.
+    fn spec() -> MemberSpec {
+        let properties = json!({
+            "question_field": { "type": "string", "default": "question" },
+            "answer_field": { "type": "string", "default": "answer" },
+        });
+        MemberSpec::new("{{snake}}", "1", "A question and its answer", properties)
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        from_params(params)
+    }
+
+    fn convert(&self, row: Row) -> Result<Converted, PluginError> {
+        let field = |name: &str| match row.body.get(name) {
+            Some(value) => Ok(text_of(value)),
+            None => {
+                Err(PluginError::missing_field(format!("the row has no '{name}'")).at(format!("/{name}")))
+            }
+        };
+        let question = field(&self.question_field)?;
+        if question.trim().is_empty() {
+            return Ok(Converted::Skip("the question is empty".to_owned()));
+        }
+        Ok(Converted::Sample(json!({
+            "schema_version": "v1",
+            "messages": [{ "role": "user", "content": [{ "type": "text", "text": question }] }],
+            "label": field(&self.answer_field)?,
+        })))
+    }
+}
+
+// The list may hold several preprocessors.
+gage_sdk::preprocessors!(
+    name: "{{name}}",
+    description: "Questions with answers",
+    preprocessors: [QuestionAnswer],
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_becomes_a_sample() {
+        let Value::Object(body) = json!({ "question": "1 + 1", "answer": 2 }) else { panic!("an object") };
+        let row = Row { dataset: "sums".to_owned(), index: 0, body };
+        let converted = QuestionAnswer::default().convert(row).unwrap();
+        assert!(matches!(converted, Converted::Sample(sample) if sample["label"] == "2"));
+    }
+}

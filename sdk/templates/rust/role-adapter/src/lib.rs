@@ -1,0 +1,62 @@
+//! Looks a document up, or asks the model of the role for one.
+
+use gage_sdk::role_adapter::{Generation, Message, Prepared, Request, RoleAdapter};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use std::collections::BTreeMap;
+
+/// The parameters, as a suite gives them.
+#[derive(serde::Deserialize)]
+struct Documents {
+    #[serde(default)]
+    documents: BTreeMap<String, String>,
+}
+
+impl RoleAdapter for Documents {
+    // Raise the version, "1", when what is sent or returned could change.
+    fn spec() -> MemberSpec {
+        let documents = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+        let properties = json!({ "documents": documents });
+        MemberSpec::new("{{snake}}", "1", "The document on the sample's topic", properties)
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        from_params(params)
+    }
+
+    // What becomes an output here or in `parse` is what later steps and metrics read.
+    fn request(&self, payload: &Value) -> Result<Prepared, PluginError> {
+        let Some(topic) = payload["sample"]["metadata"]["topic"].as_str() else {
+            let error = PluginError::missing_field("the sample has no topic");
+            return Err(error.at("/sample/metadata/topic"));
+        };
+        Ok(match self.documents.get(topic) {
+            Some(document) => Prepared::Output(json!({ "document": document })),
+            None => {
+                let message = Message::user(format!("Explain in one sentence: {topic}"));
+                Prepared::Ask(Request::new(vec![message]))
+            }
+        })
+    }
+
+    fn parse(&self, _payload: &Value, reply: &Generation) -> Result<Value, PluginError> {
+        Ok(json!({ "document": reply.answer }))
+    }
+}
+
+// The list may hold several adapters.
+gage_sdk::role_adapters!(name: "{{name}}", description: "Documents by topic", role_adapters: [Documents]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_documents_need_no_model() {
+        let adapter = Documents { documents: BTreeMap::from([("peru".to_owned(), "Lima".to_owned())]) };
+        let payload = |topic: &str| json!({ "sample": { "metadata": { "topic": topic } } });
+        let found = Prepared::Output(json!({ "document": "Lima" }));
+        assert_eq!(adapter.request(&payload("peru")), Ok(found));
+        assert!(matches!(adapter.request(&payload("chile")), Ok(Prepared::Ask(_))));
+    }
+}

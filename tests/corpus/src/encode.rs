@@ -1,0 +1,91 @@
+//! From a core module to a component, and from a component to one with more in it.
+
+use crate::guest::Guest;
+use std::fmt::Write as _;
+use wasm_encoder::{ComponentInstanceSection, ComponentSection, ComponentSectionId, Encode as _, RawSection};
+use wasmparser::{Parser, Payload};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::{Resolve, SourceMap};
+
+const CONTRACT: [(&str, &str); 3] = [
+    ("types.wit", include_str!("../../../wit/types.wit")),
+    ("host.wit", include_str!("../../../wit/host.wit")),
+    ("plugin.wit", include_str!("../../../wit/plugin.wit")),
+];
+
+/// An interface of `gage:plugin` that no host has.
+const UNKNOWN: &str = "interface secrets { all: func() -> list<string>; }";
+
+/// Makes a component of a plugin.
+pub(crate) fn encode(guest: &Guest) -> Vec<u8> {
+    let version = guest.version;
+    let mut resolve = Resolve::default();
+    let mut sources = SourceMap::default();
+    for (name, text) in CONTRACT {
+        sources.push_str(name, text.replace("@0.1.0", &format!("@{version}")));
+    }
+    sources.push_str("unknown.wit", UNKNOWN);
+    let group = sources.parse().map_err(|(_, error)| error).expect("the contract is valid");
+    resolve.push_group(group).expect("the contract stands on its own");
+    for package in &guest.packages {
+        resolve.push_source("package.wit", package).expect("the package is valid");
+    }
+    let mut world = format!("package corpus:probe;\nworld probe {{\nimport gage:plugin/log@{version};\n");
+    world.push_str(&guest.world_imports);
+    for interface in guest.interfaces() {
+        let _ = writeln!(world, "export gage:plugin/{interface}@{version};");
+    }
+    world.push('}');
+    let package = resolve.push_source("world.wit", &world).expect("the world is valid");
+    let world = resolve.select_world(&[package], None).expect("there is one world");
+    let mut module = guest.module();
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("the world fits");
+    ComponentEncoder::default()
+        .validate(false)
+        .merge_imports_based_on_semver(false)
+        .module(&module)
+        .and_then(|mut encoder| encoder.encode())
+        .expect("the module fits its world")
+}
+
+/// Adds a component, in text, to the end of another, and makes an instance of it.
+pub(crate) fn graft(component: &[u8], text: &str) -> Vec<u8> {
+    let added = wat::parse_str(text).expect("the text of a member is a component");
+    let mut instances = ComponentInstanceSection::new();
+    instances.instantiate(components_in(component), std::iter::empty::<(&str, _, u32)>());
+    let mut grafted = graft_bytes(component, &added);
+    instances.append_to_component(&mut grafted);
+    grafted
+}
+
+/// Adds a component to the end of another, where nothing uses it.
+pub(crate) fn graft_bytes(component: &[u8], added: &[u8]) -> Vec<u8> {
+    let mut grafted = component.to_vec();
+    grafted.push(ComponentSectionId::Component.into());
+    added.encode(&mut grafted);
+    grafted
+}
+
+/// Adds a core module to the end of a component, where nothing uses it.
+pub(crate) fn graft_module(component: &[u8], module: &[u8]) -> Vec<u8> {
+    let mut grafted = component.to_vec();
+    RawSection { id: ComponentSectionId::CoreModule.into(), data: module }.append_to_component(&mut grafted);
+    grafted
+}
+
+/// How many components are defined directly in this one.
+fn components_in(component: &[u8]) -> u32 {
+    let (mut depth, mut found) = (0_u32, 0);
+    for payload in Parser::new(0).parse_all(component) {
+        match payload.expect("it was made here") {
+            Payload::ComponentSection { .. } => {
+                found += u32::from(depth == 0);
+                depth += 1;
+            }
+            Payload::ModuleSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,52 @@
+//! Files that are no components, or no longer: none of them may do more than be refused or work.
+
+use crate::host::{Ended, host, metric, score};
+use gage_test_corpus::{bytes, obedient};
+use serde_json::json;
+
+/// Loads each of these as a metric and uses those that load; none may panic.
+fn load<'a>(files: impl IntoIterator<Item = std::borrow::Cow<'a, [u8]>>) -> Vec<Ended> {
+    let host = host();
+    let ended = files
+        .into_iter()
+        .map(|file| metric(&host, "file", &file, json!({})).map_or_else(|ended| ended, |it| score(&it)))
+        .collect();
+    let good = metric(&host, "obedient", &obedient(), json!({})).expect("loads");
+    assert_eq!(score(&good), Ended::Score(1.0));
+    ended
+}
+
+#[test]
+fn a_component_that_was_cut_off_is_never_loaded() {
+    let component = obedient();
+    let files = bytes::truncations(&component).map(Into::into);
+    for (length, ended) in load(files).into_iter().enumerate() {
+        // What is cut off between sections is whole when nothing but custom sections is missing.
+        let is_whole = ended == Ended::Score(1.0) && component[length] == 0;
+        assert!(is_whole || matches!(ended, Ended::Load(_)), "{length} bytes: {ended:?}");
+    }
+}
+
+#[test]
+fn flipped_bits_do_not_break_the_host() {
+    load(bytes::flips(&obedient(), 1).take(300).map(Into::into));
+}
+
+#[test]
+fn noise_is_never_loaded() {
+    for ended in load(bytes::noise(2).take(2_000).map(Into::into)) {
+        assert!(matches!(ended, Ended::Load(_)), "{ended:?}");
+    }
+}
+
+#[test]
+fn components_made_at_random_are_refused() {
+    for ended in load(bytes::smith(3).take(200).map(Into::into)) {
+        assert!(matches!(ended, Ended::Load(_)), "{ended:?}");
+    }
+}
+
+#[test]
+fn components_made_at_random_within_a_plugin_do_not_break_the_host() {
+    load(bytes::grafted_smith(4).take(100).map(Into::into));
+}

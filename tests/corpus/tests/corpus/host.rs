@@ -1,0 +1,117 @@
+//! What a member of the corpus comes to in the real host.
+
+use gage_config::PluginLimits;
+use gage_core::{Outcome, Roots};
+use gage_plugin::{
+    BackendFamily, Configured, Converted, Family, GenerateRequest, HostOptions, ItemError, LoadError,
+    LoglikelihoodRequest, MediaSet, Message, Metric, MetricFamily, PluginHost, PreprocessorFamily, RawRow,
+    Role, Setup,
+};
+use gage_test_corpus::{Kind, Member};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a component ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// While it was loaded.
+    Load(String),
+    /// While its parameters were checked.
+    Check(String),
+    /// With an item that has no result.
+    Item(Outcome, String),
+    /// With this score; 1 for what is not a metric.
+    Score(f64),
+}
+
+pub fn host() -> PluginHost {
+    PluginHost::new(&HostOptions::default()).expect("an engine")
+}
+
+/// Less fuel than usual, so that loops end soon, and more time, so that it is fuel that ends them.
+/// The same memory for all, also for those that import WASI.
+pub fn setup() -> Setup {
+    Setup::with_limits(PluginLimits {
+        memory_bytes: Some(64 << 20),
+        table_elements: Some(20_000),
+        fuel_per_item: Some(100_000_000),
+        wall_time: Some(Duration::from_secs(5)),
+        ..PluginLimits::default()
+    })
+}
+
+/// Loads a member, uses it once, and says how that ended.
+pub fn run(host: &PluginHost, member: &Member) -> Ended {
+    let ended = match member.kind {
+        Kind::Metric => metric(host, member.name, &member.bytes, json!({})).map(|metric| score(&metric)),
+        Kind::Preprocessor => convert(host, member.name, &member.bytes),
+        Kind::Backend => answer(host, member.name, &member.bytes),
+    };
+    ended.unwrap_or_else(|ended| ended)
+}
+
+fn failed(error: ItemError) -> Ended {
+    Ended::Item(error.outcome, error.message)
+}
+
+fn first<T>(results: Vec<Result<T, ItemError>>) -> Result<T, Ended> {
+    assert_eq!(results.len(), 1, "one result for one item");
+    results.into_iter().next().expect("there is one").map_err(failed)
+}
+
+/// Loads a metric.
+pub fn load(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Arc<MetricFamily>, Ended> {
+    Ok(Arc::new(loaded(MetricFamily::load(host, name, bytes, &setup()))?))
+}
+
+/// Loads a metric with parameters.
+pub fn metric(host: &PluginHost, name: &str, bytes: &[u8], params: Value) -> Result<Metric, Ended> {
+    configured(&load(host, name, bytes)?, params)
+}
+
+/// The only member of a family, with parameters.
+pub fn configured<K: gage_plugin::Kind>(
+    family: &Arc<Family<K>>,
+    params: Value,
+) -> Result<Configured<K>, Ended> {
+    family.configure(None, params).map_err(|problems| Ended::Check(format!("{problems:?}")))
+}
+
+fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
+    family.map_err(|error| Ended::Load(error.message))
+}
+
+/// Scores one item.
+pub fn score(metric: &Metric) -> Ended {
+    let output = json!({"answer": "yes"});
+    let roots = Roots { sample: &Value::Null, model_output: &output, judge_output: &Value::Null };
+    match first(metric.score(vec![metric.resolve("1", roots)])) {
+        Ok(card) => Ended::Score(card.primary_score.unwrap_or(f64::NAN)),
+        Err(ended) => ended,
+    }
+}
+
+fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
+    let family = Arc::new(loaded(PreprocessorFamily::load(host, name, bytes, &setup()))?);
+    let preprocessor = configured(&family, json!({}))?;
+    let row = RawRow { dataset: "data".to_owned(), index: 0, body: "{}".to_owned() };
+    match first(preprocessor.convert(&[row]))? {
+        Converted::Sample(_) | Converted::Skipped(_) => Ok(Ended::Score(1.0)),
+    }
+}
+
+fn answer(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> {
+    let family = Arc::new(loaded(BackendFamily::load(host, name, bytes, &setup()))?);
+    let backend = configured(&family, json!({}))?;
+    let message = || Message { role: Role::User, content: "yes or no?".to_owned(), extra: "{}".to_owned() };
+    let scored = LoglikelihoodRequest {
+        id: "1".to_owned(),
+        messages: vec![message()],
+        continuations: vec!["yes".to_owned()],
+    };
+    let asked = GenerateRequest { id: "1".to_owned(), messages: vec![message()], params: "{}".to_owned() };
+    first(backend.loglikelihood(&[scored]))?;
+    first(backend.generate(&[asked], MediaSet::default()))?;
+    Ok(Ended::Score(1.0))
+}

@@ -1,0 +1,77 @@
+//! Every member of the table.
+
+use crate::host::{Ended, host, run};
+use gage_core::Outcome;
+use gage_test_corpus::{End, Kind, Member, all, bombs, obedient};
+use std::collections::HashSet;
+
+/// Whether a member ended as it must.
+fn is_as_told(end: End, ended: &Ended) -> bool {
+    match (end, ended) {
+        (End::Refused(part), Ended::Load(message)) => {
+            let later = ["does not compile", "does not link", "while describing itself"];
+            message.contains(part) && !later.iter().any(|stage| message.contains(stage))
+        }
+        (End::NotCompiled(part), Ended::Load(message)) => {
+            message.contains("not compile") && message.contains(part)
+        }
+        (End::NotLoaded(part), Ended::Load(message)) => {
+            message.contains(part) && !message.contains("does not compile")
+        }
+        (End::NotChecked(part), Ended::Check(message)) => message.contains(part),
+        (End::Failed(part), Ended::Item(Outcome::PluginError, message)) => message.contains(part),
+        (End::Late(part), Ended::Item(Outcome::PluginTimeout, message)) => message.contains(part),
+        (End::Scores(expected), Ended::Score(found)) => expected == *found,
+        _ => false,
+    }
+}
+
+/// Runs members in one host, and a good one after each of them.
+fn check(members: &[Member]) {
+    let host = host();
+    let good = good();
+    let mut wrong = Vec::new();
+    for member in members {
+        // For the person who watches, and to name the member that takes the whole process along.
+        eprintln!("{}: {}", member.name, member.about);
+        let ended = run(&host, member);
+        let mut shown = format!("{ended:?}");
+        shown.truncate(shown.floor_char_boundary(300));
+        eprintln!("  {shown}");
+        if !is_as_told(member.end, &ended) {
+            wrong.push(format!(
+                "{}: {}\n  must: {:?}\n  did:  {shown}",
+                member.name, member.about, member.end
+            ));
+        }
+        assert_eq!(run(&host, &good), Ended::Score(1.0), "after {}", member.name);
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), members.len(), wrong.join("\n"));
+}
+
+fn good() -> Member {
+    Member {
+        name: "obedient",
+        about: "does as told",
+        bytes: obedient(),
+        kind: Kind::Metric,
+        end: End::Scores(1.0),
+    }
+}
+
+#[test]
+fn each_member_ends_as_it_must() {
+    check(&all());
+}
+
+#[test]
+fn names_are_unique() {
+    let members = all();
+    let names: HashSet<&str> = members.iter().map(|member| member.name).collect();
+    assert_eq!(names.len(), members.len());
+}
+
+#[test]
+fn what_would_explode_compiles_as_long_as_it_is_small() {
+    check(&bombs::small());
+}

@@ -1,0 +1,89 @@
+//! Three commands in an empty folder, in each language: what a new author types.
+
+use crate::support::{Ended, Workspace};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The program with the tools and the settings of this machine's user, who has package registries.
+fn run(folder: &Path, arguments: &[&str]) -> Ended {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gage-host"));
+    command.current_dir(folder).args(arguments).env("GAGE_CACHE_DIR", cache).stdin(Stdio::null());
+    // A build within a build must not take the outer one's settings for its own.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if (name.starts_with("CARGO_") && name != "CARGO_HOME") || name == "RUSTFLAGS" {
+            command.env_remove(name);
+        }
+    }
+    Ended::of(command.output().expect("the program runs"))
+}
+
+fn a_project_builds_and_passes_its_cases(language: &str) {
+    let workspace = Workspace::new();
+    let folder = workspace.path("");
+    let ended = run(&folder, &["plugin", "new", "--lang", language, "word-recall"]).expect_code(0);
+    assert_eq!(
+        ended.stdout,
+        "made word-recall; next:\n  cd word-recall\n  gage-host plugin build\n  gage-host plugin test\n"
+    );
+    let project = workspace.path("word-recall");
+    run(&project, &["plugin", "test"]).expect_code(2);
+    let built = run(&project, &["plugin", "build"]).expect_code(0);
+    assert!(built.stdout.starts_with("./word-recall.wasm ("), "{}", built.stdout);
+    let tested = run(&project, &["plugin", "test"]).expect_code(0);
+    assert_eq!(
+        tested.stdout,
+        "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n"
+    );
+}
+
+#[test]
+fn rust() {
+    a_project_builds_and_passes_its_cases("rust");
+}
+
+/// Whether a tool is there and says a version of at least this.
+fn is_there(tool: &str, arguments: &[&str], least: u32) -> bool {
+    let output = Command::new(tool).args(arguments).stdin(Stdio::null()).output();
+    let text =
+        output.ok().filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    let digits: String = String::from_utf8_lossy(&text)
+        .chars()
+        .skip_while(|one| !one.is_ascii_digit())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    digits.parse::<u32>().is_ok_and(|major| major >= least)
+}
+
+#[test]
+fn python() {
+    // Machines without the language can build and run everything else.
+    if !is_there("python3", &["-c", "import ensurepip, sys; print(sys.version_info[1])"], 10) {
+        eprintln!("skipped: there is no Python 3.10 with venv");
+        return;
+    }
+    a_project_builds_and_passes_its_cases("python");
+}
+
+#[test]
+fn javascript() {
+    if !is_there("node", &["--version"], 20) || !is_there("npm", &["--version"], 1) {
+        eprintln!("skipped: there is no Node 20 with npm");
+        return;
+    }
+    a_project_builds_and_passes_its_cases("js");
+}
+
+#[test]
+fn nothing_of_others_is_overwritten() {
+    let workspace = Workspace::new();
+    workspace.write("taken/file", "mine");
+    let folder = workspace.path("");
+    let ended = run(&folder, &["plugin", "new", "taken"]).expect_code(2);
+    assert!(ended.stderr.contains("is a folder that is not empty; nothing was changed"), "{}", ended.stderr);
+    let ended = run(&folder, &["plugin", "new", "../up"]).expect_code(2);
+    assert!(ended.stderr.starts_with("error: "), "{}", ended.stderr);
+    let ended = run(&folder, &["plugin", "build"]).expect_code(2);
+    assert!(ended.stderr.contains("it has no gage-plugin.toml"), "{}", ended.stderr);
+}

@@ -1,0 +1,444 @@
+//! The section `plugins`: what is refused, what is granted, and what a grant does not give.
+
+use crate::server::{Server, completion};
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+use wiremock::{Request, ResponseTemplate};
+
+/// A suite with plugins in front.
+fn with_plugins(plugins: &str, suite: &str) -> String {
+    suite.replacen("datasets:", &format!("plugins:\n{plugins}datasets:"), 1)
+}
+
+/// What a person sees, with what differs from build to build taken out.
+fn shown(workspace: &Workspace, ended: &Ended) -> String {
+    let folder = workspace.path("").display().to_string();
+    let text = ended.transcript().replace(&folder, "[folder]/");
+    let mut filtered = String::new();
+    let mut rest = text.as_str();
+    // Digests depend on the compiler.
+    while let Some(place) = rest.find(|one: char| one.is_ascii_hexdigit()) {
+        let length = rest[place..].find(|one: char| !one.is_ascii_hexdigit()).unwrap_or(rest.len() - place);
+        filtered.push_str(&rest[..place]);
+        filtered.push_str(if length == 64 { "(digest)" } else { &rest[place..place + length] });
+        rest = &rest[place + length..];
+    }
+    filtered + rest
+}
+
+/// A component that was built against another version of the contract.
+fn of_version(version: &str) -> Vec<u8> {
+    let mut bytes = gage_test_guests::BARE_WORD_RECALL.to_vec();
+    let (ours, other) = (b"@0.1.0", format!("@{version}"));
+    assert_eq!(ours.len(), other.len());
+    for place in 0..bytes.len() - ours.len() {
+        if &bytes[place..place + ours.len()] == ours {
+            bytes[place..place + ours.len()].copy_from_slice(other.as_bytes());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_what_to_do() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
+    workspace.write("recall2.wasm", gage_test_guests::BARE_WORD_RECALL);
+    workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
+    workspace.write("module.wasm", b"\0asm\x01\0\0\0");
+    workspace.write("cut.wasm", &gage_test_guests::BARE_WORD_RECALL[..5000]);
+    workspace.write("machine.wasm", b"\x7fELF\x02\x01\x01\0");
+    workspace.write("empty.wasm", b"");
+    workspace.write("text.wasm", b"(component)");
+    workspace.write("other.wasm", of_version("0.2.0"));
+    let model = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9', model: m}";
+    let entry = |further: &str| format!("  - {{id: mine, source: ./recall.wasm{further}}}\n");
+    let zeros = "0".repeat(64);
+    let cases: Vec<(&str, String, &str)> = vec![
+        ("another_file", entry(&format!(", sha256: {zeros}")), "[word_recall]"),
+        ("no_digest", entry(", sha256: abc"), "[word_recall]"),
+        ("unknown_key", entry(", grant: {}"), "[word_recall]"),
+        ("unknown_limit", entry(", limits: {fuel: 3}"), "[word_recall]"),
+        ("limit_out_of_bounds", entry(", limits: {memory_mib: 0}"), "[word_recall]"),
+        ("params_of_the_schema", entry(""), "[mine#word_recall: {case_sensitive: 3}]"),
+        ("no_such_member", entry(""), "['mine#recall']"),
+        ("no_such_plugin", entry(""), "['others#word_recall']"),
+        ("same_id_twice", entry("") + &entry(""), "[word_recall]"),
+        ("two_plugins_of_one_name", entry("") + "  - {id: yours, source: ./recall2.wasm}\n", "[word_recall]"),
+        ("without_a_grant", "  - {id: mine, source: ./http_model.wasm}\n".to_owned(), "[exact_match]"),
+        ("grant_of_a_pattern", entry(", grants: {http: [{host: '*.example.com'}]}"), "[word_recall]"),
+        (
+            "secret_in_the_suite",
+            entry(", grants: {http: [{host: a.example}], secrets: ['sk-1 2']}"),
+            "[word_recall]",
+        ),
+        ("secret_without_host", entry(", grants: {secrets: [KEY]}"), "[word_recall]"),
+        (
+            "secret_that_is_not_set",
+            entry(", grants: {http: [{host: a.example}], secrets: [GAGE_NOT_SET]}"),
+            "[word_recall]",
+        ),
+        (
+            "unknown_role",
+            entry(", grants: {llm: [{role: hleper, max_calls: 1, max_tokens: 1}]}"),
+            "[word_recall]",
+        ),
+        ("no_budget", entry(", grants: {llm: [{role: dut}]}"), "[word_recall]"),
+        ("a_module", "  - {id: mine, source: ./module.wasm}\n".to_owned(), "[exact_match]"),
+        ("cut_off", "  - {id: mine, source: ./cut.wasm}\n".to_owned(), "[exact_match]"),
+        ("machine_code", "  - {id: mine, source: ./machine.wasm}\n".to_owned(), "[exact_match]"),
+        ("empty", "  - {id: mine, source: ./empty.wasm}\n".to_owned(), "[exact_match]"),
+        ("text", "  - {id: mine, source: ./text.wasm}\n".to_owned(), "[exact_match]"),
+        ("another_contract", "  - {id: mine, source: ./other.wasm}\n".to_owned(), "[exact_match]"),
+        (
+            "not_loaded_but_used",
+            "  - {id: mine, source: ./missing.wasm}\n".to_owned(),
+            "['mine#word_recall', mine]",
+        ),
+        ("missing", "  - {id: mine, source: ./missing.wasm}\n".to_owned(), "[exact_match]"),
+        ("class_path", "  - {id: mine, source: 'my_pkg.metrics:Recall'}\n".to_owned(), "[exact_match]"),
+        ("python_file", "  - {id: mine, source: ./recall.py}\n".to_owned(), "[exact_match]"),
+        ("class_path_of_a_metric", String::new(), "['my_pkg.metrics:Recall']"),
+        ("another_kind", "  - {id: mine, source: preprocess}\n".to_owned(), "[mine]"),
+    ];
+    for (name, plugins, metrics) in cases {
+        let plain = suite(model, metrics);
+        let text = if plugins.is_empty() { plain } else { with_plugins(&plugins, &plain) };
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        insta::assert_snapshot!(format!("plugins_{name}"), shown(&workspace, &ended));
+    }
+}
+
+#[test]
+fn a_component_that_could_ask_itself_is_refused() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
+    let backend = "type: custom_script\n    config: {component: majority, config: {role: dut}}";
+    let plugins = "  - id: majority\n    source: ./majority.wasm\n    grants: {llm: [{role: dut, max_calls: 9, max_tokens: 9}]}\n";
+    workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, "[exact_match]")));
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("may ask the role `dut`, which leads back to `model`"), "{}", ended.stderr);
+}
+
+const SECRET: &str = "sk-very/secret+42";
+
+/// A server that says the secret back in every way that it can.
+fn echoing(request: &Request) -> ResponseTemplate {
+    let bearer =
+        request.headers.get("authorization").map(|value| value.to_str().unwrap_or_default().to_owned());
+    let key = bearer.unwrap_or_default().replace("Bearer ", "");
+    completion(&format!("you sent [{key}]")).insert_header("x-echo", key.as_str())
+}
+
+/// A suite whose model is `http-model`, which was granted a host.
+fn asks_a_server(grants: &str, url: &str) -> String {
+    let backend = format!(
+        "type: custom_script\n    config:\n      component: asks\n      config: {{url: '{url}', model: m, secret: THE_KEY}}"
+    );
+    let plugins = format!("  - id: asks\n    source: ./http_model.wasm\n    grants: {grants}\n");
+    with_plugins(&plugins, &suite(&backend, "[exact_match]"))
+}
+
+fn run_with_secret(workspace: &Workspace, run_id: &str) -> Ended {
+    let mut program = workspace.program();
+    program.args(["run", "suite.yaml", "--run-id", run_id, "--log", "debug"]).env("THE_KEY", SECRET);
+    Ended::of(program.output().expect("the program runs"))
+}
+
+/// Every file of a folder, as text.
+fn files_of(folder: &std::path::Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(files_of(&path));
+        } else {
+            let bytes = std::fs::read(&path).expect("a file");
+            files.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    files
+}
+
+#[test]
+fn a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
+    let workspace = Workspace::new();
+    let server = Server::start(echoing);
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
+    let address = server.server.address().to_string();
+    let grants = format!("{{http: [{{host: '{address}', methods: [POST]}}], secrets: [THE_KEY]}}");
+    let url = format!("{}/v1/chat/completions", server.server.uri());
+    workspace.write("suite.yaml", asks_a_server(&grants, &url));
+    let ended = run_with_secret(&workspace, "r").expect_code(0);
+    let samples = workspace.samples("r");
+    assert_eq!(samples.len(), 40);
+    for sample in &samples {
+        assert_eq!(sample["model_output"]["answer"], "you sent [[secret THE_KEY]]", "{sample}");
+    }
+    let inner = SECRET.to_owned();
+    for (name, text) in files_of(&workspace.path("runs")) {
+        assert!(!text.contains(&inner), "{name} holds the secret");
+    }
+    assert!(!ended.stdout.contains(&inner) && !ended.stderr.contains(&inner));
+}
+
+#[test]
+fn what_was_not_granted_is_refused_to_the_component() {
+    let workspace = Workspace::new();
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = std::sync::Arc::clone(&asked);
+    let server = Server::start(move |_: &Request| {
+        count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        completion("x")
+    });
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
+    let address = server.server.address();
+    let port = address.port();
+    let of = |host: &str, more: &str| {
+        format!("{{http: [{{host: '{host}', methods: [POST]{more}}}], secrets: [THE_KEY]}}")
+    };
+    let path = "/v1/chat/completions";
+    let (here, other) = (format!("http://127.0.0.1:{port}{path}"), format!("127.0.0.1:{}", port ^ 1));
+    let cases: Vec<(&str, String, String, &str)> = vec![
+        ("host", of("api.example.com", ""), here.clone(), "the host '127.0.0.1' (port "),
+        ("port", of(&other, ""), here.clone(), "is not granted; granted are: 127.0.0.1:"),
+        (
+            "method",
+            format!("{{http: [{{host: '{address}', methods: [GET]}}], secrets: [THE_KEY]}}"),
+            here.clone(),
+            "the method POST is not granted for '127.0.0.1'; granted are: GET",
+        ),
+        (
+            "mapped",
+            of(&address.to_string(), ""),
+            format!("http://[::ffff:127.0.0.1]:{port}{path}"),
+            "the host '[::ffff:7f00:1]' (port ",
+        ),
+        (
+            "user",
+            of(&address.to_string(), ""),
+            format!("http://u:p@127.0.0.1:{port}{path}"),
+            "a URL with a user name",
+        ),
+        (
+            "scheme",
+            of(&address.to_string(), ""),
+            "file:///etc/passwd".to_owned(),
+            "the scheme 'file' is never granted",
+        ),
+        (
+            "secret",
+            format!("{{http: [{{host: '{address}', methods: [POST]}}]}}"),
+            here.clone(),
+            "the secret 'THE_KEY' is not granted; granted are: there are none",
+        ),
+        (
+            "secret_elsewhere",
+            format!(
+                "{{http: [{{host: '{address}', methods: [POST]}}, {{host: a.example}}], secrets: [{{name: THE_KEY, hosts: [a.example]}}]}}"
+            ),
+            here.clone(),
+            "the secret 'THE_KEY' may not be sent to '127.0.0.1'",
+        ),
+    ];
+    for (name, grants, url, message) in cases {
+        workspace.write("suite.yaml", asks_a_server(&grants, &url));
+        run_with_secret(&workspace, name).expect_code(4);
+        for sample in workspace.samples(name) {
+            assert_eq!(sample["outcome"], "backend_error", "{name}: {sample}");
+            let found = sample["error"]["message"].as_str().unwrap_or_default();
+            assert!(found.starts_with("denied: ") && found.contains(message), "{name}: {found}");
+        }
+    }
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 0, "nothing was sent");
+}
+
+#[test]
+fn redirects_are_returned_and_not_followed() {
+    let workspace = Workspace::new();
+    let target = Server::start(|_: &Request| completion("reached"));
+    let to = format!("{}/v1/chat/completions", target.server.uri());
+    let server =
+        Server::start(move |_: &Request| ResponseTemplate::new(307).insert_header("location", to.as_str()));
+    workspace.write("rows.jsonl", rows(2));
+    workspace.write("http_model.wasm", gage_test_guests::HTTP_MODEL);
+    let grants =
+        format!("{{http: [{{host: '{}', methods: [POST]}}], secrets: [THE_KEY]}}", server.server.address());
+    workspace
+        .write("suite.yaml", asks_a_server(&grants, &format!("{}/v1/chat/completions", server.server.uri())));
+    run_with_secret(&workspace, "r").expect_code(4);
+    for sample in workspace.samples("r") {
+        let found = sample["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(found.starts_with("upstream: ") && found.contains("307"), "{found}");
+    }
+}
+
+/// A suite whose model asks the role `helper`, which a script answers.
+fn asks_a_role(budget: &str, config: &str) -> String {
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+plugins:
+  - id: majority
+    source: ./majority.wasm
+    grants: {{llm: [{{role: helper, {budget}}}]}}
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
+backends:
+  - backend_id: composed
+    type: custom_script
+    config: {{component: majority, config: {config}}}
+  - backend_id: script
+    type: custom_script
+    config: {{component: ./scripted.wasm, config: {{default: answer 0}}}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: composed}}
+  - {{adapter_id: helper, role_type: helper_model, backend_id: script}}
+metrics: [exact_match]
+custom:
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+"
+    )
+}
+
+#[test]
+fn a_component_composes_answers_of_a_role_within_its_budget() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(10));
+    workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let config = "{role: helper, samples: 2}";
+    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 100000", config));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    assert_eq!(samples.len(), 10);
+    for sample in &samples {
+        let output = &sample["model_output"];
+        assert_eq!(
+            (&output["answer"], &output["votes"], &output["samples"]),
+            (&json!("answer 0"), &json!(2), &json!(2))
+        );
+    }
+
+    // Two calls a sample: after four samples nine calls leave one, which is half an answer.
+    workspace.write("suite.yaml", asks_a_role("max_calls: 9, max_tokens: 100000", config));
+    workspace.run(&["run", "suite.yaml", "--run-id", "calls", "--concurrency", "1"]).expect_code(4);
+    let ends: Vec<Value> =
+        workspace.samples("calls").iter().map(|sample| sample["outcome"].clone()).collect();
+    assert_eq!(ends.iter().filter(|end| **end == "scored").count(), 4, "{ends:?}");
+    let last = &workspace.samples("calls")[9]["error"]["message"];
+    assert_eq!(last, "limit_exceeded: the budget of the role 'helper' is used up: 9 calls");
+
+    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 12", config));
+    workspace.run(&["run", "suite.yaml", "--run-id", "tokens", "--concurrency", "1"]).expect_code(4);
+    let last = &workspace.samples("tokens")[9]["error"]["message"];
+    assert_eq!(last, "limit_exceeded: the budget of the role 'helper' is used up: 12 tokens");
+
+    workspace.write("suite.yaml", asks_a_role("max_calls: 1000, max_tokens: 1000", "{role: dut}"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "other"]).expect_code(4);
+    let message = &workspace.samples("other")[0]["error"]["message"];
+    assert_eq!(message, "denied: the role 'dut' is not granted; granted are: helper");
+}
+
+#[test]
+fn a_plugin_that_fails_on_every_item_gives_no_score() {
+    let workspace = Workspace::new();
+    workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(20));
+    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: trap}}";
+    // Content with nothing at all, a suite still does not end well when nothing was scored.
+    let text = suite(backend, "[obedient]") + "tasks: [{task_id: t, dataset_id: rows, min_coverage: 0}]\n";
+    workspace.write("suite.yaml", with_plugins("  - {id: bad, source: ./hostile.wasm}\n", &text));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    assert!(workspace.samples("r").iter().all(|sample| sample["outcome"] == "plugin_error"));
+    let summary = workspace.json("r", "summary.json");
+    assert_eq!((&summary["metrics"][0]["value"], &summary["metrics"][0]["n"]), (&Value::Null, &json!(0)));
+    assert!(ended.stderr.contains("0 of 20 samples were scored"), "{}", ended.stderr);
+}
+
+#[test]
+fn limits_of_the_suite_are_those_of_the_plugin() {
+    let workspace = Workspace::new();
+    workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(3));
+    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: loop}}";
+    let plugins = "  - {id: bad, source: ./hostile.wasm, limits: {fuel_per_item: 1000000}}\n";
+    // Named by its file, it is the same entry.
+    for (run_id, metric) in
+        [("name", "obedient"), ("id", "bad"), ("member", "bad#obedient"), ("file", "./hostile.wasm")]
+    {
+        workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, &format!("['{metric}']"))));
+        workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(4);
+        for sample in workspace.samples(run_id) {
+            let message = sample["error"]["message"].as_str().unwrap_or_default().to_owned();
+            assert!(message.ends_with("used up its fuel of 1000000 units"), "{metric}: {message}");
+        }
+    }
+}
+
+#[test]
+fn the_same_suite_with_one_and_many_workers_three_times() {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
+    workspace.write("rows.jsonl", rows(300));
+    let backend =
+        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
+    workspace.write("suite.yaml", suite(backend, "[./recall.wasm, exact_match, contains]"));
+    let mut files = Vec::new();
+    for round in 0..3 {
+        for concurrency in ["1", "16"] {
+            let run_id = format!("r{round}-{concurrency}");
+            workspace
+                .run(&["run", "suite.yaml", "--run-id", &run_id, "--concurrency", concurrency])
+                .expect_code(0);
+            files.push(
+                workspace.read(&format!("runs/{run_id}/samples.jsonl"))
+                    + &workspace.read(&format!("runs/{run_id}/summary.json")).replace(&run_id, "r"),
+            );
+        }
+    }
+    assert!(files.iter().all(|file| *file == files[0]), "runs differ");
+}
+
+#[test]
+fn media_of_the_messages_are_read_by_digest_and_no_others() {
+    let workspace = Workspace::new();
+    workspace.write("media.wasm", gage_test_guests::MEDIA_BACKEND);
+    let row = |id: &str, content: &Value| {
+        json!({"id": id, "schema_version": "v1", "messages": [{"role": "user", "content": content}]})
+            .to_string()
+            + "\n"
+    };
+    // "hello media", in Base64.
+    let image =
+        json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8gbWVkaWE="}}]);
+    let digest = format!("sha256:{}", "0".repeat(64));
+    workspace.write("rows.jsonl", row("a", &image) + &row("b", &json!(format!("ask for {digest}"))));
+    let backend = "type: custom_script\n    config: {component: reader}";
+    let plugins = "  - {id: reader, source: ./media.wasm, grants: {media: true}}\n";
+    workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, "[text_length]")));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let samples = workspace.samples("r");
+    assert_eq!(samples[0]["model_output"]["answer"], "image/png of 11 bytes ending in dia", "{}", samples[0]);
+    let message = samples[1]["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!(message, format!("denied: the items of this call have no media with the digest '{digest}'"));
+
+    workspace.write(
+        "suite.yaml",
+        with_plugins("  - {id: reader, source: ./media.wasm}\n", &suite(backend, "[text_length]")),
+    );
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(
+        ended.stderr.contains("which the suite does not grant") && ended.stderr.contains("media: true"),
+        "{}",
+        ended.stderr
+    );
+}
