@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every test: those of the host with real components and the tiny model, and those of the
-# plugins and of their SDK on this machine's own processor.
+# Runs every test: those of the host with real components and the tiny model, those of the
+# plugins on this machine's own processor, and those of the SDKs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,3 +8,15 @@ cargo test --workspace --locked
 # Only the libraries: a component's exports have names that no other linker takes.
 cargo test --manifest-path plugins/Cargo.toml --workspace --lib --locked --target-dir target/plugins-native
 cargo test --manifest-path sdk/rust/Cargo.toml --locked --target-dir target/plugins-native
+
+# The SDKs of the other languages, where those are installed.
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+  (cd sdk/python && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src:tests python3 -m unittest discover --start-directory tests)
+else
+  echo "skipped: the Python SDK's tests need Python 3.10"
+fi
+if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
+  (cd sdk/js && node --test test/*.test.js)
+else
+  echo "skipped: the JavaScript SDK's tests need Node 20"
+fi

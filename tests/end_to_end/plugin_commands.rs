@@ -70,7 +70,8 @@ fn a_plugin_that_keeps_state_is_found_out() {
 fn measurements_are_made_of_any_metric() {
     let workspace = Workspace::new();
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);
-    let arguments = ["plugin", "bench", "recall.wasm", "--seconds", "0.01", "--batch", "16", "--json"];
+    let arguments =
+        ["plugin", "bench", "recall.wasm", "--seconds", "0.01", "--batch", "16", "--uncounted", "--json"];
     let ended = workspace.run(&arguments).expect_code(0);
     let value: Value = serde_json::from_str(&ended.stdout).expect("JSON");
     for pointer in

@@ -116,11 +116,18 @@ fn a_component_that_could_ask_itself_is_refused() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("majority.wasm", gage_test_guests::SELF_CONSISTENCY);
-    let backend = "type: custom_script\n    config: {component: majority, config: {role: dut}}";
-    let plugins = "  - id: majority\n    source: ./majority.wasm\n    grants: {llm: [{role: dut, max_calls: 9, max_tokens: 9}]}\n";
-    workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, "[exact_match]")));
-    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-    assert!(ended.stderr.contains("may ask the role `dut`, which leads back to `model`"), "{}", ended.stderr);
+    for name in ["majority", "./majority.wasm", "majority#self-consistency"] {
+        let backend =
+            format!("type: custom_script\n    config: {{component: '{name}', config: {{role: dut}}}}");
+        let plugins = "  - id: majority\n    source: ./majority.wasm\n    grants: {llm: [{role: dut, max_calls: 9, max_tokens: 9}]}\n";
+        workspace.write("suite.yaml", with_plugins(plugins, &suite(&backend, "[exact_match]")));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(
+            ended.stderr.contains("may ask the role `dut`, which leads back to `model`"),
+            "{}",
+            ended.stderr
+        );
+    }
 }
 
 const SECRET: &str = "sk-very/secret+42";
@@ -441,4 +448,38 @@ fn media_of_the_messages_are_read_by_digest_and_no_others() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn a_backend_that_asks_for_ever_is_ended() {
+    let workspace = Workspace::new();
+    let slow = Server::start(|_: &Request| completion("late").set_delay(std::time::Duration::from_secs(600)));
+    workspace.write("asks.wasm", gage_test_guests::ASKING_BACKEND);
+    let url = format!("{}/v1/chat/completions", slow.server.uri());
+    let questions = [
+        "spin".to_owned(),
+        "spin denied".to_owned(),
+        "spin log".to_owned(),
+        format!("ask {url}"),
+        "fine".to_owned(),
+    ];
+    let row =
+        |question: &String| json!({"id": question, "question": question, "answer": "x"}).to_string() + "\n";
+    workspace.write("rows.jsonl", questions.iter().map(row).collect::<String>());
+    let backend = "type: custom_script\n    config: {component: asks}";
+    let grants = format!("{{http: [{{host: '{}', methods: [POST]}}]}}", slow.server.address());
+    let limits = "{wall_time: 0.5, wait_time: 0.5, fuel_per_item: 1000000000000}";
+    let plugins = format!("  - {{id: asks, source: ./asks.wasm, grants: {grants}, limits: {limits}}}\n");
+    workspace.write("suite.yaml", with_plugins(&plugins, &suite(backend, "[text_length]")));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(4);
+    let ends: Vec<String> = workspace
+        .samples("r")
+        .iter()
+        .map(|sample| sample["error"]["message"].as_str().unwrap_or("answered").to_owned())
+        .collect();
+    assert_eq!(ends[0], "budget: called the host more often than it may");
+    assert_eq!(ends[1], "budget: called the host more often than it may");
+    assert_eq!(ends[2], "budget: called the host more often than it may");
+    assert!(ends[3].starts_with("limit_exceeded: no answer within the 0.5 s"), "{}", ends[3]);
+    assert_eq!(ends[4], "answered");
 }

@@ -9,9 +9,16 @@ fn main() {
     let build = |folder: &Path, packages: &[&str]| {
         gage_toolchain::build_for_script(&folder.join("Cargo.toml"), &[folder, &sdk, &wit], packages)
     };
-    let built =
-        build(&guests, &["gage-guest-hostile", "gage-guest-media-backend", "gage-guest-scripted-backend"])
-            .and_then(|()| build(&examples, &["word-recall", "http-model", "self-consistency"]));
+    let built = build(
+        &guests,
+        &[
+            "gage-guest-asking-backend",
+            "gage-guest-hostile",
+            "gage-guest-media-backend",
+            "gage-guest-scripted-backend",
+        ],
+    )
+    .and_then(|()| build(&examples, &["word-recall", "http-model", "self-consistency"]));
     if let Err(error) = built {
         eprintln!("{error}");
         std::process::exit(1);

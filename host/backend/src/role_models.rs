@@ -9,7 +9,9 @@ use gage_core::SamplingParams;
 use gage_plugin::{ContinuationScore, Generation, Message, ModelError, ModelRequest, Models};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// A role that components may ask.
 pub struct RoleModel {
@@ -99,8 +101,11 @@ impl RoleModels {
 }
 
 impl Models for RoleModels {
-    fn generate(&self, requests: Vec<ModelRequest>) -> Vec<Result<Generation, ModelError>> {
-        self.runtime.block_on(join_all(requests.into_iter().map(|request| self.generate_one(request))))
+    fn generate(&self, requests: Vec<ModelRequest>, time: Duration) -> Vec<Result<Generation, ModelError>> {
+        let ask = |request| async move {
+            timeout(time, self.generate_one(request)).await.unwrap_or_else(|_| Err(too_late(time)))
+        };
+        self.runtime.block_on(async { join_all(requests.into_iter().map(ask)).await })
     }
 
     fn loglikelihood(
@@ -108,9 +113,20 @@ impl Models for RoleModels {
         role: &str,
         messages: Vec<Message>,
         continuations: Vec<String>,
+        time: Duration,
     ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
-        self.runtime.block_on(self.loglikelihood_one(role, messages, continuations))
+        self.runtime.block_on(async {
+            let asked = timeout(time, self.loglikelihood_one(role, messages, continuations));
+            asked.await.unwrap_or_else(|_| Err(too_late(time)))
+        })
     }
+}
+
+fn too_late(time: Duration) -> ModelError {
+    of_run(format!(
+        "no answer within the {:.1} s that the plugin may still wait (wait_time)",
+        time.as_secs_f64()
+    ))
 }
 
 fn messages_of(messages: Vec<Message>) -> Result<Vec<gage_core::Message>, ModelError> {

@@ -5,8 +5,8 @@ mod plugin;
 use crate::commands::setup::COMPILE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use plugin::{
-    BenchArguments, BuildArguments, CompileArguments, InspectArguments, Lang, NewArguments, PluginCommand,
-    PluginKind, TestArguments,
+    BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
+    TestArguments,
 };
 use std::path::PathBuf;
 

@@ -45,6 +45,8 @@ pub(crate) fn say(line: impl std::fmt::Display) {
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.
 pub(crate) fn refuse(message: &str, help: Option<&str>) -> ExitCode {
+    // What a file or a component is called may hold anything.
+    let message = gage_core::printable(message);
     match help {
         Some(help) => say(format_args!("error: {message}\n  help: {}", help.replace('\n', "\n        "))),
         None => say(format_args!("error: {message}")),

@@ -100,10 +100,16 @@ impl PluginReference {
 
 /// Says what replaces Python code that the older program loaded, and how it is ported.
 pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {
+    let place = match kind {
+        "role-adapter" | "doc-hook" => {
+            format!("suites of this version use no {kind} yet, so leave the key out for now")
+        }
+        "backend" => "that file is named as `component`: ./my-backend.wasm".to_owned(),
+        _ => format!("that file is named here: ./my-{kind}.wasm"),
+    };
     problems.error(span, key, format!("{what} names Python code, which is never loaded into this program")).help(format!(
         "a WebAssembly component takes its place. `gage-host plugin new --lang python --kind {kind} my-{kind}` makes a project \
-         to move the code into, `gage-host plugin build` makes a .wasm file of it, and that file is named here: \
-         ./my-{kind}.wasm. What there is already: `gage-host list`"
+         to move the code into, `gage-host plugin build` makes a .wasm file of it; {place}. What there is already: `gage-host list`"
     ));
 }
 

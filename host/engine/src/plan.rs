@@ -2,8 +2,8 @@
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 use gage_config::{
-    BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, Problems, RequestKind,
-    RoleAdapterSpec, Span, TaskSpec, shown_path,
+    BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, PluginSource, PluginSpec,
+    Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
 use gage_core::{Problem, Root};
 use gage_data::{PromptRenderer, open};
@@ -170,12 +170,28 @@ pub(crate) fn granted_roles<'c>(
     backend: &BackendSpec,
 ) -> Vec<&'c RoleAdapterSpec> {
     let BackendKind::CustomScript(script) = &backend.kind else { return Vec::new() };
-    let PluginReference::Name(id) = &script.component else { return Vec::new() };
-    let granted =
-        config.plugins.iter().filter(|plugin| plugin.id == *id).flat_map(|plugin| &plugin.grants.llm);
+    let granted = config
+        .plugins
+        .iter()
+        .filter(|plugin| is_meant(plugin, &script.component))
+        .flat_map(|plugin| &plugin.grants.llm);
     granted
         .filter_map(|grant| config.role_adapters.iter().find(|role| role.adapter_id == grant.role))
         .collect()
+}
+
+/// Whether a reference leads to an entry of `plugins`: by its id, or by its file.
+fn is_meant(plugin: &PluginSpec, reference: &PluginReference) -> bool {
+    match reference {
+        PluginReference::Name(id) | PluginReference::Member { plugin: id, .. } => plugin.id == *id,
+        PluginReference::File { path, .. } => match &plugin.source {
+            PluginSource::File(source) => {
+                let settled = path.canonicalize();
+                settled.is_ok() && settled.ok() == source.canonicalize().ok()
+            }
+            PluginSource::Bundled(_) => false,
+        },
+    }
 }
 
 /// A component that may ask a role which it answers itself would wait for itself.

@@ -23,6 +23,9 @@ pub struct BenchOptions {
     pub bytes: usize,
     /// For how long each figure is measured.
     pub time: Duration,
+    /// Whether to measure what counting fuel and time costs. The component then runs without anything
+    /// that would end it, so it must be trusted.
+    pub uncounted: bool,
 }
 
 /// What a component costs.
@@ -45,8 +48,8 @@ pub struct ItemsReport {
     pub singly: ItemCosts,
     /// In a batch.
     pub batched: ItemCosts,
-    /// The batch without counting fuel and time; what counting costs.
-    pub uncounted: ItemCosts,
+    /// The batch without counting fuel and time, where that was asked for: what counting costs.
+    pub uncounted: Option<ItemCosts>,
 }
 
 /// Measures a component. `host` should have a cache folder, so that the cache is measured too.
@@ -65,16 +68,19 @@ pub fn bench(
     if !matches!(family.world(), World::Metric | World::Extractor) {
         return Ok(BenchReport { component, items: None });
     }
-    let uncounted_host = PluginHost::new(&HostOptions { uncounted: true, ..HostOptions::default() });
-    let uncounted = AnyFamily::load(&uncounted_host.map_err(ToolError::new)?, name, bytes, setup);
-    let uncounted = Bench::new(&uncounted.map_err(load_error)?, options)?;
+    let uncounted = || -> Result<ItemCosts, ToolError> {
+        let host = PluginHost::new(&HostOptions { uncounted: true, ..HostOptions::default() });
+        let family =
+            AnyFamily::load(&host.map_err(ToolError::new)?, name, bytes, setup).map_err(load_error)?;
+        Ok(Bench::new(&family, options)?.costs(options.batch, options))
+    };
     let counted = Bench::new(&family, options)?;
     let items = ItemsReport {
         member: counted.name.clone(),
         batch: options.batch,
         singly: counted.costs(1, options),
         batched: counted.costs(options.batch, options),
-        uncounted: uncounted.costs(options.batch, options),
+        uncounted: options.uncounted.then(uncounted).transpose()?,
     };
     Ok(BenchReport { component, items: Some(items) })
 }

@@ -9,6 +9,9 @@ use std::path::Path;
 /// Keys of every case.
 const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
 
+/// Most bytes of a file of cases.
+const MOST_BYTES: u64 = 256 << 20;
+
 /// One case.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -54,8 +57,16 @@ pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
 /// When the file cannot be read, a line is no object, or a key is not known.
 pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| ToolError::new(format!("cannot read the cases {shown}: {error}")))?;
+    let fail = |error: String| ToolError::new(format!("cannot read the cases {shown}: {error}"));
+    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(fail("it is no plain file".to_owned()));
+    }
+    if metadata.len() > MOST_BYTES {
+        return Err(fail(format!("it has {} bytes; at most {MOST_BYTES} are allowed", metadata.len())));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mut cases = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = format!("{shown}:{}", number + 1);

@@ -29,7 +29,9 @@ impl Access {
             true => None,
             false => Some(Arc::new(HttpAccess::new(grants, secret)?)),
         };
-        Ok(Access { http, models: None, media: None })
+        // Calls with media of their own put them in place of none.
+        let media = grants.media.then(Arc::default);
+        Ok(Access { http, models: None, media })
     }
 
     pub(crate) fn with_models(self, grants: &Grants, models: Arc<dyn Models>) -> Access {

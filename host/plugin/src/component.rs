@@ -104,7 +104,7 @@ impl CallError {
     /// The error in a sentence that begins with what the plugin was doing.
     pub(crate) fn while_doing(&self, doing: &str) -> String {
         match self {
-            CallError::Budget(message) => format!("while {doing} it {message}"),
+            CallError::Budget(message) => format!("it {message} while {doing}"),
             CallError::Failed(message) => format!("it failed while {doing}: {message}"),
         }
     }
@@ -219,9 +219,9 @@ impl Linked {
         let counts = self.host.counts();
         // The tick under way may end at once, so one more is given.
         store.set_epoch_deadline(ticks(limits.wall_time) + 1);
-        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited() {
-            Duration::ZERO => Err(Trap::Interrupt.into()),
-            waited => Ok(UpdateDeadline::Continue(ticks(waited) + 1)),
+        store.epoch_deadline_callback(|mut context| match context.data_mut().take_waited_ticks() {
+            0 => Err(Trap::Interrupt.into()),
+            ticks => Ok(UpdateDeadline::Continue(ticks)),
         });
         let ready = if counts { store.set_fuel(limits.fuel_per_item) } else { Ok(()) };
         let result = ready.and_then(|()| call(&mut store));
@@ -282,13 +282,14 @@ fn classify(error: &wasmtime::Error, store: &Store<GuestState>, limits: &Limits)
         (Some(Trap::Interrupt), _) => {
             CallError::Budget(format!("did not end within {} s", limits.wall_time.as_secs_f64()))
         }
-        (_, Some("memory")) => {
+        // Allocators give up by `unreachable`; a guest that traps otherwise has survived the refusal.
+        (Some(Trap::UnreachableCodeReached) | None, Some("memory")) => {
             CallError::Failed(format!("wanted more than its {} bytes of memory", limits.memory_bytes))
         }
-        (_, Some(what)) => {
+        (Some(Trap::UnreachableCodeReached) | None, Some(what)) => {
             CallError::Failed(format!("wanted more than its {} {what}", limits.table_elements))
         }
-        (Some(trap), None) => CallError::Failed(trap.to_string()),
+        (Some(trap), _) => CallError::Failed(trap.to_string()),
         (None, None) => {
             CallError::Failed(gage_core::printable_line(&format!("{:#}", error.root_cause())).into_owned())
         }

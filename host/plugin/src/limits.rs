@@ -64,8 +64,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The defaults for guests that carry an interpreter: Python and JavaScript. They are known by
-    /// their imports of WASI, without which neither can start.
+    /// The defaults for guests that carry an interpreter and import WASI, without which it cannot start:
+    /// Python. JavaScript components of the SDK import none, and fit into the usual limits.
     pub fn of_interpreter() -> Limits {
         Limits {
             memory_bytes: 256 << 20,

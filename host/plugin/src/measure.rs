@@ -1,5 +1,7 @@
 //! What components cost: for benchmarks, never for decisions.
 
+use crate::batch::ItemError;
+use crate::bindings::types::Item;
 use crate::component::{Linked, LoadError, Setup};
 use crate::host::PluginHost;
 use crate::inspect::inspect;
@@ -117,42 +119,33 @@ pub trait ItemBench {
 }
 
 /// Counts errors, and divides by the number of items.
-fn costs(items: usize, fuel: impl Fn() -> u64, time: Duration, mut call: impl FnMut() -> usize) -> ItemCosts {
-    let errors = call();
+fn costs<R>(
+    items: Vec<MetricItem>,
+    time: Duration,
+    fuel: impl Fn() -> u64,
+    call: impl Fn(&[Item]) -> Vec<Result<R, ItemError>>,
+) -> ItemCosts {
+    let count = items.len().max(1);
+    let sound: Vec<Item> = items.into_iter().filter_map(|item| item.0.ok()).collect();
+    let errors = call(&sound).iter().filter(|result| result.is_err()).count();
     let before = fuel();
-    call();
+    call(&sound);
     let spent = fuel() - before;
-    let all = measure(time, || {
-        call();
-    });
+    let all = measure(time, || drop(call(&sound)));
     // Batches stay far below 2^53.
-    let each = |seconds: f64| seconds / items.max(1) as f64;
+    let each = |seconds: f64| seconds / count as f64;
     let item = Timing { median: each(all.median), least: each(all.least) };
-    ItemCosts { item, fuel: spent / items.max(1) as u64, errors }
+    ItemCosts { item, fuel: spent / count as u64, errors }
 }
 
 impl ItemBench for Metric {
     fn item_costs(&self, items: Vec<MetricItem>, time: Duration) -> ItemCosts {
-        let count = items.len();
-        let sound: Vec<_> = items.into_iter().filter_map(|item| item.0.ok()).collect();
-        costs(
-            count,
-            || self.work().fuel,
-            time,
-            || self.score_sound(&sound).iter().filter(|result| result.is_err()).count(),
-        )
+        costs(items, time, || self.work().fuel, |items| self.score_sound(items))
     }
 }
 
 impl ItemBench for Extractor {
     fn item_costs(&self, items: Vec<MetricItem>, time: Duration) -> ItemCosts {
-        let count = items.len();
-        let sound: Vec<_> = items.into_iter().filter_map(|item| item.0.ok()).collect();
-        costs(
-            count,
-            || self.work().fuel,
-            time,
-            || self.extract_sound(&sound).iter().filter(|result| result.is_err()).count(),
-        )
+        costs(items, time, || self.work().fuel, |items| self.extract_sound(items))
     }
 }

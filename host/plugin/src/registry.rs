@@ -453,11 +453,13 @@ impl Registry {
 pub fn read_component(path: &Path, most_bytes: usize) -> Result<Vec<u8>, RegistryError> {
     use std::io::Read as _;
     let fail = |error: String| RegistryError::Unreadable { path: path.to_owned(), error };
-    let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
-    let metadata = file.metadata().map_err(|error| fail(error.to_string()))?;
-    if metadata.is_dir() {
-        return Err(fail("it is a folder".to_owned()));
+    // Opening a pipe would wait for somebody to write to it.
+    let metadata = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "it is a folder" } else { "it is no plain file" };
+        return Err(fail(what.to_owned()));
     }
+    let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(most_bytes));
     // One byte more shows that there is more, also where the length is not known beforehand.
     let most = u64::try_from(most_bytes).unwrap_or(u64::MAX - 1);

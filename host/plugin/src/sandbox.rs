@@ -5,14 +5,17 @@ mod imports;
 mod wasi;
 
 use crate::capabilities::Access;
+use crate::host::TICK;
 use crate::limits::Limits;
 use std::time::{Duration, Instant};
 use wasi::Wasi;
 pub(crate) use wasi::link as link_wasi;
 use wasmtime::ResourceLimiter;
 
-/// Core instances, and memories and tables, that one component may have.
+/// Core instances, and tables, that one component may have.
 const MOST_INSTANCES: usize = 64;
+/// Memories are the scarcest slots of the pool that all plugins share.
+const MOST_MEMORIES: usize = 8;
 
 /// The state of one store, which lives for one call.
 pub struct GuestState {
@@ -72,21 +75,26 @@ impl GuestState {
     }
 
     /// Does something that may take long, whose time is not the guest's.
-    fn wait<R>(&mut self, work: impl FnOnce(&Access) -> R) -> wasmtime::Result<R> {
+    /// `work` is told for how long it may take.
+    fn wait<R>(&mut self, work: impl FnOnce(&Access, Duration) -> R) -> wasmtime::Result<R> {
         if self.may_wait.is_zero() {
             return Err(self.end("waited for requests longer than it may"));
         }
         let began = Instant::now();
-        let result = work(&self.access);
+        let result = work(&self.access, self.may_wait);
         let elapsed = began.elapsed();
         self.waited += elapsed;
         self.may_wait = self.may_wait.saturating_sub(elapsed);
         Ok(result)
     }
 
-    /// The time that was waited since this was last asked.
-    pub(crate) fn take_waited(&mut self) -> Duration {
-        std::mem::take(&mut self.waited)
+    /// The whole ticks that were waited since this was last asked. What is left of one counts later, so
+    /// that many short waits give a guest no time of its own.
+    pub(crate) fn take_waited_ticks(&mut self) -> u64 {
+        let ticks = self.waited.as_millis() / TICK.as_millis();
+        let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
+        self.waited = self.waited.saturating_sub(TICK * ticks);
+        u64::from(ticks)
     }
 }
 
@@ -151,7 +159,7 @@ impl ResourceLimiter for TotalLimiter {
     }
 
     fn memories(&self) -> usize {
-        MOST_INSTANCES
+        MOST_MEMORIES
     }
 }
 

@@ -10,6 +10,9 @@ pub const SCRIPTED_BACKEND: &[u8] =
 /// A backend that reads the media of its messages.
 pub const MEDIA_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-media-backend.wasm"));
 
+/// A backend that asks servers as its messages say.
+pub const ASKING_BACKEND: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gage-guest-asking-backend.wasm"));
+
 /// A metric that was written against the contract alone.
 pub const BARE_WORD_RECALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/word-recall.wasm"));
 

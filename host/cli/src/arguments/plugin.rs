@@ -1,6 +1,9 @@
 //! The command line of `gage-host plugin`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use gage_plugin::World;
+use gage_plugin_tools::Language;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -17,38 +20,6 @@ pub(crate) enum PluginCommand {
     Bench(BenchArguments),
 }
 
-/// The languages of projects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Lang {
-    /// Rust: small and fast
-    Rust,
-    /// Python
-    Python,
-    /// JavaScript or TypeScript
-    Js,
-}
-
-/// The kinds of plugins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PluginKind {
-    /// Scores samples
-    Metric,
-    /// Turns rows into Samples
-    Preprocessor,
-    /// Adds text or media to a Sample
-    DocHook,
-    /// Makes figures of score cards
-    Aggregator,
-    /// Asks a judge model and reads its reply
-    Judge,
-    /// Finds the answer in what a model wrote
-    Extractor,
-    /// Stands between a step and its model
-    RoleAdapter,
-    /// Answers requests in place of a model
-    Backend,
-}
-
 const NEW_EXAMPLES: &str = "\
 Examples:
   gage-host plugin new word-recall
@@ -57,17 +28,27 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = NEW_EXAMPLES)]
 pub(crate) struct NewArguments {
-    /// What the plugin and its folder are called: letters, digits, - and _.
+    /// What the plugin and its folder are called: lower-case letters, digits, - and _.
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
     /// The language that it is written in.
-    #[arg(long, env = "GAGE_HOST_LANG", value_enum, default_value = "rust")]
-    pub(crate) lang: Lang,
+    #[arg(long, env = "GAGE_HOST_LANG", default_value = "rust", value_parser = languages())]
+    pub(crate) lang: Language,
 
     /// What it is.
-    #[arg(long, env = "GAGE_HOST_KIND", value_enum, default_value = "metric")]
-    pub(crate) kind: PluginKind,
+    #[arg(long, env = "GAGE_HOST_KIND", default_value = "metric", value_parser = kinds())]
+    pub(crate) kind: World,
+}
+
+fn languages() -> impl TypedValueParser<Value = Language> {
+    PossibleValuesParser::new(Language::ALL.map(Language::name))
+        .try_map(|name| Language::of_name(&name).ok_or("unknown language"))
+}
+
+fn kinds() -> impl TypedValueParser<Value = World> {
+    PossibleValuesParser::new(World::ALL.map(World::kind))
+        .try_map(|kind| World::of_kind(&kind).ok_or("unknown kind"))
 }
 
 const BUILD_EXAMPLES: &str = "\
@@ -177,6 +158,11 @@ pub(crate) struct BenchArguments {
     /// Bytes of each input that is made up.
     #[arg(long, env = "GAGE_HOST_BYTES", value_name = "N", default_value_t = 1024, value_parser = super::positive)]
     pub(crate) bytes: usize,
+
+    /// Measure also what counting fuel and time costs. The component then runs without anything that
+    /// would end it: only for components that are trusted.
+    #[arg(long, env = "GAGE_HOST_UNCOUNTED")]
+    pub(crate) uncounted: bool,
 
     /// For how long each figure is measured, in seconds.
     #[arg(long, env = "GAGE_HOST_SECONDS", value_name = "S", default_value_t = 1.0)]

@@ -87,6 +87,13 @@ fn setup_for(file: &Path, config: Option<&Path>) -> anyhow::Result<Result<Setup,
     let entry = config.as_ref().and_then(|config| config.plugins.iter().find(is_this));
     match entry {
         Some(entry) => {
+            let found = std::fs::read(file).ok().map(|bytes| gage_core::Digest::of_bytes(&bytes));
+            if let (Some(wanted), Some(found)) = (entry.sha256, found)
+                && wanted != found
+            {
+                let error = RegistryError::Digest { path: file.to_owned(), wanted, found };
+                return Ok(Err(refuse_registry(&error)));
+            }
             let (limits, grants) = (entry.limits.clone(), entry.grants.clone());
             Ok(Ok(Setup { source, limits, grants, ..Setup::default() }))
         }

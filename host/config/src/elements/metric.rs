@@ -13,7 +13,7 @@
 //! ```
 
 use crate::elements::metric_call::parse_call;
-use crate::elements::{METRIC_AGGREGATIONS, PluginReference, check_unique};
+use crate::elements::{METRIC_AGGREGATIONS, PluginReference, check_unique, refuse_python};
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
@@ -133,6 +133,12 @@ impl MetricSpec {
 
     fn read_full(node: &Node, path: String, problems: &mut Problems) -> Option<MetricSpec> {
         let mut table = Table::open(node, path.clone(), problems)?;
+        for key in ["class_path", "module_path"] {
+            if let Some(node) = table.refused(key) {
+                refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "metric", problems);
+                return None;
+            }
+        }
         let metric_id = table.text("metric_id", problems);
         let implementation = table.text("implementation", problems);
         let aggregation = table.text("aggregation", problems);

@@ -163,6 +163,13 @@ impl PluginSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginSpec> {
         let mut table = Table::open(node, path, problems)?;
         let id = table.required_id("id", problems);
+        if let Some(text) = id.as_deref().filter(|text| text.contains('.')) {
+            // What has a dot elsewhere is taken for a class path of the older program.
+            let span = table.get("id").map_or(node.span, |node| node.span);
+            problems
+                .error(span, &table.path_of("id"), format!("the id `{text}` of a plugin has a dot"))
+                .help("use letters, digits, `-` and `_`");
+        }
         for key in ["class_path", "module_path"] {
             if let Some(node) = table.refused(key) {
                 super::refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "metric", problems);
@@ -332,7 +339,22 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
         && host.ends_with(']')
         && host[1..host.len() - 1].parse::<std::net::Ipv6Addr>().is_ok();
     if host.is_empty() || !(is_name(host) || is_address) {
-        return Err(format!("`{text}` is not the name of a host"));
+        let hint = if host.is_ascii() {
+            ""
+        } else {
+            "; letters beyond ASCII are written as in xn--bcher-kva.example"
+        };
+        return Err(format!("`{text}` is not the name of a host{hint}"));
+    }
+    // As a URL spells it, or it would never be met.
+    if is_address {
+        let address = host[1..host.len() - 1].parse::<std::net::Ipv6Addr>();
+        return Ok((address.map_or_else(|_| host.to_owned(), |address| format!("[{address}]")), port));
+    }
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let is_number = last.chars().all(|one| one.is_ascii_digit()) || last.starts_with("0x");
+    if is_number && host.parse::<std::net::Ipv4Addr>().is_err() {
+        return Err(format!("`{text}` is not an address of four numbers"));
     }
     Ok((host.to_owned(), port))
 }
@@ -433,6 +455,11 @@ mod tests {
         assert_eq!(host_and_port("localhost:8000"), good("localhost", Some(8000)));
         assert_eq!(host_and_port("[::1]:80"), good("[::1]", Some(80)));
         assert_eq!(host_and_port("[::1]"), good("[::1]", None));
+        assert_eq!(host_and_port("[0:0::1]"), good("[::1]", None));
+        assert_eq!(host_and_port("10.0.0.1"), good("10.0.0.1", None));
+        for text in ["127.1", "0x7f.1", "2130706433", "10.0.0.256"] {
+            assert!(host_and_port(text).is_err(), "{text}");
+        }
         for text in ["", "https://a.b", "a/b", "a b", "*.example.com", "a:0", "a:99999", "u@h", "::1", "[x]"]
         {
             assert!(host_and_port(text).is_err(), "{text}");

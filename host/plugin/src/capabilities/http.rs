@@ -1,27 +1,30 @@
 //! Requests of plugins to the hosts that they were granted.
 
 use super::address::is_public;
-use super::redact::Redactor;
+use super::redact::{LEAST, Redactor};
 use super::refuse;
 use crate::bindings::http::{Header, HeaderValue, Request, Response};
 use crate::bindings::types::{ErrorKind, PluginError};
-use futures::StreamExt as _;
+use futures::future::join_all;
 use gage_config::{Grants, HttpGrant, SecretGrant};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{self, HeaderMap, HeaderName};
 use reqwest::{Client, Method, Url};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// Most bytes of a request's body.
 const MOST_BODY: usize = 16 << 20;
 /// Most headers of a request, and bytes of one.
 const MOST_HEADERS: usize = 64;
 const MOST_HEADER_BYTES: usize = 16 << 10;
-/// Most requests of one `send-all`.
+/// Most requests of one `send-all`, and most bytes of all their responses together.
 const MOST_AT_ONCE: usize = 1024;
+const MOST_ANSWERED: usize = 64 << 20;
 
 /// Headers that are the client's own business.
 const OWN_HEADERS: [HeaderName; 9] = [
@@ -41,6 +44,8 @@ const OWN_HEADERS: [HeaderName; 9] = [
 pub(crate) struct HttpAccess {
     client: Client,
     hosts: Vec<HttpGrant>,
+    /// How many more requests each grant allows at the same time, for all calls of the plugin.
+    permits: Vec<Semaphore>,
     secrets: HashMap<String, (SecretGrant, String)>,
     redactor: Redactor,
 }
@@ -73,6 +78,12 @@ impl HttpAccess {
             let value = secret(&grant.name).filter(|value| !value.is_empty()).ok_or_else(|| {
                 format!("the secret `{}` is granted, but the variable is not set or empty", grant.name)
             })?;
+            if value.len() < LEAST {
+                return Err(format!(
+                    "the secret `{}` has fewer than {LEAST} bytes: it could not be kept out of what servers say",
+                    grant.name
+                ));
+            }
             secrets.insert(grant.name.clone(), (grant.clone(), value));
         }
         let private =
@@ -87,11 +98,13 @@ impl HttpAccess {
             .map_err(|error| format!("HTTP client: {error}"))?;
         let redactor =
             Redactor::new(secrets.iter().map(|(name, (_, value))| (name.as_str(), value.as_str())));
-        Ok(HttpAccess { client, hosts: grants.http.clone(), secrets, redactor })
+        let permits = grants.http.iter().map(|grant| Semaphore::new(grant.max_concurrency)).collect();
+        Ok(HttpAccess { client, hosts: grants.http.clone(), permits, secrets, redactor })
     }
 
-    /// Sends requests at the same time, as far as the grants allow; one result for each, in order.
-    pub(crate) fn send(&self, requests: Vec<Request>) -> Vec<Result<Response, PluginError>> {
+    /// Sends requests at the same time, as far as the grants allow; one result for each, in order. What has
+    /// no answer in `time` is an error.
+    pub(crate) fn send(&self, requests: Vec<Request>, time: Duration) -> Vec<Result<Response, PluginError>> {
         if requests.len() > MOST_AT_ONCE {
             let error = refuse(
                 ErrorKind::LimitExceeded,
@@ -99,25 +112,36 @@ impl HttpAccess {
             );
             return requests.iter().map(|_| Err(error.clone())).collect();
         }
-        let most = self.hosts.iter().map(|grant| grant.max_concurrency).max().unwrap_or(1);
+        let left = AtomicUsize::new(MOST_ANSWERED);
+        let left = &left;
         match runtime() {
-            Ok(runtime) => runtime.block_on(
-                futures::stream::iter(requests)
-                    .map(|request| self.exchange(request))
-                    .buffered(most)
-                    .collect(),
-            ),
+            Ok(runtime) => {
+                let late = || {
+                    let seconds = time.as_secs_f64();
+                    let message = format!(
+                        "no answer within the {seconds:.1} s that the plugin may still wait (wait_time)"
+                    );
+                    refuse(ErrorKind::LimitExceeded, message)
+                };
+                let exchange = |request| async move {
+                    tokio::time::timeout(time, self.exchange(request, left))
+                        .await
+                        .unwrap_or_else(|_| Err(late()))
+                };
+                runtime.block_on(async { join_all(requests.into_iter().map(exchange)).await })
+            }
             Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
-    async fn exchange(&self, request: Request) -> Result<Response, PluginError> {
-        let answer = self.try_exchange(request).await;
+    async fn exchange(&self, request: Request, left: &AtomicUsize) -> Result<Response, PluginError> {
+        let answer = self.try_exchange(request, left).await;
         answer.map_err(|error| PluginError { message: self.redactor.text(error.message), ..error })
     }
 
-    async fn try_exchange(&self, request: Request) -> Result<Response, PluginError> {
-        let (url, grant) = self.check_target(&request)?;
+    async fn try_exchange(&self, request: Request, left: &AtomicUsize) -> Result<Response, PluginError> {
+        let (url, place) = self.check_target(&request)?;
+        let grant = &self.hosts[place];
         let (headers, has_secret) = self.headers(&request.headers, &url)?;
         if request.body.len() > MOST_BODY {
             let size = request.body.len();
@@ -130,13 +154,15 @@ impl HttpAccess {
             .map_err(|_| refuse(ErrorKind::InvalidInput, "the method is not valid"))?;
         let asked = Duration::from_millis(u64::from(request.timeout_ms));
         let timeout = if asked.is_zero() { grant.timeout } else { asked.min(grant.timeout) };
+        // A semaphore is never closed.
+        let _permit = self.permits[place].acquire().await;
         let sent = self.client.request(method, url).headers(headers).body(request.body).timeout(timeout);
         let response = sent.send().await.map_err(|error| upstream(&error))?;
-        self.read(response, grant, has_secret).await
+        self.read(response, grant, has_secret, left).await
     }
 
     /// The grant that a request falls under.
-    fn check_target(&self, request: &Request) -> Result<(Url, &HttpGrant), PluginError> {
+    fn check_target(&self, request: &Request) -> Result<(Url, usize), PluginError> {
         let shown: String = request.url.chars().take(200).collect();
         let url = Url::parse(&request.url)
             .map_err(|error| refuse(ErrorKind::InvalidInput, format!("'{shown}' is not a URL: {error}")))?;
@@ -154,7 +180,7 @@ impl HttpAccess {
             return Err(refuse(ErrorKind::Denied, "a URL with a user name or a password is never sent"));
         }
         let (host, port) = (url.host_str().unwrap_or_default(), url.port().unwrap_or(default));
-        let of_host = self.hosts.iter().filter(|grant| {
+        let of_host = self.hosts.iter().enumerate().filter(|(_, grant)| {
             grant.host == host && grant.port.map_or(port == default, |granted| granted == port)
         });
         let mut of_host = of_host.peekable();
@@ -170,11 +196,11 @@ impl HttpAccess {
             ));
         }
         let method = request.method.to_ascii_uppercase();
-        match of_host.clone().find(|grant| grant.methods.contains(&method)) {
-            Some(grant) => Ok((url, grant)),
+        match of_host.clone().find(|(_, grant)| grant.methods.contains(&method)) {
+            Some((place, _)) => Ok((url, place)),
             None => {
                 let granted: Vec<&str> =
-                    of_host.flat_map(|grant| &grant.methods).map(String::as_str).collect();
+                    of_host.flat_map(|(_, grant)| &grant.methods).map(String::as_str).collect();
                 let method: String = method.chars().take(20).collect();
                 Err(refuse(
                     ErrorKind::Denied,
@@ -224,6 +250,10 @@ impl HttpAccess {
             }
             map.append(name, value);
         }
+        // A server that echoes would hand a secret out in pieces.
+        if has_secret && (map.contains_key(header::RANGE) || map.contains_key(header::IF_RANGE)) {
+            return Err(refuse(ErrorKind::Denied, "a request with a secret may not ask for a range"));
+        }
         map.insert(header::ACCEPT_ENCODING, header::HeaderValue::from_static("identity"));
         Ok((map, has_secret))
     }
@@ -263,6 +293,7 @@ impl HttpAccess {
         response: reqwest::Response,
         grant: &HttpGrant,
         has_secret: bool,
+        left: &AtomicUsize,
     ) -> Result<Response, PluginError> {
         let status = response.status().as_u16();
         let encoding = response.headers().get(header::CONTENT_ENCODING);
@@ -289,6 +320,13 @@ impl HttpAccess {
                     format!("the response has more than {} bytes", grant.response_bytes),
                 ));
             }
+            let take = |left: usize| left.checked_sub(chunk.len());
+            if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+                return Err(refuse(
+                    ErrorKind::LimitExceeded,
+                    format!("the responses of one call have more than {MOST_ANSWERED} bytes together"),
+                ));
+            }
             body.extend_from_slice(&chunk);
         }
         Ok(Response { status, headers, body: self.redactor.bytes(body) })
@@ -302,10 +340,10 @@ fn shown_host(grant: &HttpGrant) -> String {
     }
 }
 
-/// Whether a grant names an address or this machine, or says that its name may stand for such.
+/// Whether a grant names a private address or this machine, or says that its name may stand for such.
 fn may_be_private(grant: &HttpGrant) -> bool {
     let host = grant.host.trim_start_matches('[').trim_end_matches(']');
-    grant.private || host == "localhost" || host.parse::<IpAddr>().is_ok()
+    grant.private || host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| !is_public(address))
 }
 
 fn upstream(error: &reqwest::Error) -> PluginError {
@@ -383,6 +421,7 @@ mod tests {
             assert!(may_be_private(&grant(host, false)), "{host}");
         }
         assert!(!may_be_private(&grant("api.example.com", false)));
+        assert!(!may_be_private(&grant("8.8.8.8", false)));
         assert!(may_be_private(&grant("llm.internal", true)));
     }
 }

@@ -5,6 +5,7 @@ use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, Message, 
 use gage_config::LlmGrant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A conversation that a plugin wants continued.
 #[derive(Clone, Debug)]
@@ -29,7 +30,8 @@ pub struct ModelError {
 /// The roles of a run, as plugins see them. All calls block, and are made from threads that may.
 pub trait Models: Send + Sync {
     /// Asks at the same time, as far as the pools of the roles allow; one result for each, in order.
-    fn generate(&self, requests: Vec<ModelRequest>) -> Vec<Result<Generation, ModelError>>;
+    /// What has no answer in `time` is an error.
+    fn generate(&self, requests: Vec<ModelRequest>, time: Duration) -> Vec<Result<Generation, ModelError>>;
 
     /// Scores continuations; one score for each.
     ///
@@ -40,6 +42,7 @@ pub trait Models: Send + Sync {
         role: &str,
         messages: Vec<Message>,
         continuations: Vec<String>,
+        time: Duration,
     ) -> Result<(Vec<ContinuationScore>, u64), ModelError>;
 }
 
@@ -88,7 +91,11 @@ impl ModelAccess {
         Ok(budget)
     }
 
-    pub(crate) fn generate(&self, requests: Vec<ModelRequest>) -> Vec<Result<Generation, PluginError>> {
+    pub(crate) fn generate(
+        &self,
+        requests: Vec<ModelRequest>,
+        time: Duration,
+    ) -> Vec<Result<Generation, PluginError>> {
         let begun: Vec<Result<&Budget, PluginError>> =
             requests.iter().map(|request| self.begin(&request.role)).collect();
         let allowed: Vec<ModelRequest> = requests
@@ -96,7 +103,7 @@ impl ModelAccess {
             .zip(&begun)
             .filter_map(|(request, begun)| begun.is_ok().then_some(request))
             .collect();
-        let mut answers = self.models.generate(allowed).into_iter();
+        let mut answers = self.models.generate(allowed, time).into_iter();
         let missing = || Err(refuse(ErrorKind::Upstream, "the model gave no answer"));
         begun
             .into_iter()
@@ -116,9 +123,11 @@ impl ModelAccess {
         role: &str,
         messages: Vec<Message>,
         continuations: Vec<String>,
+        time: Duration,
     ) -> Result<Vec<ContinuationScore>, PluginError> {
         let budget = self.begin(role)?;
-        let (scores, tokens) = self.models.loglikelihood(role, messages, continuations).map_err(to_guest)?;
+        let (scores, tokens) =
+            self.models.loglikelihood(role, messages, continuations, time).map_err(to_guest)?;
         budget.spend(tokens);
         Ok(scores)
     }

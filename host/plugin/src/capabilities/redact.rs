@@ -1,10 +1,9 @@
 //! Keeps the values of secrets out of what a guest, a log or a record sees.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Values shorter than this are not looked for: they would occur by chance.
-const LEAST: usize = 4;
+/// Values shorter than this cannot be looked for: they would occur by chance.
+pub(crate) const LEAST: usize = 4;
 
 /// The spellings of secrets that are blanked out.
 pub(crate) struct Redactor {
@@ -55,11 +54,22 @@ fn spellings_of(value: &str) -> Vec<String> {
         hexadecimal.to_uppercase(),
         hexadecimal,
     ];
-    spellings
-        .extend([STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].map(|engine| engine.encode(value)));
+    spellings.extend([value.to_lowercase(), value.to_uppercase(), value.chars().rev().collect()]);
+    for offset in 0..3 {
+        spellings.push(within_base64(&STANDARD_NO_PAD, value, offset));
+        spellings.push(within_base64(&URL_SAFE_NO_PAD, value, offset));
+    }
+    spellings.retain(|spelling| spelling.len() >= LEAST);
     spellings.sort();
     spellings.dedup();
     spellings
+}
+
+/// The digits of a value that begins at some place of a larger text: those that no neighbour changes.
+fn within_base64(engine: &impl base64::Engine, value: &str, offset: usize) -> String {
+    let encoded = engine.encode([&[0; 2][..offset], value.as_bytes()].concat());
+    let (first, last) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);
+    encoded.get(first..last).unwrap_or_default().to_owned()
 }
 
 fn replace(bytes: Vec<u8>, wanted: &[u8], mark: &[u8]) -> Vec<u8> {
@@ -86,6 +96,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
 
     #[test]
     fn every_spelling_is_blanked_out() {
@@ -96,5 +107,10 @@ mod tests {
             assert_eq!(redactor.text(text), "before [secret KEY] after [secret KEY]", "{spelling}");
         }
         assert_eq!(redactor.text("nothing here".to_owned()), "nothing here");
+        for before in ["", "a", "ab", "abc", "user:"] {
+            let encoded = STANDARD_NO_PAD.encode(format!("{before}{secret} and more"));
+            let text = redactor.text(encoded);
+            assert!(text.contains("[secret KEY]"), "{before}: {text}");
+        }
     }
 }

@@ -11,6 +11,16 @@ use serde_json::Value;
 
 impl types::Host for GuestState {}
 
+impl GuestState {
+    /// Counts a call that asks for several things: itself, and each of them.
+    fn count_calls(&mut self, asked: usize) -> wasmtime::Result<()> {
+        for _ in 0..=asked {
+            self.count_call()?;
+        }
+        Ok(())
+    }
+}
+
 impl log::Host for GuestState {
     fn emit(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
         self.count_call()?;
@@ -36,7 +46,10 @@ impl log::Host for GuestState {
 
 /// What a guest is told that was granted something, but is not in a call that may use it.
 fn not_now(what: &str) -> PluginError {
-    refuse(ErrorKind::Denied, format!("{what}: not in this call; it describes or checks, and may ask nobody"))
+    refuse(
+        ErrorKind::Denied,
+        format!("{what}: not in this call; it describes, checks or tests, and may ask nobody"),
+    )
 }
 
 impl media::Host for GuestState {
@@ -72,11 +85,12 @@ impl http::Host for GuestState {
         &mut self,
         requests: Vec<http::Request>,
     ) -> wasmtime::Result<Vec<Result<http::Response, PluginError>>> {
-        for _ in &requests {
-            self.count_call()?;
+        self.count_calls(requests.len())?;
+        if requests.is_empty() {
+            return Ok(Vec::new());
         }
-        self.wait(|access| match &access.http {
-            Some(http) => http.send(requests),
+        self.wait(|access, time| match &access.http {
+            Some(http) => http.send(requests, time),
             None => requests.iter().map(|_| Err(not_now("http"))).collect(),
         })
     }
@@ -92,13 +106,14 @@ impl llm::Host for GuestState {
         &mut self,
         requests: Vec<GenerateRequest>,
     ) -> wasmtime::Result<Vec<Result<Generation, PluginError>>> {
-        for _ in &requests {
-            self.count_call()?;
+        self.count_calls(requests.len())?;
+        if requests.is_empty() {
+            return Ok(Vec::new());
         }
         // Requests with parameters that are no object keep their place.
         let checked: Vec<Result<ModelRequest, PluginError>> =
             requests.into_iter().map(model_request).collect();
-        self.wait(|access| {
+        self.wait(|access, time| {
             let Some(models) = &access.models else {
                 return checked.iter().map(|_| Err(not_now("llm"))).collect();
             };
@@ -106,7 +121,7 @@ impl llm::Host for GuestState {
             for request in checked {
                 results.push(request.map(|request| sound.push(request)));
             }
-            let mut answers = models.generate(sound).into_iter();
+            let mut answers = models.generate(sound, time).into_iter();
             let mut next = || answers.next().unwrap_or_else(|| Err(not_now("llm")));
             results.into_iter().map(|result| result.and_then(|()| next())).collect()
         })
@@ -117,8 +132,10 @@ impl llm::Host for GuestState {
         request: LoglikelihoodRequest,
     ) -> wasmtime::Result<Result<Vec<ContinuationScore>, PluginError>> {
         self.count_call()?;
-        self.wait(|access| match &access.models {
-            Some(models) => models.loglikelihood(&request.role, request.messages, request.continuations),
+        self.wait(|access, time| match &access.models {
+            Some(models) => {
+                models.loglikelihood(&request.role, request.messages, request.continuations, time)
+            }
             None => Err(not_now("llm")),
         })
     }

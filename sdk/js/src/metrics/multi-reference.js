@@ -38,7 +38,8 @@ export function multiReference({ score = (a, b) => a === b, params, setup, ...de
       const normalize = (value) => normalizeText(value, { caseSensitive, collapseWhitespace: true }) ?? "";
       const prediction = normalize(inputs.prediction);
       const references = referencesOf(inputs.references, separator);
-      if (prediction === "" || references.length === 0) return { primaryScore: 0, errorTags: ["empty_input"] };
+      if (prediction === "") return { primaryScore: 0, errorTags: ["missing_prediction"] };
+      if (references.length === 0) return { primaryScore: 0, errorTags: ["missing_reference"] };
       let best = null;
       for (const reference of references) {
         const card = toCard(score(prediction, normalize(reference), own));

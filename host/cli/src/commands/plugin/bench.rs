@@ -41,6 +41,7 @@ pub(super) fn bench(arguments: &BenchArguments) -> anyhow::Result<ExitCode> {
         batch: arguments.batch,
         bytes: arguments.bytes,
         time: Duration::from_secs_f64(seconds),
+        uncounted: arguments.uncounted,
     };
     let host = setup::plugin_host(arguments.quiet)?;
     // What it would ask others is not measured, so it needs no grants.
@@ -70,8 +71,8 @@ fn to_json(report: &BenchReport) -> Value {
             "batch": items.batch,
             "singly": costs(items.singly),
             "batched": costs(items.batched),
-            "uncounted": costs(items.uncounted),
-            "counting_costs": items.batched.item.median / items.uncounted.item.median,
+            "uncounted": items.uncounted.map(costs),
+            "counting_costs": items.uncounted.map(|uncounted| items.batched.item.median / uncounted.item.median),
         })
     });
     json!({
@@ -85,7 +86,7 @@ fn to_json(report: &BenchReport) -> Value {
 }
 
 fn show(report: &BenchReport) -> anyhow::Result<()> {
-    let line = |what: &str, value: String| terminal::answer(format_args!("{what:34}{value}"));
+    let line = |what: &str, value: String| terminal::answer(format_args!("{what:36}{value}"));
     if cfg!(debug_assertions) {
         terminal::say(
             "note: this program was built without optimisation; `make release` builds it as it is meant to be used",
@@ -110,8 +111,10 @@ fn show(report: &BenchReport) -> anyhow::Result<()> {
     line(&format!("item in a batch of {batch}"), shown(items.batched.item))?;
     line("items a second, one core", format!("{:.0}", 1.0 / items.batched.item.median))?;
     line("fuel for an item", format!("{}   ({} alone)", items.batched.fuel, items.singly.fuel))?;
-    let ratio = items.batched.item.median / items.uncounted.item.median;
-    line("counting fuel and time costs", format!("{ratio:.2}x"))?;
+    if let Some(uncounted) = items.uncounted {
+        let ratio = items.batched.item.median / uncounted.item.median;
+        line("counting fuel and time costs", format!("{ratio:.2}x"))?;
+    }
     if items.batched.errors > 0 {
         terminal::say(format_args!("note: {} of {batch} items ended in an error", items.batched.errors));
     }

@@ -1,22 +1,17 @@
 //! `gage-host plugin new` and `gage-host plugin build`.
 
 use super::refuse_tool;
-use crate::arguments::{BuildArguments, Lang, NewArguments, PluginKind};
+use crate::arguments::{BuildArguments, NewArguments};
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_plugin::World;
-use gage_plugin_tools::{BuildOptions, Language, NewProject};
+use gage_plugin_tools::{BuildOptions, NewProject};
 use std::path::PathBuf;
 
 pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
     let project = NewProject {
-        language: match arguments.lang {
-            Lang::Rust => Language::Rust,
-            Lang::Python => Language::Python,
-            Lang::Js => Language::JavaScript,
-        },
-        world: world_of(arguments.kind),
+        language: arguments.lang,
+        world: arguments.kind,
         name: arguments.name.clone(),
         folder: PathBuf::new(),
     };
@@ -29,19 +24,6 @@ pub(super) fn new(arguments: &NewArguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::Done)
         }
         Err(error) => Ok(refuse_tool(&error)),
-    }
-}
-
-fn world_of(kind: PluginKind) -> World {
-    match kind {
-        PluginKind::Metric => World::Metric,
-        PluginKind::Preprocessor => World::Preprocessor,
-        PluginKind::DocHook => World::DocHook,
-        PluginKind::Aggregator => World::Aggregator,
-        PluginKind::Judge => World::Judge,
-        PluginKind::Extractor => World::Extractor,
-        PluginKind::RoleAdapter => World::RoleAdapter,
-        PluginKind::Backend => World::Backend,
     }
 }
 

@@ -72,5 +72,5 @@ fn show(report: &TestReport) -> anyhow::Result<()> {
         }
         Purity::NotTried(why) => format!("purity was not tried: {why}"),
     };
-    line(&format!("{passed} of {} passed; {verdict}", terminal::count(report.cases, "case")))
+    line(&format!("{passed} of {} cases passed; {verdict}", report.cases))
 }
