@@ -15,7 +15,7 @@ use wasmtime::ResourceLimiter;
 /// Core instances, and tables, that one component may have.
 const MOST_INSTANCES: usize = 64;
 /// Memories are the scarcest slots of the pool that all plugins share.
-const MOST_MEMORIES: usize = 8;
+const MOST_MEMORIES: usize = 16;
 
 /// The state of one store, which lives for one call.
 pub struct GuestState {

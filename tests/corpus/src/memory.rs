@@ -159,7 +159,7 @@ pub fn members() -> Vec<Member> {
             "many-instances-with-memories",
             "30 core instances, each with a memory of 3 MiB",
             many_instances(30, "(memory 48)"),
-            End::NotLoaded(MEMORY),
+            End::NotLoaded("memory count too high"),
         ),
         (
             "many-instances-with-tables",
