@@ -77,7 +77,6 @@ pub mod aggregator;
 pub mod backend;
 pub mod base;
 #[doc(hidden)]
-#[allow(missing_docs, reason = "generated")]
 pub mod bindings;
 mod card;
 #[doc(hidden)]
