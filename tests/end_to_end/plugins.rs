@@ -171,7 +171,7 @@ fn files_of(folder: &std::path::Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
+fn promise_9_a_granted_host_is_asked_and_the_secret_stays_with_the_host() {
     let workspace = Workspace::new();
     let server = Server::start(echoing);
     workspace.write("rows.jsonl", rows(40));
@@ -353,7 +353,7 @@ fn a_component_composes_answers_of_a_role_within_its_budget() {
 }
 
 #[test]
-fn a_plugin_that_fails_on_every_item_gives_no_score() {
+fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
     let workspace = Workspace::new();
     workspace.write("hostile.wasm", gage_test_guests::HOSTILE);
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
@@ -391,7 +391,7 @@ fn limits_of_the_suite_are_those_of_the_plugin() {
 }
 
 #[test]
-fn the_same_suite_with_one_and_many_workers_three_times() {
+fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("recall.wasm", gage_test_guests::BARE_WORD_RECALL);

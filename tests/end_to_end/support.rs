@@ -77,11 +77,14 @@ impl Workspace {
 }
 
 impl Ended {
+    /// What was said, but for what is said once a machine: that a component is being compiled.
     pub(crate) fn of(output: Output) -> Ended {
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        let is_kept = |line: &&str| !line.starts_with("compiling the plugin ");
         Ended {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+            stderr: stderr.split_inclusive('\n').filter(is_kept).collect(),
         }
     }
 

@@ -191,7 +191,7 @@ pub(crate) fn json(text: &str, what: &str, limits: &Limits) -> Result<Value, Ite
         let most = limits.result_bytes;
         return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", text.len())));
     }
-    if depth_of(text) > limits.json_depth {
+    if is_deeper(text, limits.json_depth) {
         return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
     }
     serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
@@ -206,6 +206,13 @@ pub(crate) fn object(text: &str, what: &str, limits: &Limits) -> Result<Object, 
         Value::Object(object) => Ok(object),
         _ => Err(invalid(format!("{what} is not an object"))),
     }
+}
+
+/// Whether brackets outside of strings are nested deeper than that.
+fn is_deeper(text: &str, most: usize) -> bool {
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    // Most texts have so few of them that their order does not matter; counting is vectorised.
+    brackets > most && depth_of(text) > most
 }
 
 /// The deepest nesting of brackets outside of strings.

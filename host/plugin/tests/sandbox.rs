@@ -36,7 +36,7 @@ fn score(metric: &Metric, deeds: &[&str]) -> Vec<Result<f64, (Outcome, String)>>
 }
 
 #[test]
-fn nothing_is_kept_from_one_batch_to_the_next() {
+fn promise_5_nothing_is_kept_from_one_batch_to_the_next() {
     let metric = metric(PluginLimits::default());
     for _ in 0..3 {
         assert_eq!(score(&metric, &["state", "state", "state"]), [Ok(0.0), Ok(1.0), Ok(2.0)]);
@@ -109,7 +109,7 @@ fn compiled_components_are_kept_where_only_the_user_can_write() {
 }
 
 #[test]
-fn the_same_batches_cost_the_same_on_any_number_of_threads() {
+fn promise_6_the_same_batches_cost_the_same_on_any_number_of_threads() {
     let deeds = ["fine", "error", "log", "a longer answer", "nan", "trap", "fine", "state"];
     let batches: Vec<Vec<&str>> = (0..48)
         .map(|number| deeds.iter().cycle().skip(number).take(1 + number % 11).copied().collect())

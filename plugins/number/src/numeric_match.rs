@@ -111,7 +111,11 @@ impl Metric for NumericMatch {
             _ => {
                 detail["invalid_format"] = true.into();
                 let card = ScoreCard { pass: Some(false), ..ScoreCard::of(self.fallback) };
-                (card.tag(why_unreadable(prediction, reference)), shown(prediction), shown(reference))
+                (
+                    card.tag(why_unreadable(prediction, reference)),
+                    shown(prediction).into(),
+                    shown(reference).into(),
+                )
             }
         };
         detail["prediction"] = shown_prediction;

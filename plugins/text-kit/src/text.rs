@@ -117,7 +117,7 @@ impl Normalization {
 }
 
 /// Longest stretch of a text that a score card shows.
-const EXCERPT_BYTES: usize = 4096;
+const EXCERPT_BYTES: usize = 512;
 
 /// The text as a score card shows it: cut where it is very long, since a card has a size limit and
 /// the record of the sample holds the whole text anyway.

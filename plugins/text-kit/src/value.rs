@@ -5,6 +5,7 @@ use crate::number::{float_text, non_finite_name, parse_float};
 use crate::text::excerpt;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json;
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// The value as text: strings as they are, anything else in its JSON spelling; `None` where it is
@@ -57,16 +58,37 @@ pub fn is_falsy(value: &Value) -> bool {
     }
 }
 
+/// A value as a score card shows it.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Shown<'value> {
+    /// A text, or its beginning.
+    Text(Cow<'value, str>),
+    /// Anything else.
+    Json(serde_json::Value),
+}
+
 /// The value as a score card shows it: as JSON, cut where it is very long.
-pub fn shown(value: &Value) -> serde_json::Value {
+pub fn shown(value: &Value) -> Shown<'_> {
     match value {
-        Value::Text(text) => excerpt(text).into(),
-        Value::Number(number) if !number.is_finite() => non_finite_name(*number).into(),
+        Value::Text(text) => Shown::Text(excerpt(text)),
+        Value::Number(number) if !number.is_finite() => Shown::Text(non_finite_name(*number).into()),
         Value::Json(text) => match excerpt(text) {
-            Cow::Borrowed(_) => value.to_json(),
-            Cow::Owned(cut) => cut.into(),
+            Cow::Borrowed(_) => Shown::Json(value.to_json()),
+            cut @ Cow::Owned(_) => Shown::Text(cut),
         },
-        Value::Absent | Value::Number(_) | Value::Boolean(_) | Value::Texts(_) => value.to_json(),
+        Value::Absent | Value::Number(_) | Value::Boolean(_) | Value::Texts(_) => {
+            Shown::Json(value.to_json())
+        }
+    }
+}
+
+impl From<Shown<'_>> for serde_json::Value {
+    fn from(shown: Shown<'_>) -> serde_json::Value {
+        match shown {
+            Shown::Text(text) => text.into(),
+            Shown::Json(json) => json,
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::text::Normalization;
-use gage_text_kit::value::shown;
+use gage_text_kit::value::{Shown, shown};
+use serde::Serialize;
 
 /// Where the two inputs stand in the specification.
 pub(crate) const PREDICTION: usize = 0;
@@ -29,13 +30,18 @@ pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normaliza
     })
 }
 
+/// What was compared.
+#[derive(Serialize)]
+struct Compared<'item> {
+    prediction: Shown<'item>,
+    reference: Shown<'item>,
+}
+
 /// The card of a comparison, with what was compared and why it failed.
 pub(crate) fn card(inputs: Inputs<'_>, pass: bool) -> ScoreCard {
     let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
-    let card = ScoreCard::binary(pass).detail(&serde_json::Value::Object(Map::from_iter([
-        ("prediction".to_owned(), shown(prediction)),
-        ("reference".to_owned(), shown(reference)),
-    ])));
+    let detail = Compared { prediction: shown(prediction), reference: shown(reference) };
+    let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {
         _ if pass => card,
         (Value::Absent, _) => card.tag("missing_prediction"),

@@ -81,7 +81,7 @@ impl<P: Plugin<Kind = dyn Backend>> Guest for Component<P> {
     }
 
     fn spec() -> BackendSpec {
-        P::entries().swap_remove(0).spec
+        (P::entries().swap_remove(0).spec)()
     }
 
     fn check(config: String) -> Result<(), PluginError> {

@@ -1,6 +1,7 @@
 //! Short ways to make score cards.
 
 use crate::{ScoreCard, SubScore};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 impl ScoreCard {
@@ -54,10 +55,12 @@ impl ScoreCard {
         self
     }
 
-    /// Sets what the scorer saw; an object.
+    /// Sets what the scorer saw: a JSON object, or a structure that is written as one. What cannot be
+    /// written as JSON is said in its place.
     #[must_use]
-    pub fn detail(mut self, detail: &Value) -> ScoreCard {
-        self.detail = detail.to_string();
+    pub fn detail(mut self, detail: &(impl Serialize + ?Sized)) -> ScoreCard {
+        self.detail = serde_json::to_string(detail)
+            .unwrap_or_else(|error| serde_json::json!({ "detail_error": error.to_string() }).to_string());
         self
     }
 

@@ -22,7 +22,7 @@ pub trait Kind {
 /// One member of a component.
 pub struct Entry<K: Kind + ?Sized> {
     /// What it says of itself.
-    pub spec: K::Spec,
+    pub spec: fn() -> K::Spec,
     /// Makes it from its parameters.
     pub make: fn(Value) -> Result<Box<K>, PluginError>,
 }
@@ -44,12 +44,12 @@ pub struct Component<P>(PhantomData<P>);
 
 /// What all members say of themselves, in order.
 pub fn specs<P: Plugin>() -> Vec<<P::Kind as Kind>::Spec> {
-    P::entries().into_iter().map(|entry| entry.spec).collect()
+    P::entries().into_iter().map(|entry| (entry.spec)()).collect()
 }
 
 /// Makes the member of that name from the JSON text of its parameters.
 pub fn make<P: Plugin>(name: &str, params: &str) -> Result<Box<P::Kind>, PluginError> {
-    let entry = P::entries().into_iter().find(|entry| P::Kind::name(&entry.spec) == name);
+    let entry = P::entries().into_iter().find(|entry| P::Kind::name(&(entry.spec)()) == name);
     let Some(entry) = entry else {
         let noun = P::Kind::NOUN;
         return Err(PluginError::unsupported(format!("no {noun} '{name}' in this component")));
@@ -105,7 +105,7 @@ macro_rules! __component {
 
             fn entries() -> ::std::vec::Vec<$crate::component::Entry<Self::Kind>> {
                 ::std::vec![$($crate::component::Entry {
-                    spec: <$member as $kind>::spec(),
+                    spec: <$member as $kind>::spec,
                     make: |params| ::std::result::Result::Ok(::std::boxed::Box::new(<$member as $kind>::prepare(params)?)),
                 }),+]
             }
@@ -154,7 +154,7 @@ mod tests {
             PluginInfo { name, version, description, extra: extra([json!({ "license": "MIT" })]) }
         }
         fn entries() -> Vec<Entry<dyn Preprocessor>> {
-            vec![Entry { spec: Labelled::spec(), make: |params| Ok(Box::new(Labelled::prepare(params)?)) }]
+            vec![Entry { spec: Labelled::spec, make: |params| Ok(Box::new(Labelled::prepare(params)?)) }]
         }
     }
 

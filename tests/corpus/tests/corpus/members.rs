@@ -3,6 +3,9 @@
 use crate::host::{Ended, host, run};
 use gage_core::Outcome;
 use gage_test_corpus::{End, Kind, Member, all, bombs, obedient};
+use gage_test_corpus::{
+    answers, backends, bytes, imports, loading, loops, memory, preprocessors, shapes, texts, traps, wasi,
+};
 use std::collections::HashSet;
 
 /// Whether a member ended as it must.
@@ -59,9 +62,44 @@ fn good() -> Member {
     }
 }
 
+/// Runs whole groups of the corpus.
+fn check_groups<const N: usize>(groups: [Vec<Member>; N]) {
+    check(&groups.concat());
+}
+
 #[test]
-fn each_member_ends_as_it_must() {
-    check(&all());
+fn promise_1_an_import_that_was_not_granted_is_refused() {
+    check_groups([imports::members()]);
+}
+
+#[test]
+fn promise_2_there_are_no_files_no_network_no_environment_and_no_clock() {
+    check_groups([wasi::members()]);
+}
+
+#[test]
+fn promise_3_memory_is_bounded_in_total() {
+    check_groups([memory::members()]);
+}
+
+#[test]
+fn promise_4_every_call_ends() {
+    check_groups([loops::members()]);
+}
+
+#[test]
+fn promise_7_what_comes_back_is_bounded_and_checked() {
+    check_groups([answers::members(), texts::members(), shapes::members(), loading::members()]);
+}
+
+#[test]
+fn promise_8_an_item_that_a_plugin_fails_keeps_its_place() {
+    check_groups([traps::members(), preprocessors::members(), backends::members()]);
+}
+
+#[test]
+fn promise_10_machine_code_of_others_is_not_loaded() {
+    check_groups([bytes::members()]);
 }
 
 #[test]
