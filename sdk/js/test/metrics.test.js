@@ -69,8 +69,8 @@ test("several references", () => {
   assert.equal(score(best, {}, "a  b", ["a b"]).primaryScore, 1);
   assert.equal(score(best, {}, "a", ["", "a"]).primaryScore, 1);
   assert.equal(score(best, {}, "a", [{ answer: "a" }]).primaryScore, 0);
-  assert.deepEqual(score(best, {}, "", ["a"]).errorTags, ["empty_input"]);
-  assert.equal(score(best, {}, "a", null).primaryScore, 0);
+  assert.deepEqual(score(best, {}, "", ["a"]).errorTags, ["missing_prediction"]);
+  assert.deepEqual(score(best, {}, "a", null).errorTags, ["missing_reference"]);
 });
 
 test("numbers against numbers", () => {

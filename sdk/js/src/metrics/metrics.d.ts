@@ -40,7 +40,7 @@ export interface MultiReferenceDefinition<P, S> extends MetricOptions<P, S> {
  * The best score over several references (`references_field`, `answers_field`): a list, or one text that is split at the
  * parameter `separator` if that is set. Texts are in lower case, unless `case_sensitive` is true, with white space
  * collapsed. The detail holds `best_score` and `best_reference`. Without a prediction or references the score is 0, with
- * the tag `empty_input`.
+ * the tag `missing_prediction` or `missing_reference`.
  */
 export function multiReference<const P extends ParamSchemas = {}, S = Params<P>>(
   definition: MultiReferenceDefinition<P, S>,
