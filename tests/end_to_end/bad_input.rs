@@ -164,7 +164,8 @@ fn broken_rows_are_counted_and_listed_and_the_run_goes_on() {
         b"{\"id\":\"good\",\"question\":\"q\",\"answer\":\"a\"}\n{\"id\":\n[1,2]\n\"text\"\n{\"id\":\"no question\"}\n{\"id\":\"good\",\"question\":\"again\",\"answer\":\"a\"}\n{\"question\":\"\xff\"}\n".as_slice(),
     );
     let server = crate::server::Server::start(|_| crate::server::completion("a"));
-    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let text = suite(&server.backend(""), "[exact_match]");
+    workspace.write("suite.yaml", text.replace("path: rows.jsonl", "path: rows.jsonl, max_invalid: 1"));
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let samples = workspace.samples("r");
     let ends: Vec<&str> = samples.iter().filter_map(|sample| sample["outcome"].as_str()).collect();

@@ -4,7 +4,11 @@
 
 mod bad_input;
 mod components;
+mod data;
 mod documentation;
+#[expect(dead_code, reason = "the tests of the hub use more of it")]
+#[path = "../../host/data/tests/hub/hub_server.rs"]
+mod hub_server;
 mod interruption;
 mod languages;
 mod plugin_commands;

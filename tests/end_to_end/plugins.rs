@@ -425,16 +425,19 @@ fn media_of_the_messages_are_read_by_digest_and_no_others() {
             + "\n"
     };
     // "hello media", in Base64.
-    let image =
-        json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8gbWVkaWE="}}]);
+    let file = json!([{"type": "file_url", "file_url": {"url": "data:text/plain;base64,aGVsbG8gbWVkaWE="}}]);
     let digest = format!("sha256:{}", "0".repeat(64));
-    workspace.write("rows.jsonl", row("a", &image) + &row("b", &json!(format!("ask for {digest}"))));
+    workspace.write("rows.jsonl", row("a", &file) + &row("b", &json!(format!("ask for {digest}"))));
     let backend = "type: custom_script\n    config: {component: reader}";
     let plugins = "  - {id: reader, source: ./media.wasm, grants: {media: true}}\n";
     workspace.write("suite.yaml", with_plugins(plugins, &suite(backend, "[text_length]")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
     let samples = workspace.samples("r");
-    assert_eq!(samples[0]["model_output"]["answer"], "image/png of 11 bytes ending in dia", "{}", samples[0]);
+    assert_eq!(
+        samples[0]["model_output"]["answer"], "text/plain of 11 bytes ending in dia",
+        "{}",
+        samples[0]
+    );
     let message = samples[1]["error"]["message"].as_str().unwrap_or_default();
     assert_eq!(message, format!("denied: the items of this call have no media with the digest '{digest}'"));
 

@@ -23,21 +23,24 @@ pub(crate) fn number_of(request: &Request) -> usize {
     question.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
 
+/// A function that answers.
+struct With<F>(F);
+
+impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for With<F> {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        (self.0)(request)
+    }
+}
+
 /// A server that answers with a function, on a runtime of its own.
 pub(crate) struct Server {
     /// Runs the server for as long as it lives.
-    _runtime: tokio::runtime::Runtime,
+    runtime: tokio::runtime::Runtime,
     pub(crate) server: MockServer,
 }
 
 impl Server {
     pub(crate) fn start(respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static) -> Server {
-        struct With<F>(F);
-        impl<F: Fn(&Request) -> ResponseTemplate + Send + Sync> Respond for With<F> {
-            fn respond(&self, request: &Request) -> ResponseTemplate {
-                (self.0)(request)
-            }
-        }
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let server = runtime.block_on(async {
             let server = MockServer::start().await;
@@ -46,7 +49,17 @@ impl Server {
             mock.mount(&server).await;
             server
         });
-        Server { _runtime: runtime, server }
+        Server { runtime, server }
+    }
+
+    /// Answers requests at a further path.
+    pub(crate) fn also_at(
+        &self,
+        at: &str,
+        respond: impl Fn(&Request) -> ResponseTemplate + Send + Sync + 'static,
+    ) {
+        let mock = Mock::given(method("POST")).and(path(at)).respond_with(With(respond));
+        self.runtime.block_on(mock.mount(&self.server));
     }
 
     /// The backend of a suite that asks this server, with further keys.

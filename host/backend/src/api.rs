@@ -13,6 +13,9 @@ pub struct GenerateRequest {
     pub id: String,
     /// The conversation; its last message is what is answered.
     pub messages: Vec<Message>,
+    /// The same as the text that the model reads, where somebody rendered it already: no template
+    /// is applied to it.
+    pub prompt: Option<String>,
     /// Sampling parameters, merged from all higher places; the backend adds its own defaults.
     pub params: SamplingParams,
     /// Tool definitions of the sample.
@@ -37,6 +40,8 @@ pub struct LoglikelihoodRequest {
     pub id: String,
     /// The conversation that the continuations follow.
     pub messages: Vec<Message>,
+    /// The same as the text that the model reads, where somebody rendered it already.
+    pub prompt: Option<String>,
     /// At least one.
     pub continuations: Vec<Continuation>,
 }

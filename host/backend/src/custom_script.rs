@@ -6,7 +6,7 @@ use crate::api::{
 };
 use crate::guest::{message_to_guest, output_of};
 use async_trait::async_trait;
-use gage_core::{ContinuationScore, Message, ModelOutput, Object, SamplingParams};
+use gage_core::{ContinuationScore, Message, ModelOutput, Object, Role, SamplingParams};
 use gage_plugin::{BackendComponent, ItemError, MediaSet, Models};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,14 +98,16 @@ impl Backend for CustomScript {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
         let (sender, receiver) = oneshot::channel();
-        let request = Conversation { id: request.id, messages: request.messages, params };
+        let messages = as_messages(request.messages, request.prompt);
+        let request = Conversation { id: request.id, messages, params };
         self.ask(Job::Generate(request, sender), receiver).await
     }
 
     async fn loglikelihood(
         &self,
-        request: LoglikelihoodRequest,
+        mut request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
+        request.messages = as_messages(request.messages, request.prompt.take());
         let (sender, receiver) = oneshot::channel();
         self.ask(Job::Loglikelihood(request, sender), receiver).await
     }
@@ -113,6 +115,15 @@ impl Backend for CustomScript {
     fn set_models(&self, models: Arc<dyn Models>) {
         self.component.set_models(models);
     }
+}
+
+/// A conversation for a component. A prompt that was rendered already is one message of the user that
+/// says so: `rendered: true`.
+fn as_messages(messages: Vec<Message>, prompt: Option<String>) -> Vec<Message> {
+    let Some(prompt) = prompt else { return messages };
+    let mut message = Message::text(Role::User, prompt);
+    message.extra.insert("rendered".to_owned(), Value::Bool(true));
+    vec![message]
 }
 
 /// Answers jobs until no sender is left, a batch at a time.

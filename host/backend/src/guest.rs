@@ -60,26 +60,6 @@ fn reference_of(part: &ContentPart, media: &mut MediaSet) -> Option<Value> {
     }))
 }
 
-/// A message of a component. What does not have the shape of one is an error.
-pub(crate) fn message_from_guest(message: gage_plugin::Message) -> Result<Message, String> {
-    let role = match message.role {
-        gage_plugin::Role::System => Role::System,
-        gage_plugin::Role::User => Role::User,
-        gage_plugin::Role::Assistant => Role::Assistant,
-        gage_plugin::Role::Tool => Role::Tool,
-    };
-    let mut fields = match serde_json::from_str(&message.extra) {
-        _ if message.extra.is_empty() => Object::new(),
-        Ok(Value::Object(object)) => object,
-        Ok(_) | Err(_) => return Err("`extra` of a message must be a JSON object".to_owned()),
-    };
-    let content = fields.shift_remove("parts").unwrap_or_else(|| Value::String(message.content));
-    fields.insert("role".to_owned(), role.name().into());
-    fields.insert("content".to_owned(), content);
-    Message::from_value(Value::Object(fields))
-        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-}
-
 /// What a component answered.
 pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
     let finish = match generation.finish {

@@ -5,7 +5,6 @@
 //! `gage-plugin`; knows nothing of samples, roles or runs.
 
 mod api;
-mod chat_template;
 mod custom_script;
 mod guest;
 mod llama_cpp;

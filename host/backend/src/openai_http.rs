@@ -1,4 +1,5 @@
-//! `openai_http`: any server that speaks the OpenAI chat completions API.
+//! `openai_http`: any server that speaks the OpenAI chat completions API. A prompt that was rendered
+//! already goes to its older sister, `completions`, which applies no template.
 
 mod protocol;
 mod retry;
@@ -20,7 +21,8 @@ const MOST_BYTES: usize = 8 << 20;
 pub(crate) struct OpenAiHttp {
     config: OpenAiHttpConfig,
     client: reqwest::Client,
-    url: String,
+    chat_url: String,
+    completions_url: String,
     permits: Semaphore,
     info: BackendInfo,
 }
@@ -50,7 +52,8 @@ impl OpenAiHttp {
             ]),
         };
         Ok(OpenAiHttp {
-            url: format!("{}/chat/completions", config.base_url),
+            chat_url: format!("{}/chat/completions", config.base_url),
+            completions_url: format!("{}/completions", config.base_url),
             permits: Semaphore::new(config.max_concurrency),
             client,
             config,
@@ -69,10 +72,10 @@ impl OpenAiHttp {
     }
 
     /// Sends a request once.
-    async fn attempt(&self, body: &str) -> Result<ModelOutput, Failure> {
+    async fn attempt(&self, url: &str, body: &str) -> Result<ModelOutput, Failure> {
         let mut request = self
             .client
-            .post(&self.url)
+            .post(url)
             .header(reqwest::header::CONTENT_TYPE, "application/json")
             .body(body.to_owned());
         if let Some(key) = &self.config.api_key {
@@ -109,6 +112,7 @@ impl Backend for OpenAiHttp {
 
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
+        let url = if request.prompt.is_some() { &self.completions_url } else { &self.chat_url };
         let body = protocol::body_of(request, &self.config)
             .map_err(|message| BackendError::new(BackendErrorKind::Internal, message))?;
         let Ok(_permit) = self.permits.acquire().await else {
@@ -119,7 +123,7 @@ impl Backend for OpenAiHttp {
         loop {
             attempts += 1;
             let began = Instant::now();
-            match self.attempt(&body).await {
+            match self.attempt(url, &body).await {
                 Ok(mut output) => {
                     output.answer = self.without_secrets(output.answer);
                     let timing = RequestTiming { latency: began.elapsed(), attempts };
@@ -134,8 +138,7 @@ impl Backend for OpenAiHttp {
                     let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
                     return Err(BackendError {
                         kind: failure.kind,
-                        message: self
-                            .without_secrets(format!("{}: {} (tried {times})", self.url, failure.message)),
+                        message: self.without_secrets(format!("{url}: {} (tried {times})", failure.message)),
                         attempts,
                     });
                 }

@@ -3,7 +3,7 @@
 use crate::api::{
     Backend, BackendError, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodRequest,
 };
-use crate::guest::{message_from_guest, output_to_guest};
+use crate::guest::output_to_guest;
 use futures::future::join_all;
 use gage_core::SamplingParams;
 use gage_plugin::{ContinuationScore, Generation, Message, ModelError, ModelRequest, Models};
@@ -59,6 +59,7 @@ impl RoleModels {
         let request = GenerateRequest {
             id: format!("llm:{}", request.role),
             messages,
+            prompt: None,
             params: params.over(&role.model.sampling_params),
             tools: Vec::new(),
             tool_choice: None,
@@ -83,6 +84,7 @@ impl RoleModels {
         let request = LoglikelihoodRequest {
             id: format!("llm:{role}"),
             messages: messages_of(messages)?,
+            prompt: None,
             continuations: numbered
                 .map(|(number, text)| Continuation { id: number.to_string(), text })
                 .collect(),
@@ -133,7 +135,7 @@ fn messages_of(messages: Vec<Message>) -> Result<Vec<gage_core::Message>, ModelE
     if messages.is_empty() {
         return Err(of_request("the request has no messages".to_owned()));
     }
-    messages.into_iter().map(message_from_guest).collect::<Result<_, _>>().map_err(of_request)
+    messages.into_iter().map(gage_plugin::message_from_guest).collect::<Result<_, _>>().map_err(of_request)
 }
 
 fn of_request(message: String) -> ModelError {

@@ -37,6 +37,7 @@ async fn generate(backend: &dyn Backend, text: &str, params: SamplingParams) -> 
     let request = GenerateRequest {
         id: text.to_owned(),
         messages: question(text),
+        prompt: None,
         params,
         tools: Vec::new(),
         tool_choice: None,
@@ -49,6 +50,7 @@ async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]) ->
     let request = LoglikelihoodRequest {
         id: text.to_owned(),
         messages: question(text),
+        prompt: None,
         continuations: options.iter().map(continuation).collect(),
     };
     backend.loglikelihood(request).await.unwrap_or_else(|error| panic!("{text}: {error}")).output
@@ -160,6 +162,7 @@ async fn a_prompt_that_is_too_long_is_an_error_with_both_lengths() {
     let request = GenerateRequest {
         id: "long".to_owned(),
         messages: question(&text),
+        prompt: None,
         params: SamplingParams::default(),
         tools: Vec::new(),
         tool_choice: None,

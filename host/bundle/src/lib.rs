@@ -20,8 +20,30 @@ macro_rules! component {
 /// All of them, each with the names of its members as the component itself gives them.
 pub const COMPONENTS: &[BundledComponent] = &[
     component!("choice", World::Metric, &["multi_choice_accuracy"]),
+    component!(
+        "hooks",
+        World::DocHook,
+        &["visual_from_field", "audio_from_field", "text_from_field", "embed_local_message_images"]
+    ),
     component!("number", World::Metric, &["numeric_match"]),
-    component!("preprocess", World::Preprocessor, &["default", "multi_choice", "piqa", "gsm8k"]),
+    component!(
+        "preprocess",
+        World::Preprocessor,
+        &[
+            "default",
+            "legacy",
+            "simple",
+            "multi_choice",
+            "multi_choice_struct_only",
+            "piqa",
+            "mmlu",
+            "gsm8k",
+            "docvqa",
+            "docvqa_image_standardizer",
+            "mmmu",
+            "strip_assistant",
+        ]
+    ),
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),
 ];

@@ -1,9 +1,11 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
+mod data;
 mod plugin;
 
 use crate::commands::setup::COMPILE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
@@ -18,7 +20,8 @@ Exit codes:
   0    done
   1    internal error
   2    the configuration or the command line is wrong; nothing was written
-  4    incomplete: fewer samples were scored than the suite asks for (min_coverage)
+  4    incomplete: fewer samples were scored than the suite asks for (min_coverage), or more rows
+       are no Samples than a dataset allows (max_invalid)
   130  interrupted; go on with --resume";
 
 /// Evaluates language models: streams a dataset through a model and through scorers that are
@@ -36,6 +39,11 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
+    /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Print the JSON Schema of a format.
+    Schema(SchemaArguments),
     /// List what a suite can name: metrics, preprocessors, backends, loaders, and other plugins.
     List(ListArguments),
     /// Make, build, inspect, test and measure plugins.
@@ -107,6 +115,10 @@ pub(crate) struct RunArguments {
     /// backend are tried again.
     #[arg(long, env = "GAGE_HOST_RESUME", requires = "run_id")]
     pub(crate) resume: bool,
+
+    /// Fetch no dataset: use what was fetched before.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
 
     /// Print the summary as JSON rather than as a table.
     #[arg(long, env = "GAGE_HOST_JSON")]
@@ -195,6 +207,25 @@ pub(crate) struct ListArguments {
     /// Show no progress.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The standard Sample: what preprocessors make of rows.
+    Sample,
+}
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  gage-host schema sample > sample.schema.json";
+
+#[derive(Args, Debug)]
+#[command(after_help = SCHEMA_EXAMPLES)]
+pub(crate) struct SchemaArguments {
+    /// Of what.
+    #[arg(value_enum)]
+    pub(crate) of: SchemaOf,
 }
 
 fn positive(text: &str) -> Result<usize, String> {

@@ -1,7 +1,9 @@
 //! One file a command, and what several of them need.
 
+pub(crate) mod data;
 pub(crate) mod list;
 pub(crate) mod plugin;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod setup;
 pub(crate) mod validate;

@@ -17,6 +17,8 @@ fn main() -> std::process::ExitCode {
     let result = match arguments.command {
         Command::Run(run) => commands::run::execute(*run),
         Command::Validate(validate) => commands::validate::execute(&validate),
+        Command::Data(data) => commands::data::execute(&data),
+        Command::Schema(schema) => commands::schema::execute(&schema),
         Command::List(list) => commands::list::execute(&list),
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
         Command::Compile(compile) => commands::plugin::compile(&compile),

@@ -2,12 +2,14 @@
 
 mod compiling;
 mod progress;
+mod rows;
 
 use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
 pub(crate) use progress::TerminalProgress;
+pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
 
 /// Whether the standard error stream takes colours.
@@ -70,6 +72,56 @@ pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
 /// `1 error`, `2 errors`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// The same for numbers of rows, with thousands apart.
+pub(crate) fn count_of(number: u64, what: &str) -> String {
+    let digits = indicatif::HumanCount(number);
+    if number == 1 { format!("1 {what}") } else { format!("{digits} {what}s") }
+}
+
+/// How texts are set off from one another.
+pub(crate) struct Style {
+    has_colour: bool,
+}
+
+impl Style {
+    /// For the standard output stream.
+    pub(crate) fn of_stdout() -> Style {
+        Style { has_colour: colour_on_stdout() }
+    }
+
+    /// A heading.
+    pub(crate) fn bold(&self, text: &str) -> String {
+        self.set(anstyle::Style::new().bold(), text)
+    }
+
+    /// What explains, and is not read twice.
+    pub(crate) fn dim(&self, text: &str) -> String {
+        self.set(anstyle::Style::new().dimmed(), text)
+    }
+
+    fn set(&self, style: anstyle::Style, text: &str) -> String {
+        if self.has_colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}
+
+/// Breaks a line into lines of at most so many columns.
+pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for character in line.chars() {
+        let columns = unicode_width::UnicodeWidthChar::width(character).unwrap_or(0);
+        if used + columns > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        used += columns;
+        if let Some(last) = lines.last_mut() {
+            last.push(character);
+        }
+    }
+    lines
 }
 
 /// Columns of the terminal; 100 where it is none.

@@ -101,9 +101,7 @@ impl PluginReference {
 /// Says what replaces Python code that the older program loaded, and how it is ported.
 pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {
     let place = match kind {
-        "role-adapter" | "doc-hook" => {
-            format!("suites of this version use no {kind} yet, so leave the key out for now")
-        }
+        "role-adapter" => format!("suites of this version use no {kind} yet, so leave the key out for now"),
         "backend" => "that file is named as `component`: ./my-backend.wasm".to_owned(),
         _ => format!("that file is named here: ./my-{kind}.wasm"),
     };

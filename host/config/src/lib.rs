@@ -19,7 +19,10 @@ mod table;
 pub use elements::backend::{
     BackendKind, BackendSpec, ChatTemplate, CustomScriptConfig, LlamaCppConfig, OpenAiHttpConfig, Secret,
 };
-pub use elements::dataset::{DatasetSpec, LoaderKind};
+pub use elements::dataset::{
+    DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
+    PreprocessSpec,
+};
 pub use elements::metric::MetricSpec;
 pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
@@ -31,6 +34,6 @@ pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::task::TaskSpec;
 pub use elements::{METRIC_AGGREGATIONS, PluginReference};
 pub use node::{Entry, Node, NodeValue};
-pub use pipeline::{Environment, PipelineConfig, load};
+pub use pipeline::{Environment, PipelineConfig, load, load_datasets};
 pub use problems::{Problem, Problems, Severity};
 pub use source::{Source, Sources, Span, shown_path};

@@ -82,14 +82,36 @@ pub fn load(
 ) -> (Option<PipelineConfig>, Problems) {
     let mut problems = Problems::default();
     let number = problems.sources.add(name, text);
-    let config = read_text(number, overrides, environment, &mut problems);
+    let config = read_text(number, overrides, environment, Purpose::Run, &mut problems);
     (config, problems)
+}
+
+/// The same for a configuration of which the datasets alone count: it need not say what to do with
+/// them.
+pub fn load_datasets(
+    name: &str,
+    text: &str,
+    overrides: &[String],
+    environment: &Environment<'_>,
+) -> (Option<PipelineConfig>, Problems) {
+    let mut problems = Problems::default();
+    let number = problems.sources.add(name, text);
+    let config = read_text(number, overrides, environment, Purpose::Datasets, &mut problems);
+    (config, problems)
+}
+
+/// What a configuration is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Run,
+    Datasets,
 }
 
 fn read_text(
     number: usize,
     overrides: &[String],
     environment: &Environment<'_>,
+    purpose: Purpose,
     problems: &mut Problems,
 ) -> Option<PipelineConfig> {
     let start = Span { source: number, start: 0, end: 0 };
@@ -102,10 +124,10 @@ fn read_text(
     for text in overrides {
         overrides::apply(&mut root, text, environment, problems);
     }
-    read(&root, problems)
+    read(&root, purpose, problems)
 }
 
-fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
+fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
     let mut table = Table::open(root, "", problems)?;
     read_head(&mut table, problems);
     let name =
@@ -125,7 +147,7 @@ fn read(root: &Node, problems: &mut Problems) -> Option<PipelineConfig> {
         .iter()
         .filter_map(|(node, path)| TaskSpec::read(node, path.clone(), &inherited, problems))
         .collect();
-    if listed.is_empty() {
+    if listed.is_empty() && purpose == Purpose::Run {
         tasks.extend(only_task(&datasets, root.span, &inherited, problems));
     }
     table.finish(problems);

@@ -1,8 +1,13 @@
 //! Messages and the parts that they consist of.
 
 use crate::Object;
-use crate::fields::{Fields, Problem, expected};
-use serde_json::{Value, json};
+use crate::fields::Problem;
+use crate::reading::Reading;
+use serde_json::Value;
+
+mod read;
+
+pub(crate) use read::read_tool;
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,73 +97,21 @@ impl ContentPart {
         ContentPart::Text { text: text.into(), extra: Object::new() }
     }
 
-    pub(crate) fn read(value: Value, pointer: String, problems: &mut Vec<Problem>) -> Option<ContentPart> {
-        let mut fields = Fields::of(value, pointer, problems)?;
-        let kind = fields.string("type");
-        match kind.as_deref() {
-            Some("text") => {
-                let Value::String(text) = fields.required("text")? else {
-                    fields.problem("text", "expected a string");
-                    return None;
-                };
-                Some(ContentPart::Text { text, extra: fields.rest() })
-            }
-            Some(name) => {
-                let Some(kind) = MediaKind::ALL.into_iter().find(|kind| kind.type_name() == name) else {
-                    let message = format!(
-                        "unknown type '{name}'; allowed: text, image_url, audio_url, video_url, file_url"
-                    );
-                    fields.problem("type", message);
-                    return None;
-                };
-                let mut options = match fields.required(name)? {
-                    Value::Object(object) => object,
-                    Value::String(url) => Object::from_iter([("url".to_owned(), Value::String(url))]),
-                    _ => {
-                        fields.problem(name, "expected an object with a 'url'");
-                        return None;
-                    }
-                };
-                let Some(Value::String(url)) = options.shift_remove("url") else {
-                    fields.problem(name, "the object needs a 'url' that is a string");
-                    return None;
-                };
-                Some(ContentPart::Media { kind, url, options, extra: fields.rest() })
-            }
-            None => {
-                fields.problem("type", "a content part needs a 'type'");
-                None
-            }
-        }
-    }
-
-    /// Reads `content`: a list of parts, or a string for one text part.
-    pub(crate) fn read_all(value: Value, pointer: &str, problems: &mut Vec<Problem>) -> Vec<ContentPart> {
-        match value {
-            Value::String(text) => vec![ContentPart::text(text)],
-            Value::Array(parts) => parts
-                .into_iter()
-                .enumerate()
-                .filter_map(|(index, part)| match part {
-                    Value::String(text) => Some(ContentPart::text(text)),
-                    part => ContentPart::read(part, format!("{pointer}/{index}"), problems),
-                })
-                .collect(),
-            other => {
-                problems.push(expected("a string or a list of parts", &other, pointer.to_owned()));
-                Vec::new()
-            }
-        }
-    }
-
     pub(crate) fn into_value(self) -> Value {
-        match self {
-            ContentPart::Text { text, extra } => with_extra(json!({"type": "text", "text": text}), extra),
+        let (name, main, extra) = match self {
+            ContentPart::Text { text, extra } => ("text", Value::String(text), extra),
             ContentPart::Media { kind, url, options, extra } => {
-                let inner = with_extra(json!({"url": url}), options);
-                with_extra(json!({"type": kind.type_name(), (kind.type_name()): inner}), extra)
+                let mut inner = Object::with_capacity(1 + options.len());
+                inner.insert("url".to_owned(), url.into());
+                inner.extend(options);
+                (kind.type_name(), Value::Object(inner), extra)
             }
-        }
+        };
+        let mut object = Object::with_capacity(2 + extra.len());
+        object.insert("type".to_owned(), name.into());
+        object.insert(name.to_owned(), main);
+        object.extend(extra);
+        Value::Object(object)
     }
 }
 
@@ -209,7 +162,7 @@ impl Message {
     /// Everything that is wrong with it.
     pub fn from_value(value: Value) -> Result<Message, Vec<Problem>> {
         let mut problems = Vec::new();
-        let message = Message::read(value, String::new(), &mut problems);
+        let message = Message::read(value, &mut Reading::document(&mut problems));
         match message {
             Some(message) if problems.is_empty() => Ok(message),
             _ => Err(problems),
@@ -221,41 +174,10 @@ impl Message {
         self.content.iter().any(|part| matches!(part, ContentPart::Media { .. }))
     }
 
-    pub(crate) fn read(value: Value, pointer: String, problems: &mut Vec<Problem>) -> Option<Message> {
-        let mut fields = Fields::of(value, pointer, problems)?;
-        let role = fields.string("role");
-        let role = role.as_deref().and_then(Role::from_name).or_else(|| {
-            let found = role.map_or_else(|| "no role".to_owned(), |role| format!("the role '{role}'"));
-            fields.problem("role", format!("found {found}; allowed: system, user, assistant, tool"));
-            None
-        });
-        let tool_calls = fields.list("tool_calls");
-        let content = match fields.take("content") {
-            Some(content) => {
-                let pointer = fields.pointer_to("content");
-                ContentPart::read_all(content, &pointer, fields.problems())
-            }
-            None => {
-                if tool_calls.is_empty() {
-                    fields.problem("content", "a message needs 'content', or 'tool_calls'");
-                }
-                Vec::new()
-            }
-        };
-        Some(Message {
-            role: role?,
-            content,
-            name: fields.string("name"),
-            tool_calls,
-            tool_call_id: fields.string("tool_call_id"),
-            extra: fields.rest(),
-        })
-    }
-
     /// The message as JSON, in the shape that it was read from; content is always a list of
     /// parts.
     pub fn into_value(self) -> Value {
-        let mut object = Object::new();
+        let mut object = Object::with_capacity(3 + self.extra.len());
         object.insert("role".to_owned(), self.role.name().into());
         if let Some(name) = self.name {
             object.insert("name".to_owned(), name.into());
@@ -270,14 +192,7 @@ impl Message {
         if let Some(id) = self.tool_call_id {
             object.insert("tool_call_id".to_owned(), id.into());
         }
-        with_extra(Value::Object(object), self.extra)
+        object.extend(self.extra);
+        Value::Object(object)
     }
-}
-
-/// Adds the keys that were not known behind those that were.
-pub(crate) fn with_extra(mut value: Value, extra: Object) -> Value {
-    if let Value::Object(object) = &mut value {
-        object.extend(extra);
-    }
-    value
 }

@@ -36,17 +36,18 @@ impl Digest {
 
     /// The first 16 hexadecimal digits, where a short name is wanted.
     pub fn short(&self) -> String {
-        self.hex()[..16].to_owned()
+        hexadecimal(&self.0[..8])
     }
 
     /// The 64 hexadecimal digits.
     pub fn hex(&self) -> String {
-        use std::fmt::Write as _;
-        self.0.iter().fold(String::with_capacity(64), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hexadecimal(&self.0)
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
 }
 
 impl std::fmt::Display for Digest {

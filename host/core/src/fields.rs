@@ -1,4 +1,4 @@
-//! Reads a JSON object field by field and keeps every problem that turns up, with its place.
+//! What can be wrong with a document, and a reader that takes an object apart field by field.
 
 use crate::Object;
 use serde_json::Value;
@@ -44,59 +44,9 @@ impl<'p> Fields<'p> {
         self.problems.push(Problem { pointer, message: message.into() });
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.object.get(key).is_some_and(|value| !value.is_null())
-    }
-
     /// Takes a field out; null counts as missing.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
         self.object.shift_remove(key).filter(|value| !value.is_null())
-    }
-
-    pub(crate) fn required(&mut self, key: &str) -> Option<Value> {
-        let value = self.take(key);
-        if value.is_none() {
-            self.problem(key, "this field is required");
-        }
-        value
-    }
-
-    pub(crate) fn string(&mut self, key: &str) -> Option<String> {
-        match self.take(key)? {
-            Value::String(text) => Some(text),
-            other => self.mistyped("a string", &other, key),
-        }
-    }
-
-    pub(crate) fn object(&mut self, key: &str) -> Object {
-        match self.take(key) {
-            None => Object::new(),
-            Some(Value::Object(object)) => object,
-            Some(other) => self.mistyped("an object", &other, key).unwrap_or_default(),
-        }
-    }
-
-    pub(crate) fn list(&mut self, key: &str) -> Vec<Value> {
-        match self.take(key) {
-            None => Vec::new(),
-            Some(Value::Array(items)) => items,
-            Some(other) => self.mistyped("a list", &other, key).unwrap_or_default(),
-        }
-    }
-
-    /// Reads every item of a list with a function that is given the place of the item.
-    pub(crate) fn items<T>(
-        &mut self,
-        key: &str,
-        read: impl Fn(Value, String, &mut Vec<Problem>) -> Option<T>,
-    ) -> Vec<T> {
-        let items = self.list(key);
-        let pointer = self.pointer_to(key);
-        items
-            .into_iter()
-            .enumerate()
-            .filter_map(|(index, item)| read(item, format!("{pointer}/{index}"), self.problems))
-            .collect()
     }
 
     /// The keys that were not read, without those that are null.
@@ -104,23 +54,8 @@ impl<'p> Fields<'p> {
         self.object.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.clone()).collect()
     }
 
-    /// What was not read, in its order.
-    pub(crate) fn rest(self) -> Object {
-        self.object
-    }
-
-    pub(crate) fn pointer_to(&self, key: &str) -> String {
+    fn pointer_to(&self, key: &str) -> String {
         format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1"))
-    }
-
-    pub(crate) fn problems(&mut self) -> &mut Vec<Problem> {
-        self.problems
-    }
-
-    fn mistyped<T>(&mut self, wanted: &str, found: &Value, key: &str) -> Option<T> {
-        let pointer = self.pointer_to(key);
-        self.problems.push(expected(wanted, found, pointer));
-        None
     }
 }
 

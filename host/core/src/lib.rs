@@ -13,8 +13,11 @@ mod names;
 mod outcome;
 mod output;
 mod printable;
+mod reading;
+mod rendered;
 mod sample;
 mod sampling;
+mod schema;
 mod score;
 
 pub use answer::CanonicalAnswer;
@@ -26,8 +29,9 @@ pub use names::{check_name, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{ContinuationScore, FinishReason, ModelOutput, Usage};
 pub use printable::{printable, printable_html, printable_line};
-pub use sample::{ChoiceOption, FewShotExample, Reference, SCHEMA_VERSION, Sample, SandboxSpec, TaskType};
+pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
+pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, ScoreCard};
 
 /// A JSON object, in the order in which it was written.

@@ -1,28 +1,44 @@
 //! Labels that lie in a file of their own, one a line.
 
+use crate::loader::{self, Fault};
 use crate::row::DataError;
+use crate::source::{DataFile, LabelsFile};
 use gage_core::Object;
-use std::path::Path;
 
 /// The lines of a labels file, joined to rows by their number.
 pub(crate) struct Labels {
+    file: DataFile,
     lines: Vec<String>,
     field: String,
 }
 
 impl Labels {
-    pub(crate) fn read(path: &Path, field: &str) -> Result<Labels, DataError> {
-        let text = std::fs::read_to_string(path).map_err(|error| DataError::unreadable(path, error))?;
+    pub(crate) fn read(labels: &LabelsFile) -> Result<Labels, DataError> {
+        let text = loader::read_text(&labels.file.path).map_err(|fault| match fault {
+            Fault::Unreadable(source) => DataError::Unreadable { file: labels.file.named(), source },
+            Fault::Damaged(message) | Fault::Unsuited(message) => {
+                DataError::Unsuited { file: labels.file.named(), message }
+            }
+        })?;
         let lines = text.lines().map(|line| line.trim().to_owned()).collect();
-        Ok(Labels { lines, field: field.to_owned() })
+        Ok(Labels { file: labels.file.clone(), lines, field: labels.field.clone() })
+    }
+
+    /// Makes sure that no label is left over once all rows are counted. Blank lines at the end
+    /// are no labels.
+    pub(crate) fn check(&self, rows: u64) -> Result<(), DataError> {
+        let lines = self.lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last as u64 + 1);
+        match lines > rows {
+            true => Err(DataError::SpareLabels { file: self.file.named(), lines, rows }),
+            false => Ok(()),
+        }
     }
 
     /// Adds the label of a row to its object.
-    pub(crate) fn join(&self, number: u64, body: &str) -> Result<String, String> {
+    pub(crate) fn join(&self, number: u64, object: &mut Object) -> Result<(), String> {
         let label = usize::try_from(number).ok().and_then(|number| self.lines.get(number));
         let label = label
             .ok_or_else(|| format!("the labels file has {} lines, none for this row", self.lines.len()))?;
-        let mut object: Object = serde_json::from_str(body).map_err(|error| error.to_string())?;
         if object.contains_key(&self.field) {
             return Err(format!("the row has a field '{}' of its own, beside the labels file", self.field));
         }
@@ -32,6 +48,6 @@ impl Labels {
             Err(_) => label.as_str().into(),
         };
         object.insert(self.field.clone(), value);
-        serde_json::to_string(&object).map_err(|error| error.to_string())
+        Ok(())
     }
 }

@@ -1,18 +1,41 @@
-//! From a file to standard Samples: rows are streamed, converted by a preprocessor component,
-//! validated, and rendered into the conversation that a model is sent.
+//! From files to standard Samples: rows are found, fetched and streamed, converted by preprocessor
+//! components, given text and media by hooks, and validated.
 //!
-//! Memory does not grow with the number of rows, but for 16 bytes a row that keep ids apart
-//! (and 8 where rows are shuffled). Imports `gage-core`, `gage-config` and `gage-plugin`;
-//! knows nothing of models or runs. All calls block.
+//! ```text
+//! locate ─▶ rows: files, filter, shuffle, limit ─▶ stream: preparation on several threads ─▶ Samples
+//! ```
+//!
+//! Memory does not grow with the number of rows, but for 16 bytes a row that keep ids apart, and
+//! as many where rows are shuffled. Imports `gage-core`, `gage-config`, `gage-template` and
+//! `gage-plugin`; knows nothing of models or runs. All calls block.
 
-mod jsonl;
+mod digests;
+mod filter;
+pub mod hub;
+mod ids;
 mod labels;
-mod preprocess;
-mod prompt;
+mod loader;
+mod locate;
+mod media;
+mod preparation;
+mod rejection;
+mod report;
 mod row;
+mod rows;
 mod shuffle;
+mod source;
+mod stream;
 
-pub use jsonl::JsonlRows;
-pub use preprocess::{Prepared, Preparer, Rejection};
-pub use prompt::{PromptError, PromptRenderer};
-pub use row::{DataError, Row, RowProblem, digests, open};
+pub use hub::{HubError, HubProgress, NoProgress};
+pub use ids::Ids;
+pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
+pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
+pub use preparation::{Preparation, Prepared};
+pub use rejection::{Rejection, RejectionStage};
+pub use report::{
+    Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Validation,
+    ValidationReport,
+};
+pub use row::{DataError, Place, Row, RowProblem};
+pub use rows::Rows;
+pub use stream::{Streamed, stream};

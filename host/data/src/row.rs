@@ -1,87 +1,114 @@
 //! A row of a dataset, before anything is made of it.
 
-use crate::jsonl::JsonlRows;
-use gage_config::{DatasetSpec, LoaderKind, shown_path};
-use gage_core::Digest;
-use serde_json::{Value, json};
-use std::fs::File;
-use std::path::{Path, PathBuf};
+/// How much of a broken row is kept, in characters.
+const SHOWN_CHARACTERS: usize = 2_000;
+
+/// Where a row stands in its file, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The line that it begins in.
+    Line(u64),
+    /// The row, where the file has no lines or lines are no rows.
+    Row(u64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Line(line) => write!(formatter, "line {line}"),
+            Place::Row(row) => write!(formatter, "row {row}"),
+        }
+    }
+}
 
 /// A row as it lies in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its place in the run, counted from 0, after shuffling.
+    /// Its place in the run, counted from 0, after filter and shuffle.
     pub index: u64,
-    /// Its place in the file, counted from 0.
+    /// Its place in the dataset over all files, counted from 0, before filter and shuffle.
     pub number: u64,
-    /// The line that it stands in, counted from 1.
-    pub line: u64,
-    /// A short digest of its bytes, by which a changed file is noticed.
+    /// Which of the files it lies in, counted from 0.
+    pub file: usize,
+    /// Where it stands in that file.
+    pub place: Place,
+    /// A short digest of its bytes (of its JSON text, where the file holds none), by which a
+    /// changed file is noticed.
     pub digest: String,
     /// The text of a JSON object, or what is wrong with the row.
     pub body: Result<String, RowProblem>,
 }
 
-/// A row that is no JSON object.
+/// A row that is no JSON object, or that cannot be made one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowProblem {
-    /// What is wrong.
+    /// What is wrong, and where.
     pub message: String,
     /// The beginning of the row.
     pub text: String,
+}
+
+impl RowProblem {
+    pub(crate) fn new(message: String, bytes: &[u8]) -> RowProblem {
+        // No character is longer than four bytes.
+        let most = bytes.len().min(SHOWN_CHARACTERS * 4);
+        let shown = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
+        RowProblem { message, text: shown.chars().take(SHOWN_CHARACTERS).collect() }
+    }
 }
 
 /// A dataset that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {source}", shown_path(path))]
+    /// A file cannot be read.
+    #[error("cannot read {file}: {source}")]
     Unreadable {
-        /// The path as it was written.
-        path: PathBuf,
+        /// The path as it was written, and in full.
+        file: String,
         /// Why.
         source: std::io::Error,
     },
-    /// The file holds no row.
-    #[error("{} holds no row", shown_path(path))]
-    Empty {
-        /// The path as it was written.
-        path: PathBuf,
+    /// A file is cut off or damaged: rows are missing.
+    #[error("{file} is damaged behind row {rows}: {message}")]
+    Damaged {
+        /// The path as it was written, and in full.
+        file: String,
+        /// How many rows of this file were given before.
+        rows: u64,
+        /// What is wrong with it.
+        message: String,
     },
-}
-
-impl DataError {
-    pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> DataError {
-        DataError::Unreadable { path: path.to_owned(), source }
-    }
-}
-
-/// What a record of a run says about the files of a dataset: their digests and sizes.
-///
-/// # Errors
-/// When a file cannot be read.
-pub fn digests(spec: &DatasetSpec) -> Result<Value, DataError> {
-    let digest = |path: &Path| {
-        let fail = |error| DataError::unreadable(path, error);
-        let file = File::open(path).map_err(fail)?;
-        let bytes = file.metadata().map_err(fail)?.len();
-        let digest = Digest::of_reader(file).map_err(fail)?;
-        Ok::<_, DataError>(json!({"digest": digest, "bytes": bytes}))
-    };
-    let mut value = digest(&spec.path)?;
-    if let Some(labels) = &spec.labels_path {
-        value["labels"] = digest(labels)?;
-    }
-    Ok(value)
-}
-
-/// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.
-///
-/// # Errors
-/// When a file cannot be read or holds no row.
-pub fn open(spec: &DatasetSpec, most: Option<u64>) -> Result<JsonlRows, DataError> {
-    let LoaderKind::Jsonl = spec.loader;
-    let most = most.unwrap_or(u64::MAX).min(spec.limit.unwrap_or(u64::MAX));
-    JsonlRows::open(spec, most)
+    /// A file is not what its loader reads.
+    #[error("cannot load {file}: {message}")]
+    Unsuited {
+        /// The path as it was written, and in full.
+        file: String,
+        /// What it is instead, and what to do.
+        message: String,
+    },
+    /// The files hold no row.
+    #[error("{files} holds no row")]
+    Empty {
+        /// The paths as they were written, and in full.
+        files: String,
+    },
+    /// The labels file is for more rows than there are.
+    #[error("the labels file {file} has {lines} lines, but the dataset has {rows} rows")]
+    SpareLabels {
+        /// The path as it was written, and in full.
+        file: String,
+        /// How many lines it has.
+        lines: u64,
+        /// How many rows there are, before filter and limit.
+        rows: u64,
+    },
+    /// The temporary file that a shuffle needs cannot be written or read.
+    #[error("cannot keep rows in a temporary file in '{folder}' to shuffle them: {source}")]
+    Spool {
+        /// The folder.
+        folder: String,
+        /// Why.
+        source: std::io::Error,
+    },
 }

@@ -1,19 +1,27 @@
 //! What must be equal for a run to be resumed.
 
+use crate::datasets::Datasets;
 use crate::plan::Plan;
 use crate::session::Session;
 use gage_core::Object;
-use gage_data::DataError;
 use serde_json::{Value, json};
 
 /// The configuration, the data, the plugins and the models of a run.
-pub(crate) fn of(plan: &Plan, session: &Session) -> Result<Value, DataError> {
-    let mut datasets = Object::new();
+pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
+    let mut data = Object::new();
+    let mut prompts = Object::new();
     let mut plugins = Object::new();
     let mut backends = Object::new();
     for task in &plan.tasks {
-        if !datasets.contains_key(&task.dataset.dataset_id) {
-            datasets.insert(task.dataset.dataset_id.clone(), gage_data::digests(&task.dataset)?);
+        let spec = &task.dataset.spec;
+        if let Some(dataset) = datasets.get(&spec.dataset_id) {
+            data.insert(spec.dataset_id.clone(), dataset.located.identity.clone());
+        }
+        if let Some(prompt) = &task.prompt {
+            prompts.insert(
+                task.role.adapter_id.clone(),
+                json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
+            );
         }
         let mut note = |reference: &gage_config::PluginReference,
                         identity: &gage_plugin::PluginIdentity,
@@ -27,8 +35,12 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Result<Value, DataError> {
             });
             plugins.insert(reference.to_string(), entry);
         };
-        let preprocessor = &task.preprocessor;
-        note(&task.dataset.preprocess, preprocessor.identity(), &preprocessor.description().version);
+        for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
+            note(&link.reference, preprocessor.identity(), &preprocessor.description().version);
+        }
+        for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
+            note(&hook.reference, planned.identity(), &planned.description().version);
+        }
         for planned in &task.metrics {
             note(&planned.implementation, planned.metric.identity(), &planned.metric.description().version);
         }
@@ -40,7 +52,11 @@ pub(crate) fn of(plan: &Plan, session: &Session) -> Result<Value, DataError> {
             );
         }
     }
-    Ok(
-        json!({"config": plan.config.document, "datasets": datasets, "plugins": plugins, "backends": backends}),
-    )
+    json!({
+        "config": plan.config.document,
+        "datasets": data,
+        "plugins": plugins,
+        "prompts": prompts,
+        "backends": backends,
+    })
 }

@@ -6,9 +6,12 @@ use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
 };
 use gage_config::{ContinuationText, RequestKind};
-use gage_core::{FinishReason, Message, ModelOutput, Outcome, Sample, SamplingParams};
+use gage_core::{FinishReason, Message, ModelOutput, Object, Outcome, Sample, SamplingParams};
+use gage_data::MediaStore;
 use gage_record::{ErrorNote, SampleTiming, Stage};
+use gage_template::PromptContext;
 use serde_json::Value;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// A sample that the model has seen, or that failed on the way to it.
@@ -36,6 +39,7 @@ pub(crate) async fn infer(
     task: &PlannedTask,
     backend: &dyn Backend,
     prepared: (u64, String, Sample),
+    media: &Arc<MediaStore>,
     permits: &tokio::sync::Semaphore,
     stop: &Stop,
 ) -> Option<Inferred> {
@@ -70,6 +74,14 @@ pub(crate) async fn infer(
         permit = permits.acquire() => permit,
     };
     inferred.timing.queue_ms = milliseconds(ready.elapsed());
+    let request = match with_media(request, media).await {
+        Ok(request) => request,
+        Err(error) => {
+            inferred.outcome = Outcome::InvalidSample;
+            inferred.error = Some(error);
+            return Some(inferred);
+        }
+    };
     let answer = send(backend, request).await;
     drop(permit);
     match answer {
@@ -108,16 +120,48 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
     }
 }
 
+/// Puts the media that lie on this machine into the request.
+async fn with_media(mut request: Request, media: &Arc<MediaStore>) -> Result<Request, ErrorNote> {
+    let messages = match &mut request {
+        Request::Generate(request) => &mut request.messages,
+        Request::Loglikelihood(request) => &mut request.messages,
+    };
+    if !messages.iter().any(Message::has_media) {
+        return Ok(request);
+    }
+    let mut taken = std::mem::take(messages);
+    let media = Arc::clone(media);
+    let embedded = tokio::task::spawn_blocking(move || media.embed(&mut taken).map(|()| taken)).await;
+    let note = |kind: &str, message: String, pointer| ErrorNote {
+        stage: Stage::Prompt,
+        kind: kind.to_owned(),
+        message,
+        pointer,
+    };
+    match embedded {
+        Ok(Ok(embedded)) => {
+            *messages = embedded;
+            Ok(request)
+        }
+        Ok(Err(error)) => Err(note(error.kind.name(), error.message, error.pointer)),
+        Err(error) => Err(note("internal", format!("the media could not be made ready: {error}"), None)),
+    }
+}
+
 /// Makes the request of a sample, and turns the sample into JSON on the way. The error carries
 /// the sample as well.
 #[expect(clippy::result_large_err, reason = "the error is as large as the success: both carry the sample")]
 fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (Value, ErrorNote)> {
-    let params = SamplingParams::from_object(sample.sampling_params.clone());
+    let params = SamplingParams::from_object(own_params(&sample));
     let continuations = match task.spec.steps.inference.request {
         RequestKind::Loglikelihood => continuations_of(task, &sample),
         RequestKind::Generate => Vec::new(),
     };
     let own_messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
+    let has_media = own_messages.iter().any(Message::has_media);
+    // A server's template has to place media, so the messages are sent where there are some.
+    let rendered = sample.rendered_prompt().filter(|_| task.prompt.is_none() && !has_media);
+    let rendered = rendered.map(str::to_owned);
     let (id, tools, tool_choice) = (sample.id.clone(), sample.tools.clone(), sample.tool_choice.clone());
     let sample = sample.into_value();
     let note = |kind: &str, message: String, pointer: Option<String>| ErrorNote {
@@ -135,18 +179,19 @@ fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (V
     };
     let messages: Vec<Message> = match &task.prompt {
         None => own_messages,
-        Some(prompt) => match prompt.render(&sample) {
+        Some(prompt) => match prompt.render(&prompt_context(task, &sample)) {
             Ok(messages) => messages,
             Err(error) => return Err((sample, note("prompt", error.to_string(), None))),
         },
     };
-    if messages.is_empty() {
+    if messages.is_empty() && rendered.is_none() {
         let message = "the sample has no messages, and the role no prompt that could make some".to_owned();
         return Err((sample, note("no_messages", message, Some("/messages".to_owned()))));
     }
     let request = match task.spec.steps.inference.request {
         RequestKind::Generate => {
-            Request::Generate(Box::new(GenerateRequest { id, messages, params, tools, tool_choice }))
+            let prompt = rendered;
+            Request::Generate(Box::new(GenerateRequest { id, messages, prompt, params, tools, tool_choice }))
         }
         RequestKind::Loglikelihood if continuations.is_empty() => {
             let message = "log-likelihood needs the sample's options, and there are none".to_owned();
@@ -157,10 +202,30 @@ fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (V
             return Err((sample, note("empty_option", message, Some("/options".to_owned()))));
         }
         RequestKind::Loglikelihood => {
-            Request::Loglikelihood(LoglikelihoodRequest { id, messages, continuations })
+            Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt: rendered, continuations })
         }
     };
     Ok((request, sample))
+}
+
+/// The sampling parameters of a Sample, and behind them those among its generation parameters that are
+/// such. Others, as the width of an image, are for whoever reads the Sample.
+fn own_params(sample: &Sample) -> Object {
+    let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
+    let generation = sample.generation_params.iter().filter(|(name, _)| is_known(name));
+    generation.chain(&sample.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// What the prompt of the model under test sees: there is nothing before it.
+fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value) -> PromptContext<'c> {
+    static NOTHING: LazyLock<Object> = LazyLock::new(Object::new);
+    PromptContext {
+        sample,
+        payload: &NOTHING,
+        history: &[],
+        adapter_id: &task.role.adapter_id,
+        role_type: task.role.role_type.name(),
+    }
 }
 
 fn continuations_of(task: &PlannedTask, sample: &Sample) -> Vec<Continuation> {

@@ -1,5 +1,6 @@
 //! Runs an evaluation. A configuration becomes a [`Plan`], in which everything that can be
-//! known without a model is checked; a plan becomes a [`Session`] with its models loaded; and
+//! known without a model is checked; its [`Datasets`] are found, and fetched where they are elsewhere; a
+//! plan becomes a [`Session`] with its models loaded; and
 //! [`run`] streams the samples of each task through the model and the scorers into the journal.
 //!
 //! ```text
@@ -10,6 +11,7 @@
 //! All queues between them are bounded, so memory does not grow with the number of samples.
 //! Imports everything below it; knows nothing of terminals or of how results are shown.
 
+mod datasets;
 mod events;
 mod identity;
 mod inference;
@@ -23,8 +25,10 @@ mod session;
 mod stop;
 mod task;
 
-pub use plan::{Plan, PlannedMetric, PlannedTask};
+pub use datasets::{Datasets, LocatedDataset};
+pub use plan::{Plan, PlannedDataset, PlannedMetric, PlannedTask};
 pub use progress::{NoProgress, Progress};
+pub use reader::TooManyInvalid;
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;
 pub use stop::Stop;

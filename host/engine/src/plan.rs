@@ -1,17 +1,19 @@
 //! From a configuration to everything that a run needs but the models: components loaded,
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
+mod dataset;
+
+pub use dataset::PlannedDataset;
+
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, PluginSource, PluginSpec,
     Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
 use gage_core::{Problem, Root};
-use gage_data::{PromptRenderer, open};
-use gage_plugin::{
-    BackendKind as BackendPlugins, Metric, MetricKind, Preprocessor, PreprocessorKind, Registry,
-    RegistryError,
-};
+use gage_plugin::{BackendKind as BackendPlugins, Metric, MetricKind, Registry, RegistryError};
+use gage_template::PromptRenderer;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Keys of `model_output` that vary from run to run.
@@ -35,10 +37,8 @@ pub struct PlannedMetric {
 pub struct PlannedTask {
     /// Its settings.
     pub spec: TaskSpec,
-    /// Its dataset.
-    pub dataset: DatasetSpec,
-    /// What turns rows into Samples.
-    pub preprocessor: Arc<Preprocessor>,
+    /// Its dataset, which other tasks may share.
+    pub dataset: Arc<PlannedDataset>,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
     /// What renders requests; without it the sample's own messages are sent.
@@ -70,17 +70,31 @@ impl Plan {
                 drop(plan_metric(metric, registry, problems));
             }
         }
-        let mut tasks = Vec::new();
-        for (number, task) in config.tasks.iter().enumerate() {
-            let planned = plan_task(&config, task, registry, problems, number);
-            tasks.extend(planned);
-        }
+        let mut datasets = HashMap::new();
+        let tasks: Vec<Option<PlannedTask>> = config
+            .tasks
+            .iter()
+            .map(|task| plan_task(&config, task, registry, &mut datasets, problems))
+            .collect();
         if problems.has_errors() {
             return None;
         }
         warn_of_conflicts(&config, registry, problems);
         warn_of_unused(&config, problems);
-        Some(Plan { config, tasks })
+        Some(Plan { config, tasks: tasks.into_iter().flatten().collect() })
+    }
+
+    /// Makes ready the datasets of a configuration, or one of them, and nothing else.
+    pub fn datasets(
+        config: &PipelineConfig,
+        dataset_id: Option<&str>,
+        registry: &mut Registry,
+        problems: &mut Problems,
+    ) -> Vec<Arc<PlannedDataset>> {
+        add_plugins(config, registry, problems);
+        let chosen = |spec: &&DatasetSpec| dataset_id.is_none_or(|id| spec.dataset_id == id);
+        let planned = config.datasets.iter().filter(chosen);
+        planned.filter_map(|spec| PlannedDataset::new(spec, registry, problems).map(Arc::new)).collect()
     }
 
     /// The backends that the tasks need, each once, with those that components may ask.
@@ -106,8 +120,8 @@ fn plan_task(
     config: &PipelineConfig,
     task: &TaskSpec,
     registry: &Registry,
+    datasets: &mut HashMap<String, Option<Arc<PlannedDataset>>>,
     problems: &mut Problems,
-    number: usize,
 ) -> Option<PlannedTask> {
     // Each part is looked at whether or not another is missing, so that all errors come at once.
     let metrics: Vec<Option<PlannedMetric>> =
@@ -120,21 +134,13 @@ fn plan_task(
     }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is looked at once.
-    let is_first = !config.tasks[..number].iter().any(|earlier| earlier.dataset_id == task.dataset_id);
-    if is_first && let Err(error) = open(dataset, Some(1)) {
-        let span = match &error {
-            gage_data::DataError::Unreadable { path, .. } if dataset.labels_path.as_ref() == Some(path) => {
-                dataset.spans.labels_path
-            }
-            _ => dataset.spans.path,
-        };
-        problems.error(span, "path", error.to_string());
-    }
-    let preprocessor = plan_preprocessor(dataset, registry, problems);
+    let planned = datasets
+        .entry(dataset.dataset_id.clone())
+        .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
+    let dataset = planned.clone();
     Some(PlannedTask {
         spec: task.clone(),
-        dataset: dataset.clone(),
-        preprocessor: Arc::new(preprocessor?),
+        dataset: dataset?,
         role: role?.clone(),
         prompt: prompt?,
         metrics: metrics.into_iter().collect::<Option<Vec<_>>>()?,
@@ -245,29 +251,6 @@ fn report_missing(
     let is_unknown = matches!(error, RegistryError::Unknown { .. } | RegistryError::UnknownPlugin { .. });
     if !(is_unknown && registry.is_lacking()) {
         report_registry(error, span, key, name, problems);
-    }
-}
-
-fn plan_preprocessor(
-    dataset: &DatasetSpec,
-    registry: &Registry,
-    problems: &mut Problems,
-) -> Option<Preprocessor> {
-    let span = dataset.spans.preprocess;
-    let (family, member) = match registry.find::<PreprocessorKind>(&dataset.preprocess) {
-        Ok(found) => found,
-        Err(error) => {
-            report_missing(&error, registry, span, "preprocess", &dataset.preprocess.to_string(), problems);
-            return None;
-        }
-    };
-    let params = dataset.preprocess_kwargs.as_ref();
-    match family.configure(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
-        Ok(preprocessor) => Some(preprocessor),
-        Err(found) => {
-            report_params(found, params, span, "preprocess_kwargs", problems);
-            None
-        }
     }
 }
 

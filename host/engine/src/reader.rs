@@ -1,14 +1,17 @@
 //! The thread that loads rows and prepares Samples.
 
 use crate::stop::Stop;
-use gage_data::{DataError, JsonlRows, Prepared, Preparer};
+use gage_config::{DatasetSpec, OnInvalid};
+use gage_data::{DataError, Preparation, Prepared, Rows, stream};
 use gage_record::JournalIndex;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Rows that are converted in one call.
-const BATCH: usize = 64;
+/// Where the number of rows is not known beforehand, so many are looked at before their share of
+/// invalid ones ends the run.
+const LEAST_JUDGED: u64 = 1_000;
 
 /// Why reading ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,33 +41,133 @@ impl Done {
     }
 }
 
-/// Reads rows in batches, prepares them, and hands on those that still need work. Returns how
-/// long reading and preparing took, without the time that it waited for the receiver.
+/// Rows that are no Samples, beyond what the dataset allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TooManyInvalid {
+    /// The dataset.
+    pub dataset_id: String,
+    /// How many there are.
+    pub invalid: u64,
+    /// Of how many rows that were read.
+    pub rows: u64,
+    /// What the dataset allows; none where it allows no such row.
+    pub allowed: Option<f64>,
+    /// What is wrong with the first of them.
+    pub first: String,
+}
+
+impl std::fmt::Display for TooManyInvalid {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let TooManyInvalid { dataset_id, invalid, rows, allowed, first } = self;
+        // Numbers of rows stay far below 2^53.
+        let share = *invalid as f64 / (*rows).max(1) as f64 * 100.0;
+        match allowed {
+            Some(allowed) => write!(
+                formatter,
+                "{invalid} of the first {rows} rows of `{dataset_id}` are no Samples ({share:.1} %); it allows {:.1} % \
+                 (max_invalid). The first: {first}",
+                allowed * 100.0
+            ),
+            None => write!(formatter, "a row of `{dataset_id}` is no Sample (on_invalid: error): {first}"),
+        }
+    }
+}
+
+/// Counts the rows that are no Samples.
+pub(crate) struct InvalidRows {
+    dataset_id: String,
+    /// The largest share; none where the first one ends the run.
+    allowed: Option<f64>,
+    total: Option<u64>,
+    invalid: u64,
+    rows: u64,
+    first: String,
+}
+
+impl InvalidRows {
+    pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>) -> InvalidRows {
+        InvalidRows {
+            dataset_id: spec.dataset_id.clone(),
+            allowed: (spec.on_invalid == OnInvalid::Skip).then_some(spec.max_invalid),
+            total,
+            invalid: 0,
+            rows: 0,
+            first: String::new(),
+        }
+    }
+
+    /// Counts a row. Returns whether there are too many, so that nothing can make up for them.
+    fn add(&mut self, prepared: &Prepared) -> bool {
+        self.rows += 1;
+        let Err(rejection) = prepared.result.as_ref() else { return false };
+        if !rejection.is_invalid() {
+            return false;
+        }
+        if self.invalid == 0 {
+            self.first = rejection.message.clone();
+        }
+        self.invalid += 1;
+        match self.total {
+            _ if self.allowed.is_none() => true,
+            Some(total) => self.is_too_many(total),
+            None => self.rows >= LEAST_JUDGED && self.is_too_many(self.rows),
+        }
+    }
+
+    fn is_too_many(&self, of: u64) -> bool {
+        // Numbers of rows stay far below 2^53.
+        self.allowed.is_none_or(|allowed| self.invalid as f64 > allowed * of as f64)
+    }
+
+    /// What is to be said in the end.
+    fn finish(self) -> Option<TooManyInvalid> {
+        if self.invalid == 0 || !self.is_too_many(self.rows) {
+            return None;
+        }
+        let InvalidRows { dataset_id, allowed, invalid, rows, first, .. } = self;
+        Some(TooManyInvalid { dataset_id, invalid, rows, allowed, first })
+    }
+}
+
+/// What came of reading.
+pub(crate) struct ReadOutput {
+    /// Reading and preparing, without waiting for the receiver.
+    pub(crate) spent: Duration,
+    /// Rows that the dataset's filter left out.
+    pub(crate) filtered: u64,
+    pub(crate) too_many_invalid: Option<TooManyInvalid>,
+}
+
+/// Reads rows in batches, prepares them, and hands on those that still need work.
 pub(crate) fn read(
-    mut rows: JsonlRows,
-    mut preparer: Preparer,
+    rows: Rows,
+    preparation: &Preparation,
+    workers: usize,
+    mut invalid: InvalidRows,
     done: Option<&Done>,
     sender: &mpsc::Sender<Prepared>,
     stop: &Stop,
-) -> Result<Duration, ReadError> {
-    let mut spent = Duration::ZERO;
-    loop {
-        let began = Instant::now();
-        let batch: Vec<_> = rows.by_ref().take(BATCH).collect::<Result<_, _>>()?;
-        if batch.is_empty() || stop.is_set() {
-            return Ok(spent);
-        }
-        let prepared = preparer.prepare(batch);
-        spent += began.elapsed();
-        for one in prepared {
-            if let Some(done) = done
-                && done.contains(&one)?
-            {
-                continue;
+) -> Result<ReadOutput, ReadError> {
+    let mut changed = None;
+    let streamed = stream(rows, preparation, workers, |prepared| {
+        let is_last = invalid.add(&prepared);
+        let is_done = match done.map(|done| done.contains(&prepared)) {
+            None => false,
+            Some(Ok(is_done)) => is_done,
+            Some(Err(error)) => {
+                changed = Some(error);
+                return ControlFlow::Break(());
             }
-            if stop.is_set() || sender.blocking_send(one).is_err() {
-                return Ok(spent);
-            }
-        }
+        };
+        let goes_on = !stop.is_set() && (is_done || sender.blocking_send(prepared).is_ok());
+        if goes_on && !is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    match changed {
+        Some(error) => Err(error),
+        None => Ok(ReadOutput {
+            spent: streamed.spent,
+            filtered: streamed.filtered,
+            too_many_invalid: if stop.is_set() { None } else { invalid.finish() },
+        }),
     }
 }

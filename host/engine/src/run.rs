@@ -1,15 +1,16 @@
 //! A whole run: its folder, its tasks one after the other, and what came of them.
 
+use crate::datasets::Datasets;
 use crate::events::Events;
 use crate::identity;
 use crate::plan::{Plan, PlannedTask};
 use crate::progress::Progress;
-use crate::reader::Done;
+use crate::reader::{Done, TooManyInvalid};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::task::{TaskInput, TaskOutput, run_task};
 use gage_core::{Object, OutcomeCounts};
-use gage_data::{DataError, Preparer, open};
+use gage_data::DataError;
 use gage_observe::EventLog;
 use gage_record::format::EVENTS_FILE;
 use gage_record::{
@@ -83,6 +84,10 @@ pub struct TaskReport {
     pub task_id: String,
     /// How the samples that this process finished ended.
     pub counts: OutcomeCounts,
+    /// Rows that the dataset's filter left out.
+    pub filtered: u64,
+    /// Rows that are no Samples, where there were too many of them: the run ended there.
+    pub too_many_invalid: Option<TooManyInvalid>,
     /// Loading and preparing rows.
     pub reading: Duration,
     /// From the first request to the last answer.
@@ -111,6 +116,7 @@ pub struct RunReport {
 #[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
 pub fn run(
     plan: Plan,
+    datasets: &Datasets,
     session: &Session,
     root: &Path,
     run_id: &str,
@@ -119,7 +125,7 @@ pub fn run(
     stop: &Stop,
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
-    let identity = identity::of(&plan, session)?;
+    let identity = identity::of(&plan, datasets, session);
     let (folder, manifest) = open_folder(root, run_id, options, identity)?;
     let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
     if dropped_bytes > 0 {
@@ -139,22 +145,42 @@ pub fn run(
         let task = Arc::new(task);
         let task_id = task.spec.task_id.clone();
         events.of_task("task_started", &task_id, &json!({}));
-        let output =
-            begin_task(&task, session, options, &index, &mut writer, progress, &events, stop, runtime)?;
+        let output = begin_task(
+            &task,
+            datasets,
+            session,
+            options,
+            &index,
+            &mut writer,
+            progress,
+            &events,
+            stop,
+            runtime,
+        )?;
         let outcomes: Object = output
             .counts
             .occurred()
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
-        events.of_task("task_finished", &task_id, &json!({"outcomes": outcomes}));
+        let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
+        events.of_task("task_finished", &task_id, &note);
         progress.task_finished(&task_id);
+        let is_last = output.too_many_invalid.is_some();
+        if let Some(invalid) = &output.too_many_invalid {
+            events.of_task("too_many_invalid", &task_id, &json!({"message": invalid.to_string()}));
+        }
         tasks.push(TaskReport {
             task_id,
             counts: output.counts,
+            filtered: output.filtered,
+            too_many_invalid: output.too_many_invalid,
             reading: output.reading,
             inference: output.inference,
             evaluation: output.evaluation,
         });
+        if is_last {
+            break;
+        }
     }
     let was_stopped = stop.is_set();
     events.of_run(if was_stopped { "run_interrupted" } else { "run_finished" }, &json!({"run_id": run_id}));
@@ -187,6 +213,7 @@ fn open_folder(
 #[expect(clippy::too_many_arguments, reason = "the parts of a run that a task needs, each once")]
 fn begin_task(
     task: &Arc<PlannedTask>,
+    datasets: &Datasets,
     session: &Session,
     options: &RunOptions,
     index: &Arc<JournalIndex>,
@@ -199,7 +226,9 @@ fn begin_task(
     let task_id = &task.spec.task_id;
     let backend = session.backend(&task.role.backend_id).ok_or(RunError::Panicked("session"))?;
     let most = [task.spec.max_samples, options.max_samples].into_iter().flatten().min();
-    let rows = open(&task.dataset, most)?;
+    let dataset =
+        datasets.get(&task.dataset.spec.dataset_id).ok_or(RunError::Panicked("search for datasets"))?;
+    let rows = dataset.open(most)?;
     let already = index.outcomes(task_id).total();
     if let Some(total) = rows.total().filter(|total| *total < already) {
         let message = format!(
@@ -208,16 +237,11 @@ fn begin_task(
         return Err(RunError::Different(vec![message]));
     }
     progress.task_started(task_id, rows.total(), already);
-    let preparer = Preparer::new(
-        Arc::clone(&task.preprocessor),
-        &task.dataset.dataset_id,
-        &task.dataset.path.display().to_string(),
-    );
     run_task(TaskInput {
         task: Arc::clone(task),
         backend: Arc::clone(backend),
         rows,
-        preparer,
+        preparation: dataset.preparation(),
         done: (already > 0).then(|| Done { index: Arc::clone(index), task_id: task_id.clone() }),
         concurrency: options.concurrency.max(1),
         workers: options.workers,

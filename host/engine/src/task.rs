@@ -4,14 +4,14 @@ use crate::events::Events;
 use crate::inference::infer;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
-use crate::reader::{Done, ReadError, read};
+use crate::reader::{Done, InvalidRows, ReadError, TooManyInvalid, read};
 use crate::recorder::{self, Finished};
 use crate::run::RunError;
 use crate::scoring::{self, Job, Queue};
 use crate::stop::Stop;
 use gage_backend::Backend;
 use gage_core::OutcomeCounts;
-use gage_data::{JsonlRows, Prepared, Preparer, Rejection};
+use gage_data::{MediaStore, Preparation, Prepared, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, JournalWriter, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -29,8 +29,8 @@ const RECORDS_WAITING: usize = 512;
 pub(crate) struct TaskInput<'a> {
     pub(crate) task: Arc<PlannedTask>,
     pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) rows: JsonlRows,
-    pub(crate) preparer: Preparer,
+    pub(crate) rows: Rows,
+    pub(crate) preparation: Preparation,
     pub(crate) done: Option<Done>,
     pub(crate) concurrency: usize,
     pub(crate) workers: usize,
@@ -44,6 +44,9 @@ pub(crate) struct TaskInput<'a> {
 /// How long the phases of a task took, and how its samples ended.
 pub(crate) struct TaskOutput {
     pub(crate) counts: OutcomeCounts,
+    /// Rows that the dataset's filter left out.
+    pub(crate) filtered: u64,
+    pub(crate) too_many_invalid: Option<TooManyInvalid>,
     pub(crate) reading: Duration,
     pub(crate) inference: Duration,
     pub(crate) evaluation: Duration,
@@ -54,8 +57,10 @@ pub(crate) struct TaskOutput {
 ///
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput { task, backend, rows, preparer, done, writer, progress, events, stop, runtime, .. } =
+    let TaskInput { task, backend, rows, preparation, done, writer, progress, events, stop, runtime, .. } =
         input;
+    let invalid = InvalidRows::new(&task.dataset.spec, rows.total());
+    let media = Arc::clone(&preparation.media);
     let (concurrency, workers) = (input.concurrency, input.workers);
     let concurrency =
         concurrency.min(backend.info().max_concurrency).min(task.role.pool_size.unwrap_or(usize::MAX));
@@ -69,7 +74,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         // Takes the sender along: the loop ends when it is gone.
         let reader = threads.spawn(move || {
             let _guard = StopOnPanic(stop);
-            read(rows, preparer, done.as_ref(), &prepared_sender, stop)
+            read(rows, &preparation, workers, invalid, done.as_ref(), &prepared_sender, stop)
         });
         let scorers: Vec<_> = (0..workers.max(1))
             .map(|_| {
@@ -100,6 +105,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             permits: Arc::new(Semaphore::new(concurrency)),
             inflight: Arc::new(Semaphore::new(inflight)),
             jobs: job_sender,
+            media,
             stop: stop.clone(),
         };
         drop(finished_sender);
@@ -116,10 +122,17 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             return Err(RunError::Lost { begun, recorded: counts.total() });
         }
         match reading {
-            Ok(reading) => Ok(TaskOutput { counts, reading, inference, evaluation }),
+            Ok(read) => Ok(TaskOutput {
+                counts,
+                filtered: read.filtered,
+                too_many_invalid: read.too_many_invalid,
+                reading: read.spent,
+                inference,
+                evaluation,
+            }),
             Err(ReadError::Data(error)) => Err(RunError::Data(error)),
             Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
-                dataset: task.dataset.path.display().to_string(),
+                dataset: task.dataset.spec.shown_source(),
                 message: error.to_string(),
             }),
         }
@@ -146,6 +159,7 @@ struct SampleLoop {
     /// Bounds the samples between loading and the journal.
     inflight: Arc<Semaphore>,
     jobs: mpsc::Sender<Job>,
+    media: Arc<MediaStore>,
     stop: Stop,
 }
 
@@ -180,11 +194,15 @@ impl SampleLoop {
                 }
                 Ok(sample) => {
                     let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
-                    let (permits, jobs, stop) =
-                        (Arc::clone(&self.permits), self.jobs.clone(), self.stop.clone());
+                    let (permits, jobs, media, stop) = (
+                        Arc::clone(&self.permits),
+                        self.jobs.clone(),
+                        Arc::clone(&self.media),
+                        self.stop.clone(),
+                    );
                     requests.spawn(async move {
                         let prepared = (next.index, next.row_digest, *sample);
-                        match infer(&task, backend.as_ref(), prepared, &permits, &stop).await {
+                        match infer(&task, backend.as_ref(), prepared, &media, &permits, &stop).await {
                             Some(inferred) => {
                                 let inferred = Box::new(inferred);
                                 jobs.send(Job::Inferred { inferred, permit }).await.is_ok()
@@ -207,7 +225,10 @@ impl SampleLoop {
 
 /// The record of a row that did not become a Sample.
 fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Rejection) -> SampleRecord {
-    let stage = if rejection.stage == "load" { Stage::Load } else { Stage::Preprocess };
+    let stage = match rejection.stage {
+        RejectionStage::Load => Stage::Load,
+        RejectionStage::Preprocess => Stage::Preprocess,
+    };
     SampleRecord {
         task_id: task.spec.task_id.clone(),
         index,

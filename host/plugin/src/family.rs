@@ -321,7 +321,8 @@ impl<K: Kind> Configured<K> {
         &self.family.members[self.index]
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// Its name.
+    pub fn name(&self) -> &str {
         &self.member().description.name
     }
 

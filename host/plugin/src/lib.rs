@@ -21,6 +21,7 @@ mod inspect;
 mod kinds;
 mod limits;
 mod measure;
+mod message;
 mod registry;
 mod sandbox;
 mod schema;
@@ -50,5 +51,6 @@ pub use kinds::preprocessor::{Converted, Preprocessor, PreprocessorFamily, Prepr
 pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterFamily, RoleAdapterKind};
 pub use limits::Limits;
 pub use measure::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};
+pub use message::message_from_guest;
 pub use registry::{BundledComponent, Listed, Registry, RegistryError, read_component};
 pub use world::{Capability, World};

@@ -1,11 +1,11 @@
 //! `gsm8k`: a word problem and a solution that ends in `#### 18`.
 
-use crate::fields::{Fields, require_text, unusable};
-use crate::multi_choice::few_shot_error;
+use crate::layout::{few_shot_error, field_schema};
+use crate::roles::Conversion;
 use crate::sample::{Draft, message, reference};
-use gage_sdk::preprocessor::{Converted, Preprocessor, PreprocessorSpec, Row};
-use gage_sdk::serde_json::{self, Value};
-use gage_sdk::{PluginError, from_params, json};
+use gage_row_kit::fields::{Fields, require_text, unusable};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, json};
 use gage_text_kit::number::parse_float;
 use gage_text_kit::text::strip;
 use serde::Deserialize;
@@ -16,21 +16,39 @@ const MARKER: &str = "####";
 const INSTRUCTION: &str = "Solve the problem step by step, and end with a line of the form `#### <number>`.";
 const INSTRUCTION_ANSWER_ONLY: &str = "Answer with the number only.";
 
-/// Turns a row with `question` and `answer` into a Sample whose label is the final number.
+/// Turns a row with a question and a worked solution into a Sample whose label is the final number.
 pub struct Gsm8k {
+    question_field: String,
+    answer_field: String,
     /// The system message and the few-shot examples.
     before: Vec<Value>,
     instruction: String,
 }
 
-#[derive(Default, Deserialize)]
+/// The parameters.
+#[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Params {
+pub struct Params {
+    question_field: String,
+    answer_field: String,
     system_prompt: Option<String>,
     instruction: Option<String>,
     /// Whether the model is to give the number alone, without the steps.
     answer_only: bool,
     few_shot: Vec<Fields>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            question_field: "question".to_owned(),
+            answer_field: "answer".to_owned(),
+            system_prompt: None,
+            instruction: None,
+            answer_only: false,
+            few_shot: Vec::new(),
+        }
+    }
 }
 
 /// A problem with its solution and the number at its end.
@@ -40,70 +58,91 @@ struct Problem {
     number: String,
 }
 
-impl Preprocessor for Gsm8k {
-    fn spec() -> PreprocessorSpec {
-        let properties = json!({
-            "system_prompt": { "type": ["string", "null"], "description": "A system message before all others" },
-            "instruction": {
-                "type": ["string", "null"],
-                "description": "What stands behind the problem; empty for nothing",
-            },
-            "answer_only": {
-                "type": "boolean", "default": false,
-                "description": "Ask for the number alone, and show examples without their steps",
-            },
-            "few_shot": {
-                "type": "array", "items": { "type": "object" },
-                "description": "Solved rows, in the shape of the dataset, that stand before each problem",
-            },
-        });
-        PreprocessorSpec::new(
-            "gsm8k",
-            "1",
-            "Word problems whose solution ends in `#### <number>`",
-            properties,
-        )
+impl Conversion for Gsm8k {
+    const NAME: &'static str = "gsm8k";
+    const VERSION: &'static str = "1";
+    const DESCRIPTION: &'static str = "Word problems whose solution ends in `#### <number>`";
+    type Params = Params;
+
+    fn properties() -> Fields {
+        [
+            ("question_field", field_schema("question", "Where the problem stands")),
+            ("answer_field", field_schema("answer", "Where the solution stands")),
+            (
+                "system_prompt",
+                json!({ "type": ["string", "null"], "description": "A system message before all others" }),
+            ),
+            (
+                "instruction",
+                json!({
+                    "type": ["string", "null"],
+                    "description": "What stands behind the problem; empty for nothing",
+                }),
+            ),
+            (
+                "answer_only",
+                json!({
+                    "type": "boolean", "default": false,
+                    "description": "Ask for the number alone, and show examples without their steps",
+                }),
+            ),
+            (
+                "few_shot",
+                json!({
+                    "type": "array", "items": { "type": "object" },
+                    "description": "Solved rows, in the shape of the dataset, that stand before each problem",
+                }),
+            ),
+        ]
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .into_iter()
+        .collect()
     }
 
-    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        let params: Params = from_params(params)?;
+    fn new(params: Params) -> Result<Self, PluginError> {
         let default = if params.answer_only { INSTRUCTION_ANSWER_ONLY } else { INSTRUCTION };
         let instruction = params.instruction.unwrap_or_else(|| default.to_owned());
         let system_prompt = params.system_prompt.filter(|text| !text.is_empty());
-        let mut before: Vec<Value> = system_prompt.map(|text| message("system", text)).into_iter().collect();
+        let before = system_prompt.map(|text| message("system", text)).into_iter().collect();
+        let (question_field, answer_field) = (params.question_field, params.answer_field);
+        let mut gsm8k = Gsm8k { question_field, answer_field, before, instruction };
         for (index, row) in params.few_shot.iter().enumerate() {
-            let problem = Problem::read(row).map_err(|error| few_shot_error(index, &error))?;
-            before.push(message("user", problem.user_text(&instruction)));
+            let problem = gsm8k.read(row).map_err(|error| few_shot_error(index, &error))?;
+            let user = message("user", problem.user_text(&gsm8k.instruction));
             let answer = if params.answer_only { problem.number } else { problem.solution };
-            before.push(message("assistant", answer));
+            gsm8k.before.extend([user, message("assistant", answer)]);
         }
-        Ok(Gsm8k { before, instruction })
+        Ok(gsm8k)
     }
 
-    fn convert(&self, row: Row) -> Result<Converted, PluginError> {
-        let problem = Problem::read(&row.body)?;
+    fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
+        let problem = self.read(&row)?;
         let user = message("user", problem.user_text(&self.instruction));
         let draft = Draft {
             task_type: "short-answer",
             messages: self.before.iter().cloned().chain([user]).collect(),
             options: None,
-            references: vec![reference(&problem.number)],
+            references: vec![reference(problem.number.as_str())],
             label: Some(problem.number),
+            choices: None,
             metadata: Fields::from_iter([("solution".to_owned(), Value::from(problem.solution))]),
         };
-        Ok(Converted::Sample(draft.finish(row.body, &["question", "answer"])))
+        Ok(draft.finish(row, &[&self.question_field, &self.answer_field]))
+    }
+}
+
+impl Gsm8k {
+    fn read(&self, row: &Fields) -> Result<Problem, PluginError> {
+        let question = require_text(row, &self.question_field)?;
+        let solution = require_text(row, &self.answer_field)?;
+        let number = final_number(&solution).ok_or_else(|| {
+            unusable(&self.answer_field, &format!("does not end in '{MARKER}' and a number"))
+        })?;
+        Ok(Problem { question: strip(&question).to_owned(), solution: solution.into_owned(), number })
     }
 }
 
 impl Problem {
-    fn read(row: &Fields) -> Result<Problem, PluginError> {
-        let question = require_text(row, "question")?;
-        let solution = require_text(row, "answer")?;
-        let number = final_number(&solution)
-            .ok_or_else(|| unusable("answer", &format!("does not end in '{MARKER}' and a number")))?;
-        Ok(Problem { question: strip(&question).to_owned(), solution: solution.into_owned(), number })
-    }
-
     fn user_text(&self, instruction: &str) -> String {
         if instruction.is_empty() {
             self.question.clone()
@@ -123,6 +162,7 @@ fn final_number(solution: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::convert;
 
     #[test]
     fn final_numbers() {
@@ -140,29 +180,25 @@ mod tests {
 
     #[test]
     fn rows_become_samples() {
-        let params =
-            json!({ "answer_only": true, "few_shot": [{ "question": "1+1?", "answer": "two\n#### 2" }] });
-        let Value::Object(body) = json!({ "question": "2+2? ", "answer": "four\n#### 4", "level": 1 }) else {
-            panic!("a row is an object")
-        };
-        let row = Row { dataset: "gsm8k".to_owned(), index: 0, body };
-        let sample = match Gsm8k::prepare(params).and_then(|gsm8k| gsm8k.convert(row)) {
-            Ok(Converted::Sample(sample)) => sample,
-            _ => panic!("the row is converted"),
-        };
+        let params = json!({
+            "answer_only": true, "question_field": "task.text",
+            "few_shot": [{ "task": { "text": "1+1?" }, "answer": "two\n#### 2" }],
+        });
+        let row = json!({ "task": { "text": "2+2? " }, "answer": "four\n#### 4", "level": 1 });
+        let sample = convert::<Gsm8k>(params, row).unwrap_or_default();
         assert_eq!(sample["messages"][1]["content"][0]["text"], "2");
         assert_eq!(sample["messages"][2]["content"][0]["text"], "2+2?\n\nAnswer with the number only.");
         assert_eq!(sample["label"], "4");
         assert_eq!(sample["references"][0]["answer"][0]["text"], "4");
-        assert_eq!(sample["metadata"], json!({ "level": 1, "solution": "four\n#### 4" }));
+        assert_eq!(
+            sample["metadata"],
+            json!({ "task": { "text": "2+2? " }, "level": 1, "solution": "four\n#### 4" })
+        );
     }
 
     #[test]
     fn rows_without_a_number_are_errors() {
-        let Value::Object(row) = json!({ "question": "2+2?", "answer": "four" }) else {
-            panic!("a row is an object")
-        };
-        let pointer = Problem::read(&row).err().and_then(|error| error.pointer);
-        assert_eq!(pointer.as_deref(), Some("/answer"));
+        let error = convert::<Gsm8k>(json!({}), json!({ "question": "2+2?", "answer": "four" })).err();
+        assert_eq!(error.and_then(|error| error.pointer).as_deref(), Some("/answer"));
     }
 }

@@ -1,26 +1,62 @@
-//! Preprocessors: `default`, `multi_choice`, `piqa`, `gsm8k`. Each turns the raw rows of a dataset into
-//! standard Samples.
+//! Preprocessors. Each turns the raw rows of a dataset into standard Samples.
 //!
 //! A row that cannot become a Sample is an error that names the field, never a row that is dropped.
 //! Texts stay as they are; only questions and options lose white space at their ends.
+//!
+//! Each is a [`Conversion`]; [`Standard`] makes a preprocessor of it and adds what all have in common.
 
+mod answers;
 mod default;
-mod fields;
+mod docvqa;
 mod gsm8k;
 mod layout;
+mod media;
+mod messages;
+mod mmlu;
+mod mmmu;
 mod multi_choice;
+mod openai_choices;
 mod options;
 mod piqa;
+mod placeholders;
+mod python_list;
 mod question;
+mod references;
+mod roles;
 mod sample;
+mod slots;
+mod strip_assistant;
+mod struct_only;
+mod task_type;
+#[cfg(test)]
+mod trial;
 
-pub use default::DefaultRows;
+pub use default::{DefaultRows, LegacyRows, SimpleRows};
+pub use docvqa::{DocVqa, DocVqaImageStandardizer};
 pub use gsm8k::Gsm8k;
+pub use mmlu::Mmlu;
+pub use mmmu::Mmmu;
 pub use multi_choice::MultiChoice;
 pub use piqa::Piqa;
+pub use roles::{Conversion, Standard};
+pub use strip_assistant::StripAssistant;
+pub use struct_only::StructOnly;
 
 gage_sdk::preprocessors!(
     name: "preprocess",
-    description: "Preprocessors for text datasets",
-    preprocessors: [DefaultRows, MultiChoice, Piqa, Gsm8k],
+    description: "Preprocessors for datasets of text and of text with media",
+    preprocessors: [
+        Standard<DefaultRows>,
+        Standard<LegacyRows>,
+        Standard<SimpleRows>,
+        Standard<MultiChoice>,
+        Standard<StructOnly>,
+        Standard<Piqa>,
+        Standard<Mmlu>,
+        Standard<Gsm8k>,
+        Standard<DocVqa>,
+        Standard<DocVqaImageStandardizer>,
+        Standard<Mmmu>,
+        Standard<StripAssistant>,
+    ],
 );

@@ -1,7 +1,7 @@
 //! The options of a question: their many shapes in raw rows, their letters, and which is right.
 
-use crate::fields::{Fields, text};
-use gage_sdk::json;
+use crate::python_list;
+use gage_row_kit::fields::{Fields, object, text};
 use gage_sdk::serde_json::Value;
 use gage_text_kit::text::{Normalization, fold, strip};
 
@@ -33,11 +33,19 @@ pub(crate) enum Labels {
 }
 
 /// Reads options: a list of texts, of `{id, content}` or `{label, text}`, a map from names to texts, two
-/// parallel lists `{"text": […], "label": […]}`, or a single text.
+/// parallel lists `{"text": […], "label": […]}`, a list that was written into a text, or a single text.
 ///
 /// # Errors
 /// Says what is wrong with them.
 pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String> {
+    let listed;
+    let value = match value.as_str().and_then(python_list::read) {
+        Some(items) => {
+            listed = Value::from(items);
+            &listed
+        }
+        None => value,
+    };
     let raw: Vec<(Option<String>, &Value)> = match value {
         Value::Array(items) => items.iter().map(entry).collect(),
         Value::Object(members) => parallel(members).unwrap_or_else(|| {
@@ -48,11 +56,11 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
     if raw.is_empty() {
         return Err("has no options".to_owned());
     }
-    if raw.len() > MOST_OPTIONS {
-        return Err(format!("has {} options, and there are letters for {MOST_OPTIONS}", raw.len()));
-    }
     let names: Option<Vec<String>> = raw.iter().map(|(id, _)| own_label(id.as_deref()?, labels)).collect();
     let names = names.filter(|names| are_distinct(names));
+    if names.is_none() && raw.len() > MOST_OPTIONS {
+        return Err(format!("has {} options, and there are letters for {MOST_OPTIONS}", raw.len()));
+    }
     raw.into_iter()
         .enumerate()
         .map(|(index, (id, value))| {
@@ -87,7 +95,10 @@ pub(crate) fn resolve<'options>(
 
 /// Options in the shape of the Sample.
 pub(crate) fn sample_options(options: &[Choice]) -> Value {
-    options.iter().map(|option| json!({ "id": option.label, "content": option.text })).collect()
+    let option = |option: &Choice| {
+        object([("id", option.label.as_str().into()), ("content", option.text.as_str().into())])
+    };
+    options.iter().map(option).collect()
 }
 
 /// The map from labels to texts.
@@ -178,6 +189,7 @@ fn by_text<'options>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_sdk::json;
 
     #[test]
     fn labels_are_resolved() {
@@ -206,6 +218,8 @@ mod tests {
             (json!("2"), json!(["1", "2"]), 0, None),
             (json!("A"), json!("x"), 0, Some("A")),
             (json!("A"), json!([1, 2]), 0, Some("A")),
+            (json!("B"), json!("['x', 'y']"), 0, Some("B")),
+            (json!("y"), json!([{ "label": "B", "text": "x" }, { "label": "A", "text": "y" }]), 0, Some("A")),
         ] {
             let read = read(&options, Labels::Letters);
             let resolved = read.as_ref().ok().and_then(|options| resolve(&answer, options, index_base));

@@ -1,11 +1,12 @@
 //! A multiple-choice question, read from a row, and the Sample that it becomes.
 
-use crate::fields::{Fields, unusable};
-use crate::layout::Layout;
+use crate::layout::field_schema;
+use crate::openai_choices;
 use crate::options::{self, Choice, Labels};
 use crate::sample::{Draft, reference};
-use gage_sdk::PluginError;
+use gage_row_kit::fields::{Fields, require, require_text, unusable};
 use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, json};
 use gage_text_kit::text::strip;
 
 /// A question with its options and the right one.
@@ -20,6 +21,57 @@ pub(crate) struct Names<'names> {
     pub(crate) question: &'names str,
     pub(crate) choices: &'names str,
     pub(crate) answer: &'names str,
+}
+
+/// Where the parts of a question stand in a row.
+pub(crate) struct QuestionFields {
+    pub(crate) question: String,
+    pub(crate) choices: String,
+    pub(crate) answer: String,
+    /// Whether answers that are numbers count from 0 or from 1.
+    pub(crate) index_base: usize,
+}
+
+impl QuestionFields {
+    /// The same as names.
+    pub(crate) fn names(&self) -> Names<'_> {
+        Names { question: &self.question, choices: &self.choices, answer: &self.answer }
+    }
+
+    /// The question of a row.
+    ///
+    /// # Errors
+    /// As for [`Question::new`], and where a part is missing.
+    pub(crate) fn read(&self, row: &Fields) -> Result<Question, PluginError> {
+        let names = self.names();
+        let text = require_text(row, names.question)?;
+        let choices = require(row, names.choices)?;
+        let answer = require(row, names.answer)?;
+        Question::new(&text, choices, answer, self.index_base, &names)
+    }
+
+    /// The Sample of a question that was read from this row.
+    pub(crate) fn sample(&self, question: Question, row: Fields, messages: Vec<Value>) -> Value {
+        let names = self.names();
+        question.into_sample(row, &[names.question, names.choices, names.answer], &names, messages)
+    }
+
+    /// The JSON Schema of the parameters that say where the parts stand.
+    pub(crate) fn schema() -> [(&'static str, Value); 5] {
+        [
+            ("question_field", field_schema("question", "Where the question stands")),
+            ("choices_field", field_schema("choices", "Where the options stand")),
+            ("options_field", field_schema("choices", "An older name of `choices_field`")),
+            ("answer_field", field_schema("answer", "Where the answer stands")),
+            (
+                "answer_index_base",
+                json!({
+                    "enum": [0, 1], "default": 0,
+                    "description": "Whether answers that are numbers count from 0 or from 1",
+                }),
+            ),
+        ]
+    }
 }
 
 impl Question {
@@ -41,9 +93,20 @@ impl Question {
         Ok(Question { text: strip(text).to_owned(), options, correct })
     }
 
-    /// The Sample of this question. `used` are the fields of the row that need not be kept.
-    pub(crate) fn into_sample(self, row: Fields, used: &[&str], names: &Names<'_>, layout: &Layout) -> Value {
-        let messages = layout.messages(&self);
+    /// The Sample of this question with these messages. `used` are the fields of the row that need not
+    /// be kept.
+    pub(crate) fn into_sample(
+        self,
+        row: Fields,
+        used: &[&str],
+        names: &Names<'_>,
+        messages: Vec<Value>,
+    ) -> Value {
+        self.into_draft(names, messages).finish(row, used)
+    }
+
+    /// The same before the rest of its row is added.
+    pub(crate) fn into_draft(self, names: &Names<'_>, messages: Vec<Value>) -> Draft {
         let label = self.correct.label;
         let metadata = Fields::from_iter([
             ("option_map".to_owned(), Value::Object(options::option_map(&self.options))),
@@ -53,14 +116,14 @@ impl Question {
             ("answer_field".to_owned(), Value::from(names.answer)),
             ("question_text".to_owned(), Value::from(self.text)),
         ]);
-        let draft = Draft {
+        Draft {
             task_type: "multiple-choice",
             messages,
             options: Some(options::sample_options(&self.options)),
-            references: vec![reference(&label)],
+            references: vec![reference(label.as_str())],
             label: Some(label),
+            choices: Some(openai_choices::of_options(&self.options)),
             metadata,
-        };
-        draft.finish(row, used)
+        }
     }
 }

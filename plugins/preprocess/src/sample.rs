@@ -1,16 +1,12 @@
 //! Writing Samples.
 
-use crate::fields::{Fields, text};
-use gage_sdk::json;
+use gage_row_kit::fields::{Fields, object, text};
 use gage_sdk::serde_json::Value;
 
 /// The version of the Sample that is written here.
 pub(crate) const SCHEMA_VERSION: &str = "v1";
 
 /// Fields of the Sample that a row may bring along and that nothing here makes.
-///
-/// `predict_result` and `eval_result` are not among them: in a row they are what an earlier run left
-/// behind, and a metric must not take them for the answer of this one.
 const PASSED_ON: [&str; 11] = [
     "few_shot_examples",
     "golden_trajectories",
@@ -25,20 +21,61 @@ const PASSED_ON: [&str; 11] = [
     "data_tag",
 ];
 
+/// Fields that only mean something in a row that is a Sample already: in others `inputs` may be
+/// anything.
+const RUNTIME: [&str; 9] = [
+    "inputs",
+    "chat_template_mode",
+    "rendered_by",
+    "template_source",
+    "cache_suffix",
+    "_tokenizer_path",
+    "_dataset_id",
+    "_dataset_metadata",
+    "_media_meta",
+];
+
+/// What an earlier run left behind: a metric must not take it for a result of this one.
+const OF_EARLIER_RUNS: [&str; 2] = ["predict_result", "eval_result"];
+
+/// How much of a Sample a row is, which says where the fields go that are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A raw row: to `metadata`.
+    Raw,
+    /// A row with `messages`, as older programs write Samples: to `metadata`, but runtime fields stay.
+    Conversation,
+    /// A Sample, told by its `schema_version`: all stay where they are.
+    Sample,
+}
+
+impl Origin {
+    /// The origin of a row.
+    pub(crate) fn of(row: &Fields) -> Origin {
+        if row.contains_key("schema_version") {
+            Origin::Sample
+        } else if row.contains_key("messages") {
+            Origin::Conversation
+        } else {
+            Origin::Raw
+        }
+    }
+}
+
 /// A message of text.
 pub(crate) fn message(role: &str, text: impl Into<String>) -> Value {
-    json!({ "role": role, "content": [text_part(text)] })
+    object([("role", role.into()), ("content", Value::Array(vec![text_part(text)]))])
 }
 
 /// A piece of text in a message or a reference.
 pub(crate) fn text_part(text: impl Into<String>) -> Value {
     let text: String = text.into();
-    json!({ "type": "text", "text": text })
+    object([("type", "text".into()), ("text", text.into())])
 }
 
 /// A reference of text.
-pub(crate) fn reference(text: &str) -> Value {
-    json!({ "answer": [text_part(text)] })
+pub(crate) fn reference(text: impl Into<String>) -> Value {
+    object([("answer", Value::Array(vec![text_part(text)]))])
 }
 
 /// What is known of a Sample before the rest of its row is added.
@@ -48,6 +85,7 @@ pub(crate) struct Draft {
     pub(crate) options: Option<Value>,
     pub(crate) references: Vec<Value>,
     pub(crate) label: Option<String>,
+    pub(crate) choices: Option<Value>,
     pub(crate) metadata: Fields,
 }
 
@@ -55,13 +93,19 @@ impl Draft {
     /// The Sample: the draft, the `id` of the row, and its other fields, which go where the Sample has
     /// a place for them and otherwise into `metadata`. Fields that were `used` are left out.
     pub(crate) fn finish(self, mut row: Fields, used: &[&str]) -> Value {
+        // What is not known goes to `metadata` even if the row is a Sample: its own question and
+        // answer must not stand beside those that were made here.
+        let origin = match Origin::of(&row) {
+            Origin::Raw => Origin::Raw,
+            Origin::Conversation | Origin::Sample => Origin::Conversation,
+        };
         for name in used {
             row.shift_remove(*name);
         }
         row.shift_remove("schema_version");
         let mut sample = Fields::new();
         sample.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-        if let Some(id) = take_id(&mut row) {
+        if let Some(id) = row.shift_remove("id").and_then(into_id) {
             sample.insert("id".to_owned(), id);
         }
         sample.insert("task_type".to_owned(), self.task_type.into());
@@ -73,31 +117,84 @@ impl Draft {
         if let Some(label) = self.label {
             sample.insert("label".to_owned(), label.into());
         }
-        add_rest(&mut sample, row, self.metadata);
+        if let Some(choices) = self.choices {
+            sample.insert("choices".to_owned(), choices);
+        }
+        let mut metadata = take_metadata(row.shift_remove("metadata"));
+        add_rest(&mut sample, &mut metadata, row, origin);
+        metadata.extend(self.metadata);
+        sample.insert("metadata".to_owned(), metadata.into());
         Value::Object(sample)
     }
 }
 
-/// Takes the `id` of a row, as text; none where the host is to give one.
-pub(crate) fn take_id(row: &mut Fields) -> Option<Value> {
-    let id = row.shift_remove("id")?;
-    text(&id).map(|id| Value::from(id.into_owned()))
+/// The `id` of a row as text; none where the host is to give one.
+pub(crate) fn into_id(id: Value) -> Option<Value> {
+    match id {
+        Value::String(_) => Some(id),
+        other => text(&other).map(|id| Value::from(id.into_owned())),
+    }
 }
 
-/// Adds what a row still holds to a Sample, and its metadata, in which ours wins.
-pub(crate) fn add_rest(sample: &mut Fields, mut row: Fields, ours: Fields) {
-    let mut metadata = match row.shift_remove("metadata") {
+/// The `metadata` of a row. What is no object is kept under its own name.
+pub(crate) fn take_metadata(metadata: Option<Value>) -> Fields {
+    match metadata {
         Some(Value::Object(metadata)) => metadata,
         Some(Value::Null) | None => Fields::new(),
         Some(other) => Fields::from_iter([("metadata".to_owned(), other)]),
-    };
-    for (name, value) in row {
-        if PASSED_ON.contains(&name.as_str()) {
+    }
+}
+
+/// Adds the fields that a row still has, each where it belongs.
+pub(crate) fn add_rest(
+    sample: &mut Fields,
+    metadata: &mut Fields,
+    rest: impl IntoIterator<Item = (String, Value)>,
+    origin: Origin,
+) {
+    for (name, value) in rest {
+        if is_of_sample(&name, &value, origin) {
             sample.insert(name, value);
         } else {
             metadata.entry(name).or_insert(value);
         }
     }
-    metadata.extend(ours);
-    sample.insert("metadata".to_owned(), metadata.into());
+}
+
+/// Gives a row a label to slice results by, unless it has one of that name.
+pub(crate) fn tag(row: &mut Fields, name: &str, value: String) {
+    let tags = row.entry("data_tag").or_insert(Value::Null);
+    if tags.is_null() {
+        *tags = Fields::new().into();
+    }
+    if let Value::Object(tags) = tags {
+        tags.entry(name).or_insert(value.into());
+    }
+}
+
+/// Keeps large things that stand in no message where the Sample has a place for them.
+pub(crate) fn keep_assets(sample: &mut Fields, metadata: &mut Fields, assets: Fields) {
+    if assets.is_empty() {
+        return;
+    }
+    match sample.entry("raw_assets").or_insert_with(|| Fields::new().into()) {
+        Value::Object(there) => {
+            for (name, value) in assets {
+                there.entry(name).or_insert(value);
+            }
+        }
+        _ => metadata.extend(assets),
+    }
+}
+
+fn is_of_sample(name: &str, value: &Value, origin: Origin) -> bool {
+    if OF_EARLIER_RUNS.contains(&name) {
+        return false;
+    }
+    match origin {
+        Origin::Sample => true,
+        Origin::Conversation if name == "inputs" => value.is_object(),
+        Origin::Conversation => PASSED_ON.contains(&name) || RUNTIME.contains(&name),
+        Origin::Raw => PASSED_ON.contains(&name),
+    }
 }

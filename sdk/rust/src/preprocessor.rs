@@ -45,6 +45,13 @@ pub trait Preprocessor {
     /// # Errors
     /// An error is the outcome `invalid_sample` for this row; a pointer says which field.
     fn convert(&self, row: Row) -> Result<Converted, PluginError>;
+
+    /// The Sample of a row as JSON text, where it can be had without reading all of the row. `None`,
+    /// which is the default, has the row read and given to [`Preprocessor::convert`], of which this is
+    /// a faster way to the same Sample and to no other.
+    fn convert_text(&self, _row: &str) -> Option<String> {
+        None
+    }
 }
 
 impl Kind for dyn Preprocessor {
@@ -71,6 +78,9 @@ impl<P: Plugin<Kind = dyn Preprocessor>> Guest for Component<P> {
 
     fn convert(preprocessor: String, params: String, rows: Vec<RawRow>) -> Vec<Result<Outcome, PluginError>> {
         each::<P, _, _>(&preprocessor, &params, rows, |preprocessor, row| {
+            if let Some(sample) = preprocessor.convert_text(&row.body) {
+                return Ok(Outcome::Sample(sample));
+            }
             let body = read_json(&row.body, "the row")?;
             let row = Row { dataset: row.dataset, index: row.index, body };
             Ok(match preprocessor.convert(row)? {

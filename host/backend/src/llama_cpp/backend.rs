@@ -12,9 +12,9 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
     LoglikelihoodOutput, LoglikelihoodRequest, Reply,
 };
-use crate::chat_template::ChatTemplate;
 use async_trait::async_trait;
 use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams};
+use gage_template::ChatTemplate;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
@@ -145,15 +145,29 @@ fn details_of(facts: &ModelFacts, settings: &Settings, options: &LlamaCppOptions
     }
 }
 
+fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
+    let byte_count = u32::try_from(continuation.text.len()).unwrap_or(u32::MAX);
+    ScoredText { id: continuation.id.clone(), text, byte_count }
+}
+
 impl LlamaCppBackend {
     /// The conversation, and the texts that may follow it, as the model reads them.
     fn prompt(
         &self,
         id: &str,
         messages: &[Message],
+        rendered: Option<String>,
         tools: &[Value],
         continuations: &[Continuation],
     ) -> Result<(Prompt, Vec<ScoredText>), BackendError> {
+        if let Some(text) = rendered {
+            // Whatever special tokens it spells are meant, as far as anybody can tell.
+            let prompt = Prompt { text, has_special_tokens: true, mark: None };
+            return Ok((
+                prompt,
+                continuations.iter().map(|one| scored_text(one, one.text.clone())).collect(),
+            ));
+        }
         if messages.iter().any(Message::has_media) {
             let message = format!("request '{id}': llama_cpp takes text only, and a message holds media");
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
@@ -179,13 +193,12 @@ impl LlamaCppBackend {
             Some(mark) => self.template.render(&self.special_tokens.marked_messages(messages, mark), tools),
         };
         let text = rendered.map_err(|error| rejected(error.to_string()))?;
-        let continuations = continuations.iter().map(|continuation| ScoredText {
-            id: continuation.id.clone(),
-            text: match mark {
+        let continuations = continuations.iter().map(|continuation| {
+            let text = match mark {
                 None => continuation.text.clone(),
                 Some(mark) => self.special_tokens.marked(&continuation.text, mark),
-            },
-            byte_count: u32::try_from(continuation.text.len()).unwrap_or(u32::MAX),
+            };
+            scored_text(continuation, text)
         });
         Ok((Prompt { text, has_special_tokens: is_templated, mark }, continuations.collect()))
     }
@@ -209,8 +222,8 @@ impl Backend for LlamaCppBackend {
     }
 
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
-        let GenerateRequest { id, messages, params, tools, tool_choice: _ } = request;
-        let (prompt, _) = self.prompt(&id, &messages, &tools, &[])?;
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _ } = request;
+        let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[])?;
         let params = params.over(&self.default_params);
         let (reply, answer) = oneshot::channel();
         self.ask(Job::Generate(GenerateJob { id, prompt, params, reply }), answer).await
@@ -220,8 +233,8 @@ impl Backend for LlamaCppBackend {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        let LoglikelihoodRequest { id, messages, continuations } = request;
-        let (prompt, continuations) = self.prompt(&id, &messages, &[], &continuations)?;
+        let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
+        let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations)?;
         let (reply, answer) = oneshot::channel();
         self.ask(Job::Score(ScoreJob { id, prompt, continuations, reply }), answer).await
     }

@@ -1,7 +1,7 @@
 //! What a model is opened with, and what can be wrong with it.
 
-use crate::chat_template::ChatTemplateError;
 use gage_core::SamplingParams;
+use gage_template::ChatTemplateError;
 use llama_cpp_2::context::params::LlamaContextParams;
 use std::num::NonZeroU32;
 use std::path::PathBuf;

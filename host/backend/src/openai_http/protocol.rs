@@ -13,9 +13,16 @@ pub(crate) fn body_of(request: GenerateRequest, config: &OpenAiHttpConfig) -> Re
     let params = request.params.over(&config.default_params);
     let mut body = Object::new();
     body.insert("model".to_owned(), config.model.as_str().into());
-    body.insert("messages".to_owned(), request.messages.into_iter().map(message_to_value).collect());
+    let is_chat = request.prompt.is_none();
+    match request.prompt {
+        Some(prompt) => body.insert("prompt".to_owned(), prompt.into()),
+        None => {
+            let messages = request.messages.into_iter().map(message_to_value).collect();
+            body.insert("messages".to_owned(), messages)
+        }
+    };
     put_params(&mut body, params);
-    if !request.tools.is_empty() {
+    if is_chat && !request.tools.is_empty() {
         body.insert("tools".to_owned(), Value::Array(request.tools));
         if let Some(choice) = request.tool_choice {
             body.insert("tool_choice".to_owned(), choice);
@@ -68,8 +75,11 @@ pub(crate) fn read_reply(bytes: &[u8]) -> Result<ModelOutput, String> {
     let choice = reply
         .pointer("/choices/0")
         .ok_or_else(|| format!("the reply has no choices: {}", shown(&reply.to_string())))?;
+    // Completions of a rendered prompt are a `text`, those of a conversation a `message`.
+    let completion = choice.get("text").map(|text| json!({"content": text}));
     let message = choice
         .get("message")
+        .or(completion.as_ref())
         .ok_or_else(|| format!("the reply has no message: {}", shown(&reply.to_string())))?;
     let finish = match choice.get("finish_reason").and_then(Value::as_str) {
         Some("stop") | None => FinishReason::Stop,

@@ -56,7 +56,14 @@ const BACKENDS: [(&str, &str); 3] = [
     ("custom_script", "A WebAssembly component that answers in place of a model"),
 ];
 
-const LOADERS: [(&str, &str); 1] = [("jsonl", "One JSON object a line")];
+const LOADERS: [(&str, &str); 6] = [
+    ("jsonl", "One JSON object a line; may be compressed with gzip or zstd"),
+    ("json", "One JSON array of objects; may be compressed"),
+    ("csv", "Values with commas between, named by the first line; may be compressed"),
+    ("tsv", "The same with tabs; may be compressed"),
+    ("parquet", "Apache Parquet"),
+    ("hf_hub", "A dataset on a hub that speaks Hugging Face's API, fetched once and checked"),
+];
 
 /// What is listed under which heading, and the plugins that are in it.
 const LISTS: [(Listed, &str, Option<World>); 10] = [

@@ -3,10 +3,13 @@
 use super::setup;
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
-use crate::terminal::{self, TerminalProgress};
+use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
 use gage_config::PipelineConfig;
-use gage_engine::{Plan, PlannedTask, Progress, RunError, RunOptions, RunReport, Session, Stop, run};
+use gage_data::LocateOptions;
+use gage_engine::{
+    Datasets, Plan, PlannedTask, Progress, RunError, RunOptions, RunReport, Session, Stop, run,
+};
 use gage_record::format::CONFIG_FILE;
 use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
 use gage_report::{
@@ -32,6 +35,18 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
     let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
+        terminal::show_problems(&problems);
+        return Ok(ExitCode::Configuration);
+    };
+    let cache_folder = setup::cache_folder();
+    let fetching = FetchProgress::new(arguments.quiet);
+    let locating = LocateOptions {
+        cache_folder: cache_folder.as_deref(),
+        is_offline: arguments.offline,
+        progress: &fetching,
+        is_cancelled: &|| false,
+    };
+    let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
@@ -66,10 +81,11 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let (tasks, config) = (plan.tasks.iter().map(describe).collect::<Vec<_>>(), plan.config.clone());
     let root = &arguments.output_dir;
-    let report = match run(plan, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
-        Ok(report) => report,
-        Err(error) => return report_failure(error),
-    };
+    let report =
+        match run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
+            Ok(report) => report,
+            Err(error) => return report_failure(error),
+        };
     finish(&arguments, &config, &tasks, report, began)
 }
 
@@ -95,7 +111,9 @@ fn finish(
         serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
     let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
     let written = write_reports(&folder, tasks, &phases)?;
-    let lacking = lacking(config, &written);
+    let mut lacking = lacking(config, &written);
+    lacking
+        .splice(0..0, ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string));
     let (status, code) = match (was_stopped, lacking.is_empty()) {
         (true, _) => (RunStatus::Interrupted, ExitCode::Interrupted),
         (false, true) => (RunStatus::Complete, ExitCode::Done),
@@ -123,6 +141,10 @@ fn finish(
             run_folder: Some(&path),
         };
         terminal::answer(render_table(&written.summary, &written.timings, &options))?;
+    }
+    for task in ran.iter().filter(|task| task.filtered > 0) {
+        let rows = terminal::count_of(task.filtered, "row");
+        terminal::say(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
     }
     for example in &written.examples {
         terminal::say(gage_core::printable_line(&example.to_string()));

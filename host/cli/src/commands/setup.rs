@@ -78,18 +78,30 @@ pub(crate) fn suite_at(
     path: &Path,
     overrides: &[String],
 ) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
+    Ok(suite_with(path, overrides, load))
+}
+
+/// How a suite is read from its text.
+type Load = fn(&str, &str, &[String], &Environment<'_>) -> (Option<PipelineConfig>, Problems);
+
+/// Reads the suite in a file in one of the ways that there are.
+pub(crate) fn suite_with(
+    path: &Path,
+    overrides: &[String],
+    load: Load,
+) -> (Option<PipelineConfig>, Problems) {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             let mut problems = Problems::default();
             let message = format!("cannot read the suite {}: {error}", shown_path(path));
             problems.error_without_place(message);
-            return Ok((None, problems));
+            return (None, problems);
         }
     };
     let variable = |name: &str| std::env::var(name).ok();
     let environment = Environment { variable: &variable, config_dir: folder_of(path) };
-    Ok(load(&path.display().to_string(), &text, overrides, &environment))
+    load(&path.display().to_string(), &text, overrides, &environment)
 }
 
 /// The folder of a suite, relative to the working folder where it lies below it: the same text

@@ -37,6 +37,11 @@ pub enum BackendKind {
 pub struct Secret(String);
 
 impl Secret {
+    /// A secret of this value.
+    pub(crate) fn new(value: String) -> Secret {
+        Secret(value)
+    }
+
     /// The value itself, for the one place that sends it.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -1,17 +1,25 @@
 //! `datasets[]`: where rows come from and what turns them into Samples.
 
-use crate::elements::PluginReference;
+mod chain;
+mod media;
+mod source;
+
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
+pub use chain::{HookKind, HookSpec, PreprocessSpec};
+pub use media::MediaSpec;
+pub use source::{DataSource, FileFormat, FilesSpec, HubSpec};
 use std::path::PathBuf;
 
-/// Which loader reads the rows.
+/// What becomes of the run when a row is no Sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoaderKind {
-    /// One JSON object a line.
-    Jsonl,
+pub enum OnInvalid {
+    /// The row keeps its place, is counted, and the run goes on, up to `max_invalid`.
+    Skip,
+    /// The run stops at the first such row.
+    Error,
 }
 
 /// One dataset.
@@ -19,25 +27,38 @@ pub enum LoaderKind {
 pub struct DatasetSpec {
     /// Its name within the configuration.
     pub dataset_id: String,
-    /// Which loader reads it.
-    pub loader: LoaderKind,
-    /// The file, relative to the working folder.
-    pub path: PathBuf,
+    /// Where the rows are.
+    pub source: DataSource,
+    /// The digest that the data must have, 64 hexadecimal digits: that of the file, or of the list of
+    /// files where there are several.
+    pub sha256: Option<String>,
     /// A file with one label a line, joined to the rows by line as `label_field`.
     pub labels_path: Option<PathBuf>,
     /// The field that a line of `labels_path` becomes; default `label`.
     pub label_field: String,
+    /// Rows are read only where the field at each path has one of the values.
+    pub filter: Vec<(String, Vec<serde_json::Value>)>,
+    /// Rows are not read where the field at a path has one of the values.
+    pub exclude: Vec<(String, Vec<serde_json::Value>)>,
     /// Read at most this many rows.
     pub limit: Option<u64>,
     /// Whether rows are shuffled before the limit is applied; default no.
     pub shuffle: bool,
     /// Seed of the shuffle; default 123.
     pub seed: u64,
-    /// The preprocessor; default `default`.
-    pub preprocess: PluginReference,
-    /// Its parameters.
-    pub preprocess_kwargs: Option<Node>,
-    /// Where the dataset, its path, its labels and its preprocessor are written.
+    /// What a row that is no Sample does to the run; default `skip`.
+    pub on_invalid: OnInvalid,
+    /// The largest share of such rows, from 0 to 1; default 0.05.
+    pub max_invalid: f64,
+    /// The preprocessors, one after the other; default `default` alone.
+    pub preprocess: Vec<PreprocessSpec>,
+    /// The doc hooks, at most one of each kind.
+    pub hooks: Vec<HookSpec>,
+    /// How media are found and made ready.
+    pub media: MediaSpec,
+    /// A tokenizer's configuration with the chat template that renders each Sample's prompt.
+    pub tokenizer_config: Option<PathBuf>,
+    /// Where its parts are written.
     pub spans: DatasetSpans,
 }
 
@@ -46,81 +67,94 @@ pub struct DatasetSpec {
 pub struct DatasetSpans {
     /// The whole entry.
     pub entry: Span,
-    /// The path.
+    /// The path, or the name on the hub.
     pub path: Span,
+    /// The digest.
+    pub sha256: Span,
     /// The labels' path.
     pub labels_path: Span,
-    /// The preprocessor's name.
-    pub preprocess: Span,
+    /// The root of media.
+    pub content_root: Span,
+    /// The tokenizer's configuration.
+    pub tokenizer_config: Span,
 }
 
 impl DatasetSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<DatasetSpec> {
         let mut table = Table::open(node, path, problems)?;
         let dataset_id = table.required_id("dataset_id", problems);
-        table.required("loader", problems);
-        let loader = table.choice("loader", &[("jsonl", LoaderKind::Jsonl)], problems);
+        let loader = source::read_loader(&mut table, problems);
         let params = table.required("params", problems).cloned();
         let params_path = table.path_of("params");
         table.finish(problems);
 
         let params = params?;
         let mut table = Table::open(&params, params_path, problems)?;
-        let file = table.required_text("path", problems);
-        if file.as_deref().is_some_and(|file| file.trim().is_empty()) {
-            problems.error(node.span, &table.path_of("path"), "`path` is empty");
-        }
+        let source = source::read(loader, &mut table, problems);
         let span_of = |table: &mut Table<'_>, key| table.get(key).map_or(node.span, |node| node.span);
+        let path = match &source {
+            Some(DataSource::Hub(_)) => span_of(&mut table, "hub_id"),
+            _ => span_of(&mut table, "path"),
+        };
         let spans = DatasetSpans {
             entry: node.span,
-            path: span_of(&mut table, "path"),
+            path,
+            sha256: span_of(&mut table, "sha256"),
             labels_path: span_of(&mut table, "labels_path"),
-            preprocess: span_of(&mut table, "preprocess"),
+            content_root: span_of(&mut table, "content_root"),
+            tokenizer_config: span_of(&mut table, "tokenizer_config"),
         };
         // Rows are always streamed; the key is accepted for configurations that say so.
         table.boolean("streaming", problems);
-        let preprocess_text = table.text("preprocess", problems).unwrap_or_else(|| "default".to_owned());
-        let preprocess = match table.get("preprocess") {
-            Some(node) => {
-                PluginReference::read(node, "preprocess", &preprocess_text, "preprocessor", problems)
-            }
-            None => Some(PluginReference::parse(&preprocess_text)),
-        };
-        for key in ["doc_to_text", "doc_to_visual", "doc_to_audio"] {
-            if let Some(node) = table.refused(key) {
-                let text = node.as_text().unwrap_or_default();
-                let path = table.path_of(key);
-                if PluginReference::read(node, &path, text, "doc-hook", problems).is_some() {
-                    problems
-                        .error(
-                            node.span,
-                            &path,
-                            format!("this version runs no doc hooks: `{key}` would do nothing"),
-                        )
-                        .help("do the same in a preprocessor, or remove the key");
-                }
-            }
-        }
-        let labels_path = table.text("labels_path", problems).map(PathBuf::from);
-        let label_field = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
-        let limit = table.integer("limit", 1..=u64::MAX, problems);
-        let shuffle = table.boolean("shuffle", problems).unwrap_or(false);
-        let seed = table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123);
-        let preprocess_kwargs = table.free_map("preprocess_kwargs", problems).cloned();
-        table.finish(problems);
-        Some(DatasetSpec {
+        let preprocess = chain::read_preprocess(&mut table, problems);
+        let hooks = chain::read_hooks(&mut table, &preprocess, problems);
+        let spec = DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),
-            // An unknown loader is an error already; the rest is looked at all the same.
-            loader: loader.unwrap_or(LoaderKind::Jsonl),
-            path: PathBuf::from(file?),
-            labels_path,
-            label_field,
-            limit,
-            shuffle,
-            seed,
-            preprocess: preprocess?,
-            preprocess_kwargs,
+            sha256: read_sha256(&mut table, problems),
+            labels_path: source::read_path(&mut table, "labels_path", problems),
+            label_field: table.text("label_field", problems).unwrap_or_else(|| "label".to_owned()),
+            filter: source::read_filter(&mut table, "filter", problems),
+            exclude: source::read_filter(&mut table, "exclude", problems),
+            limit: table.integer("limit", 1..=u64::MAX, problems),
+            shuffle: table.boolean("shuffle", problems).unwrap_or(false),
+            seed: table.integer("seed", 0..=u64::MAX, problems).unwrap_or(123),
+            on_invalid: table
+                .choice("on_invalid", &[("skip", OnInvalid::Skip), ("error", OnInvalid::Error)], problems)
+                .unwrap_or(OnInvalid::Skip),
+            max_invalid: table.float("max_invalid", 0.0..=1.0, problems).unwrap_or(0.05),
+            media: MediaSpec::read(&mut table, &preprocess, problems),
+            tokenizer_config: source::read_path(&mut table, "tokenizer_config", problems),
+            source: source.unwrap_or_else(DataSource::none),
+            preprocess,
+            hooks,
             spans,
-        })
+        };
+        table.finish(problems);
+        Some(spec)
     }
+
+    /// What the data is called in messages and in the Samples: its file, its files, or its name on
+    /// the hub.
+    pub fn shown_source(&self) -> String {
+        match &self.source {
+            DataSource::Files(files) => {
+                let paths: Vec<String> = files.paths.iter().map(|path| path.display().to_string()).collect();
+                paths.join(", ")
+            }
+            DataSource::Hub(hub) => hub.shown(),
+        }
+    }
+}
+
+fn read_sha256(table: &mut Table<'_>, problems: &mut Problems) -> Option<String> {
+    let text = table.text("sha256", problems)?;
+    let digits = text.strip_prefix("sha256:").unwrap_or(&text).to_ascii_lowercase();
+    if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Some(digits);
+    }
+    let span = table.get("sha256").map_or(table.span, |node| node.span);
+    problems
+        .error(span, &table.path_of("sha256"), format!("`{text}` is not a SHA-256 digest"))
+        .help("it has 64 hexadecimal digits; `gage-host data stats` prints it");
+    None
 }

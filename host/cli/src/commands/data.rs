@@ -1,0 +1,124 @@
+//! `gage-host data`: what is in a dataset.
+
+mod preview;
+mod stats;
+mod validate;
+
+use super::setup;
+use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, FetchProgress};
+use gage_config::{Environment, PipelineConfig, Problems, load_datasets};
+use gage_data::{DataError, LocateOptions, Prepared, Streamed, stream};
+use gage_engine::{LocatedDataset, Plan};
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    match command {
+        DataCommand::Preview(arguments) => preview::preview(arguments),
+        DataCommand::Validate(arguments) => validate::validate(arguments),
+        DataCommand::Stats(arguments) => stats::stats(arguments),
+    }
+}
+
+/// Finds the datasets that are meant; the inner error is the code of what was said already.
+fn datasets(arguments: &DataArguments) -> anyhow::Result<Result<Vec<LocatedDataset>, ExitCode>> {
+    let (config, mut problems) = match load(arguments) {
+        Ok(loaded) => loaded,
+        Err(code) => return Ok(Err(code)),
+    };
+    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(Err(terminal::refuse(&error.to_string(), error.help().as_deref()))),
+    };
+    let mut located = Vec::new();
+    if let Some(config) = config.filter(|_| !problems.has_errors()) {
+        let known: Vec<&str> = config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()).collect();
+        if let Some(id) = arguments.dataset.as_deref().filter(|id| !known.contains(id)) {
+            let message = format!("there is no dataset '{id}' in {}", arguments.source.display());
+            let help = format!("there is: {}", known.join(", "));
+            return Ok(Err(terminal::refuse(&message, Some(&help))));
+        }
+        let planned = Plan::datasets(&config, arguments.dataset.as_deref(), &mut registry, &mut problems);
+        let cache_folder = setup::cache_folder();
+        let progress = FetchProgress::new(arguments.quiet);
+        let options = LocateOptions {
+            cache_folder: cache_folder.as_deref(),
+            is_offline: arguments.offline,
+            progress: &progress,
+            is_cancelled: &|| false,
+        };
+        if !problems.has_errors() {
+            for dataset in &planned {
+                located.extend(LocatedDataset::new(dataset, &options, &mut problems));
+            }
+        }
+    }
+    terminal::show_problems(&problems);
+    Ok(if problems.has_errors() { Err(ExitCode::Configuration) } else { Ok(located) })
+}
+
+/// Reads the suite, or makes one of a file of rows.
+fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems), ExitCode> {
+    let source = &arguments.source;
+    let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    if is_suite {
+        return Ok(setup::suite_with(source, &arguments.overrides, load_datasets));
+    }
+    let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {
+        let message = format!("the name of {} does not say how it is read", source.display());
+        let help = "give --loader: jsonl, json, csv, tsv or parquet; a suite ends in .yaml";
+        return Err(terminal::refuse(&message, Some(help)));
+    };
+    let Some(path) = source.to_str() else {
+        let message = format!("the name of {} is not UTF-8", source.display());
+        return Err(terminal::refuse(&message, None));
+    };
+    let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rows");
+    let id: String = stem.chars().map(|one| if one.is_alphanumeric() { one } else { '_' }).collect();
+    let literal = |text: &str| text.replace("${", "$${");
+    let suite = json!({
+        "api_version": "gage/v1alpha1",
+        "kind": "PipelineConfig",
+        "datasets": [{
+            "dataset_id": id,
+            "loader": loader,
+            "params": {"path": literal(path), "preprocess": literal(&arguments.preprocess)},
+        }],
+    });
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    Ok(load_datasets("(the command line)", &format!("{suite:#}"), &arguments.overrides, &environment))
+}
+
+/// The loader that a file's name speaks of.
+fn loader_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let loaders = [
+        (".jsonl", "jsonl"),
+        (".ndjson", "jsonl"),
+        (".json", "json"),
+        (".csv", "csv"),
+        (".tsv", "tsv"),
+        (".parquet", "parquet"),
+    ];
+    loaders.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| (*loader).to_owned())
+}
+
+/// Streams a dataset through its preprocessors, on all cores.
+fn read(
+    dataset: &LocatedDataset,
+    most: Option<u64>,
+    take: impl FnMut(Prepared) -> ControlFlow<()>,
+) -> Result<Streamed, DataError> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    stream(dataset.open(most)?, &dataset.preparation(), workers, take)
+}
+
+/// Says why a dataset could not be read to its end.
+fn refuse(dataset: &LocatedDataset, error: &DataError) -> ExitCode {
+    terminal::refuse(&format!("{}: {error}", dataset.planned.spec.dataset_id), None)
+}

@@ -1,0 +1,107 @@
+//! `gage-host data stats`: what is in the Samples.
+
+use crate::arguments::StatsArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, RowProgress, Style};
+use gage_data::{Statistics, StatisticsReport, TokenCounter};
+use gage_engine::LocatedDataset;
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+
+pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
+    let datasets = match super::datasets(&arguments.data)? {
+        Ok(datasets) => datasets,
+        Err(code) => return Ok(code),
+    };
+    let mut all = Vec::new();
+    for dataset in &datasets {
+        let tokens = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
+            Ok(tokens) => tokens,
+            Err(message) => {
+                return Ok(terminal::refuse(&message, Some("give a tokenizer.json, or its folder")));
+            }
+        };
+        let mut statistics = Statistics::new(tokens);
+        let mut rejected = 0_u64;
+        let progress = RowProgress::new(&dataset.planned.spec.dataset_id, arguments.data.quiet);
+        let read = super::read(dataset, arguments.data.max_samples, |prepared| {
+            match &prepared.result {
+                Ok(sample) => statistics.add(sample),
+                Err(_) => rejected += 1,
+            }
+            progress.row();
+            ControlFlow::Continue(())
+        });
+        progress.finish();
+        if let Err(error) = read {
+            return Ok(super::refuse(dataset, &error));
+        }
+        let report = statistics.finish();
+        if arguments.data.json {
+            all.push(to_json(dataset, &report, rejected)?);
+        } else {
+            show(dataset, &report, rejected)?;
+        }
+    }
+    if arguments.data.json {
+        let json = json!({"datasets": all});
+        terminal::answer(format_args!("{json:#}"))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn to_json(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> anyhow::Result<Value> {
+    let mut value = serde_json::to_value(report)?;
+    value["dataset_id"] = dataset.planned.spec.dataset_id.as_str().into();
+    value["source"] = dataset.located.identity.clone();
+    value["rejected"] = rejected.into();
+    Ok(value)
+}
+
+fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> anyhow::Result<()> {
+    let style = Style::of_stdout();
+    let line = |text: &str| terminal::answer(gage_core::printable_line(text));
+    let id = &dataset.planned.spec.dataset_id;
+    terminal::answer(style.bold(&gage_core::printable_line(&format!(
+        "{id}: {} from {}",
+        terminal::count_of(report.samples, "Sample"),
+        dataset.located.shown
+    ))))?;
+    if let Some(digest) = dataset.located.identity["digest"].as_str() {
+        line(&format!("  {}", digest.replacen(':', " ", 1)))?;
+    }
+    if rejected > 0 {
+        line(&format!("  {rejected} rows are no Samples: `gage-host data validate` says why"))?;
+    }
+    if !report.numbers.is_empty() {
+        let head = format!(
+            "  {:<22}{:>10}{:>10}{:>10}{:>12}{:>12}{:>10}",
+            "", "of", "min", "median", "mean", "95 %", "max"
+        );
+        terminal::answer(style.dim(&head))?;
+    }
+    for (name, of) in &report.numbers {
+        line(&format!(
+            "  {name:<22}{:>10}{:>10}{:>10}{:>12.1}{:>12}{:>10}",
+            of.count, of.min, of.median, of.mean, of.p95, of.max
+        ))?;
+    }
+    for (name, counts) in &report.values {
+        let distinct = report.distinct.get(name).copied().unwrap_or_default();
+        let listed: Vec<String> = counts.iter().map(|one| format!("{} {}", one.value, one.count)).collect();
+        let more = if distinct > counts.len() as u64 {
+            format!(" … ({distinct} different)")
+        } else {
+            String::new()
+        };
+        line(&format!("  {name:<22}{}{more}", listed.join(" · ")))?;
+    }
+    if report.without_reference > 0 {
+        line(&format!("  {:<22}{}", "without a reference", report.without_reference))?;
+    }
+    let examples = match report.first_duplicates.is_empty() {
+        true => String::new(),
+        false => format!(", as {}", report.first_duplicates.join(", ")),
+    };
+    line(&format!("  {:<22}{}{examples}", "duplicates", report.duplicates))
+}

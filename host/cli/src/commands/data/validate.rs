@@ -1,0 +1,103 @@
+//! `gage-host data validate`: every row is read.
+
+use crate::arguments::DataValidateArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, RowProgress};
+use gage_config::OnInvalid;
+use gage_data::{Validation, ValidationReport};
+use gage_engine::LocatedDataset;
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+
+pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<ExitCode> {
+    let datasets = match super::datasets(&arguments.data)? {
+        Ok(datasets) => datasets,
+        Err(code) => return Ok(code),
+    };
+    let mut all = Vec::new();
+    let mut are_valid = true;
+    for dataset in &datasets {
+        let spec = &dataset.planned.spec;
+        let mut validation = Validation::default();
+        let progress = RowProgress::new(&spec.dataset_id, arguments.data.quiet);
+        let streamed = super::read(dataset, arguments.data.max_samples, |prepared| {
+            validation.add(&prepared);
+            progress.row();
+            ControlFlow::Continue(())
+        });
+        progress.finish();
+        let streamed = match streamed {
+            Ok(streamed) => streamed,
+            Err(error) => return Ok(super::refuse(dataset, &error)),
+        };
+        let report = validation.finish(streamed.filtered, streamed.renamed);
+        let allowed = match spec.on_invalid {
+            OnInvalid::Skip => spec.max_invalid,
+            OnInvalid::Error => 0.0,
+        };
+        let is_valid = report.is_within(allowed);
+        are_valid &= is_valid;
+        if arguments.data.json {
+            all.push(to_json(dataset, &report, is_valid)?);
+        } else {
+            show(dataset, &report, is_valid, allowed)?;
+        }
+    }
+    if arguments.data.json {
+        let json = json!({"valid": are_valid, "datasets": all});
+        terminal::answer(format_args!("{json:#}"))?;
+    }
+    Ok(if are_valid { ExitCode::Done } else { ExitCode::Incomplete })
+}
+
+fn to_json(dataset: &LocatedDataset, report: &ValidationReport, is_valid: bool) -> anyhow::Result<Value> {
+    let mut value = serde_json::to_value(report)?;
+    value["dataset_id"] = dataset.planned.spec.dataset_id.as_str().into();
+    value["source"] = dataset.located.identity.clone();
+    value["valid"] = is_valid.into();
+    Ok(value)
+}
+
+fn show(
+    dataset: &LocatedDataset,
+    report: &ValidationReport,
+    is_valid: bool,
+    allowed: f64,
+) -> anyhow::Result<()> {
+    let line = |text: &str| terminal::answer(gage_core::printable_line(text));
+    let id = &dataset.planned.spec.dataset_id;
+    line(&format!("{id}: {} from {}", terminal::count_of(report.rows, "row"), dataset.located.shown))?;
+    let share = |count: u64| {
+        // Numbers of rows stay far below 2^53.
+        let share = count as f64 / report.rows.max(1) as f64 * 100.0;
+        format!("{share:>6.2} %")
+    };
+    let row = |name: &str, count: u64| line(&format!("  {name:<36}{count:>10}  {}", share(count)));
+    row("samples", report.samples)?;
+    for reason in &report.reasons {
+        row(&format!("{} ({})", reason.outcome.name(), reason.kind), reason.count)?;
+        for offender in &reason.first {
+            line(&format!("    {}", offender.message))?;
+        }
+        let more = reason.count.saturating_sub(reason.first.len() as u64);
+        if more > 0 {
+            line(&format!("    … and {more} more"))?;
+        }
+    }
+    if report.filtered > 0 {
+        line(&format!("  {:<36}{:>10}", "left out by the filter", report.filtered))?;
+    }
+    if report.renamed > 0 {
+        line(&format!("  {:<36}{:>10}  an id that occurred before got a number", "renamed", report.renamed))?;
+    }
+    let verdict = match (is_valid, report.invalid) {
+        (true, 0) => "valid".to_owned(),
+        (true, invalid) => {
+            format!("valid: {invalid} invalid, and {:.1} % may be (max_invalid)", allowed * 100.0)
+        }
+        (false, invalid) => {
+            format!("not valid: {invalid} invalid, and at most {:.1} % may be (max_invalid)", allowed * 100.0)
+        }
+    };
+    line(&format!("  {verdict}"))
+}

@@ -1,0 +1,13 @@
+//! `gage-host schema`: the JSON Schema of a format.
+
+use crate::arguments::{SchemaArguments, SchemaOf};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+
+pub(crate) fn execute(arguments: &SchemaArguments) -> anyhow::Result<ExitCode> {
+    let schema = match arguments.of {
+        SchemaOf::Sample => gage_core::sample_schema(),
+    };
+    terminal::answer(format_args!("{schema:#}"))?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,159 @@
+//! What turns rows into Samples: preprocessors, and hooks that add text and media.
+
+use crate::elements::PluginReference;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// One preprocessor of a chain.
+#[derive(Clone, Debug)]
+pub struct PreprocessSpec {
+    /// Which one.
+    pub reference: PluginReference,
+    /// Its parameters.
+    pub kwargs: Option<Node>,
+    /// Where its name is written.
+    pub span: Span,
+}
+
+/// What a hook gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookKind {
+    /// `doc_to_text`: messages.
+    Text,
+    /// `doc_to_visual`: images and videos.
+    Visual,
+    /// `doc_to_audio`: sounds.
+    Audio,
+}
+
+impl HookKind {
+    /// The key of the dataset.
+    pub fn key(self) -> &'static str {
+        match self {
+            HookKind::Text => "doc_to_text",
+            HookKind::Visual => "doc_to_visual",
+            HookKind::Audio => "doc_to_audio",
+        }
+    }
+
+    /// The word in the description of a hook.
+    pub fn name(self) -> &'static str {
+        match self {
+            HookKind::Text => "text",
+            HookKind::Visual => "visual",
+            HookKind::Audio => "audio",
+        }
+    }
+}
+
+/// A doc hook of a dataset.
+#[derive(Clone, Debug)]
+pub struct HookSpec {
+    /// What it gives.
+    pub kind: HookKind,
+    /// Which one.
+    pub reference: PluginReference,
+    /// Its own parameters.
+    pub kwargs: Option<Node>,
+    /// Parameters of the preprocessor, of which the hook takes those that it declares itself and
+    /// that its own do not set.
+    pub inherited: Option<Node>,
+    /// Where its name is written.
+    pub span: Span,
+}
+
+/// Reads `preprocess`: a name, or a list of names and of `{name, kwargs}`; and `preprocess_kwargs`,
+/// which belong to the only one.
+pub(super) fn read_preprocess(table: &mut Table<'_>, problems: &mut Problems) -> Vec<PreprocessSpec> {
+    let path = table.path_of("preprocess");
+    let kwargs = table.free_map("preprocess_kwargs", problems).cloned();
+    let Some(node) = table.get("preprocess") else {
+        let reference = PluginReference::parse("default");
+        return vec![PreprocessSpec { reference, kwargs, span: table.span }];
+    };
+    let items: Vec<&Node> = match &node.value {
+        NodeValue::List(items) => items.iter().collect(),
+        _ => vec![node],
+    };
+    if items.is_empty() {
+        problems.error(node.span, &path, "`preprocess` names no preprocessor");
+    }
+    let is_single = items.len() == 1;
+    if let Some(kwargs) = kwargs.as_ref().filter(|_| !is_single) {
+        problems
+            .error(
+                kwargs.span,
+                &table.path_of("preprocess_kwargs"),
+                "of a list, each has parameters of its own",
+            )
+            .help("write preprocess: [{name: strip_assistant}, {name: multi_choice, kwargs: {…}}]");
+    }
+    let mut chain: Vec<PreprocessSpec> =
+        items.iter().filter_map(|item| read_link(item, &path, problems)).collect();
+    if let ([only], Some(kwargs)) = (chain.as_mut_slice(), kwargs) {
+        match &only.kwargs {
+            None => only.kwargs = Some(kwargs),
+            Some(own) => {
+                let message = "parameters are given twice, here and as `preprocess_kwargs`";
+                problems.error(own.span, &path, message);
+            }
+        }
+    }
+    chain
+}
+
+fn read_link(node: &Node, path: &str, problems: &mut Problems) -> Option<PreprocessSpec> {
+    let (name, kwargs) = match &node.value {
+        NodeValue::Map(_) => {
+            let mut table = Table::open(node, path, problems)?;
+            let name = table.required("name", problems).cloned();
+            let kwargs = table.free_map("kwargs", problems).cloned();
+            table.finish(problems);
+            (name?, kwargs)
+        }
+        _ => (node.clone(), None),
+    };
+    let Some(text) = name.as_text() else {
+        problems.error(
+            name.span,
+            path,
+            format!("expected the name of a preprocessor, found {}", name.kind()),
+        );
+        return None;
+    };
+    let reference = PluginReference::read(&name, path, text, "preprocessor", problems)?;
+    Some(PreprocessSpec { reference, kwargs, span: name.span })
+}
+
+/// Reads `doc_to_text`, `doc_to_visual` and `doc_to_audio`, each with its `…_kwargs`.
+pub(super) fn read_hooks(
+    table: &mut Table<'_>,
+    preprocess: &[PreprocessSpec],
+    problems: &mut Problems,
+) -> Vec<HookSpec> {
+    const HOOKS: [(HookKind, &str, &str); 3] = [
+        (HookKind::Text, "doc_to_text", "doc_to_text_kwargs"),
+        (HookKind::Visual, "doc_to_visual", "doc_to_visual_kwargs"),
+        (HookKind::Audio, "doc_to_audio", "doc_to_audio_kwargs"),
+    ];
+    let mut hooks = Vec::new();
+    for (kind, key, kwargs_key) in HOOKS {
+        let kwargs = table.free_map(kwargs_key, problems).cloned();
+        let Some(text) = table.text(key, problems) else {
+            if let Some(kwargs) = kwargs {
+                let message = format!("`{kwargs_key}` without `{key}` does nothing");
+                problems.error(kwargs.span, &table.path_of(kwargs_key), message);
+            }
+            continue;
+        };
+        let Some(node) = table.get(key) else { continue };
+        let path = table.path_of(key);
+        if let Some(reference) = PluginReference::read(node, &path, &text, "doc-hook", problems) {
+            let inherited = preprocess.last().and_then(|last| last.kwargs.clone());
+            hooks.push(HookSpec { kind, reference, kwargs, inherited, span: node.span });
+        }
+    }
+    hooks
+}

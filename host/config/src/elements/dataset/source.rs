@@ -1,0 +1,232 @@
+//! Where rows come from: files, or a dataset on a hub.
+
+use crate::elements::backend::Secret;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::table::Table;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// The format of a file of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// One JSON object a line.
+    Jsonl,
+    /// One JSON array of objects.
+    Json,
+    /// Values with commas between.
+    Csv,
+    /// Values with tabs between.
+    Tsv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// Where the rows of a dataset are.
+#[derive(Clone, Debug)]
+pub enum DataSource {
+    /// In files of this machine.
+    Files(FilesSpec),
+    /// On a hub, from which they are fetched once.
+    Hub(HubSpec),
+}
+
+impl DataSource {
+    /// No files at all, where the source could not be read, which is an error already.
+    pub(super) fn none() -> DataSource {
+        DataSource::Files(FilesSpec {
+            format: FileFormat::Jsonl,
+            paths: Vec::new(),
+            delimiter: None,
+            columns: None,
+            records: None,
+        })
+    }
+}
+
+/// Files of rows, which count as one dataset in their order.
+#[derive(Clone, Debug)]
+pub struct FilesSpec {
+    /// Their format.
+    pub format: FileFormat,
+    /// The files, relative to the working folder.
+    pub paths: Vec<PathBuf>,
+    /// For `csv`: what stands between values; default a comma.
+    pub delimiter: Option<u8>,
+    /// For `csv` and `tsv`: the names of the columns, where the file has no line for them.
+    pub columns: Option<Vec<String>>,
+    /// For `json`: the path of the array within the document; default the document itself.
+    pub records: Option<String>,
+}
+
+/// A dataset on a hub that speaks Hugging Face's API.
+#[derive(Clone, Debug)]
+pub struct HubSpec {
+    /// As in `owner/name`.
+    pub hub_id: String,
+    /// A branch, a tag or a commit; default `main`.
+    pub revision: String,
+    /// One of the dataset's configurations; needed where it has several.
+    pub subset: Option<String>,
+    /// As in `test`; needed where it has several.
+    pub split: Option<String>,
+    /// Patterns of file names, in place of `subset` and `split`.
+    pub data_files: Vec<String>,
+    /// Where the hub is; default `https://huggingface.co`.
+    pub endpoint: String,
+    /// Sent as `Authorization: Bearer`; default none.
+    pub token: Option<Secret>,
+    /// Whether only what was fetched before is used; default no.
+    pub offline: bool,
+}
+
+impl HubSpec {
+    /// As in `owner/name (subset, split test)`.
+    pub fn shown(&self) -> String {
+        let split = self.split.as_ref().map(|split| format!("split {split}"));
+        let parts: Vec<&str> =
+            self.subset.iter().chain(&split).chain(&self.data_files).map(String::as_str).collect();
+        match parts.is_empty() {
+            true => self.hub_id.clone(),
+            false => format!("{} ({})", self.hub_id, parts.join(", ")),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Loader {
+    Files(FileFormat),
+    Hub,
+}
+
+pub(super) fn read_loader(table: &mut Table<'_>, problems: &mut Problems) -> Loader {
+    const LOADERS: [(&str, Loader); 6] = [
+        ("jsonl", Loader::Files(FileFormat::Jsonl)),
+        ("json", Loader::Files(FileFormat::Json)),
+        ("csv", Loader::Files(FileFormat::Csv)),
+        ("tsv", Loader::Files(FileFormat::Tsv)),
+        ("parquet", Loader::Files(FileFormat::Parquet)),
+        ("hf_hub", Loader::Hub),
+    ];
+    table.required("loader", problems);
+    // An unknown loader is an error already; the rest is looked at all the same.
+    table.choice("loader", &LOADERS, problems).unwrap_or(Loader::Files(FileFormat::Jsonl))
+}
+
+pub(super) fn read(loader: Loader, table: &mut Table<'_>, problems: &mut Problems) -> Option<DataSource> {
+    match loader {
+        Loader::Files(format) => read_files(format, table, problems).map(DataSource::Files),
+        Loader::Hub => read_hub(table, problems).map(DataSource::Hub),
+    }
+}
+
+fn read_files(format: FileFormat, table: &mut Table<'_>, problems: &mut Problems) -> Option<FilesSpec> {
+    let node = table.required("path", problems)?;
+    let paths = table.texts("path", problems)?;
+    if paths.is_empty() || paths.iter().any(|path| path.trim().is_empty()) {
+        problems.error(node.span, &table.path_of("path"), "`path` is empty");
+    }
+    let has_columns = matches!(format, FileFormat::Csv | FileFormat::Tsv);
+    let delimiter = (format == FileFormat::Csv).then(|| read_delimiter(table, problems)).flatten();
+    let columns = has_columns.then(|| table.texts("columns", problems)).flatten();
+    let records = (format == FileFormat::Json).then(|| table.text("records", problems)).flatten();
+    let paths = paths.iter().map(|path| expand_home(path)).collect();
+    Some(FilesSpec { format, paths, delimiter, columns, records })
+}
+
+fn read_delimiter(table: &mut Table<'_>, problems: &mut Problems) -> Option<u8> {
+    let text = table.text("delimiter", problems)?;
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Some(*byte),
+        _ => {
+            let span = table.get("delimiter").map_or(table.span, |node| node.span);
+            let message = "`delimiter` must be one ASCII character, and neither a quote nor a line break";
+            problems.error(span, &table.path_of("delimiter"), message);
+            None
+        }
+    }
+}
+
+fn read_hub(table: &mut Table<'_>, problems: &mut Problems) -> Option<HubSpec> {
+    let node = table.required("hub_id", problems)?;
+    let hub_id = table.required_text("hub_id", problems)?;
+    let is_name = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.chars().all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character))
+    };
+    if hub_id.split('/').count() > 2 || !hub_id.split('/').all(is_name) {
+        problems
+            .error(node.span, &table.path_of("hub_id"), format!("`{hub_id}` is not the name of a dataset"))
+            .help("write it like openai/gsm8k");
+    }
+    let endpoint = table.text("endpoint", problems).unwrap_or_else(|| "https://huggingface.co".to_owned());
+    if !["https://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme)) {
+        let span = table.get("endpoint").map_or(table.span, |node| node.span);
+        let message = format!("`{endpoint}` is not an HTTP address");
+        problems.error(span, &table.path_of("endpoint"), message);
+    }
+    let revision = table.text("revision", problems).unwrap_or_else(|| "main".to_owned());
+    let (subset, split) = (table.text("subset", problems), table.text("split", problems));
+    let data_files = table.texts("data_files", problems).unwrap_or_default();
+    if let Some(node) = table.get("data_files").filter(|_| subset.is_some() || split.is_some()) {
+        let message = "`data_files` takes the place of `subset` and `split`; give one or the other";
+        problems.error(node.span, &table.path_of("data_files"), message);
+    }
+    Some(HubSpec {
+        hub_id,
+        revision,
+        subset,
+        split,
+        data_files,
+        endpoint: endpoint.trim_end_matches('/').to_owned(),
+        token: table.text("token", problems).filter(|token| !token.is_empty()).map(Secret::new),
+        offline: table.boolean("offline", problems).unwrap_or(false),
+    })
+}
+
+/// Reads a path, in which a leading `~` is the user's folder.
+pub(super) fn read_path(
+    table: &mut Table<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Option<PathBuf> {
+    table.text(key, problems).map(|text| expand_home(&text))
+}
+
+pub(super) fn expand_home(text: &str) -> PathBuf {
+    let below = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (below, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(text),
+    }
+}
+
+/// Reads a mapping from paths to a value or a list of values.
+pub(super) fn read_filter(
+    table: &mut Table<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Vec<(String, Vec<Value>)> {
+    let path = table.path_of(key);
+    let entries = table.free_map(key, problems).and_then(Node::as_map).unwrap_or_default();
+    let mut filter = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let values: Vec<&Node> = match &entry.node.value {
+            NodeValue::List(items) => items.iter().collect(),
+            _ => vec![&entry.node],
+        };
+        let is_plain = |node: &&Node| !matches!(node.value, NodeValue::List(_) | NodeValue::Map(_));
+        if values.is_empty() || !values.iter().all(is_plain) {
+            problems
+                .error(
+                    entry.node.span,
+                    &format!("{path}.{}", entry.key),
+                    "a field is compared with texts, numbers, true, false or null",
+                )
+                .help(format!("write it like {key}: {{subject: [law, anatomy]}}"));
+        }
+        filter.push((entry.key.clone(), values.into_iter().map(Node::to_json).collect()));
+    }
+    filter
+}

@@ -1,0 +1,191 @@
+//! Reads messages, their parts, and the functions that they call.
+
+use super::{ContentPart, MediaKind, Message, Role};
+use crate::Object;
+use crate::reading::Reading;
+use serde_json::Value;
+
+impl ContentPart {
+    /// Reads one part, which must be an object.
+    fn read(value: Value, reading: &mut Reading<'_>) -> Option<ContentPart> {
+        let members = reading.members(value)?;
+        let kind = match members.get("type") {
+            Some(Value::String(name)) => match name.as_str() {
+                "text" => None,
+                name => Some(media_kind(name, reading)?),
+            },
+            None | Some(Value::Null) => {
+                reading.key("type").problem("a content part needs a 'type'");
+                return None;
+            }
+            Some(other) => {
+                reading.key("type").mistyped("a string", other);
+                return None;
+            }
+        };
+        let name = kind.map_or("text", MediaKind::type_name);
+        let mut main = Value::Null;
+        let mut extra = Object::new();
+        for (key, value) in members {
+            match key.as_str() {
+                "type" => {}
+                key if key == name => main = value,
+                _ => {
+                    extra.insert(key, value);
+                }
+            }
+        }
+        let mut reading = reading.key(name);
+        match kind {
+            None => Some(ContentPart::Text { text: required_string(main, &mut reading)?, extra }),
+            Some(kind) => {
+                let (url, options) = read_media(main, &mut reading)?;
+                Some(ContentPart::Media { kind, url, options, extra })
+            }
+        }
+    }
+
+    /// Reads `content` or `answer`: a list of parts, in which a string is a text part, or one string.
+    pub(crate) fn read_all(value: Value, reading: &mut Reading<'_>) -> Vec<ContentPart> {
+        match value {
+            Value::String(text) => vec![ContentPart::text(text)],
+            Value::Array(_) => reading.items(value, |part, reading| match part {
+                Value::String(text) => Some(ContentPart::text(text)),
+                part => ContentPart::read(part, reading),
+            }),
+            other => {
+                reading.mistyped("a string or a list of parts", &other);
+                Vec::new()
+            }
+        }
+    }
+}
+
+fn media_kind(name: &str, reading: &mut Reading<'_>) -> Option<MediaKind> {
+    let kind = MediaKind::ALL.into_iter().find(|kind| kind.type_name() == name);
+    if kind.is_none() {
+        reading.key("type").problem(format!(
+            "unknown type '{name}'; allowed: text, image_url, audio_url, video_url, file_url"
+        ));
+    }
+    kind
+}
+
+/// The URL of a media part and what stands beside it. A string alone is the URL.
+fn read_media(value: Value, reading: &mut Reading<'_>) -> Option<(String, Object)> {
+    match value {
+        Value::String(url) => Some((url, Object::new())),
+        Value::Object(mut options) => {
+            let url = options.shift_remove("url").unwrap_or_default();
+            Some((required_string(url, &mut reading.key("url"))?, options))
+        }
+        Value::Null => {
+            reading.problem("this field is required: an object with a 'url'");
+            None
+        }
+        other => {
+            reading.mistyped("an object with a 'url'", &other);
+            None
+        }
+    }
+}
+
+fn required_string(value: Value, reading: &mut Reading<'_>) -> Option<String> {
+    if value.is_null() {
+        reading.problem("this field is required, and is a string");
+    }
+    reading.string(value)
+}
+
+impl Message {
+    /// Reads one message, which must be an object.
+    pub(crate) fn read(value: Value, reading: &mut Reading<'_>) -> Option<Message> {
+        let members = reading.members(value)?;
+        let mut role = Value::Null;
+        let mut content = Value::Null;
+        let mut message = Message {
+            role: Role::User,
+            content: Vec::new(),
+            name: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            extra: Object::new(),
+        };
+        for (key, value) in members {
+            let mut reading = reading.key(&key);
+            match key.as_str() {
+                "role" => role = value,
+                "content" => content = value,
+                "name" => message.name = reading.string(value),
+                "tool_calls" => message.tool_calls = reading.items(value, read_tool_call),
+                "tool_call_id" => message.tool_call_id = reading.string(value),
+                _ => {
+                    message.extra.insert(key, value);
+                }
+            }
+        }
+        if !content.is_null() {
+            message.content = ContentPart::read_all(content, &mut reading.key("content"));
+        } else if message.tool_calls.is_empty() {
+            reading.key("content").problem("a message needs 'content', or 'tool_calls'");
+        }
+        message.role = read_role(&role, &mut reading.key("role"))?;
+        Some(message)
+    }
+}
+
+fn read_role(value: &Value, reading: &mut Reading<'_>) -> Option<Role> {
+    let found = match value {
+        Value::String(name) => match Role::from_name(name) {
+            Some(role) => return Some(role),
+            None => format!("the role '{name}'"),
+        },
+        Value::Null => "no role".to_owned(),
+        other => format!("{other} as the role"),
+    };
+    reading.problem(format!("found {found}; allowed: system, user, assistant, tool"));
+    None
+}
+
+fn read_tool_call(call: Value, reading: &mut Reading<'_>) -> Option<Value> {
+    check_function(&call, "arguments", reading);
+    if let Some(arguments) = call.pointer("/function/arguments")
+        && !matches!(arguments, Value::Null | Value::String(_) | Value::Object(_))
+    {
+        reading.key("function").key("arguments").mistyped("a string of JSON, or an object", arguments);
+    }
+    Some(call)
+}
+
+/// Reads the definition of a tool, which is kept as it is.
+pub(crate) fn read_tool(tool: Value, reading: &mut Reading<'_>) -> Option<Value> {
+    check_function(&tool, "parameters", reading);
+    if let Some(parameters) = tool.pointer("/function/parameters")
+        && !matches!(parameters, Value::Null | Value::Object(_))
+    {
+        reading
+            .key("function")
+            .key("parameters")
+            .mistyped("an object: the JSON Schema of the arguments", parameters);
+    }
+    Some(tool)
+}
+
+/// Tools and calls are sent on as they are, but nothing can call a function without a name.
+fn check_function(value: &Value, what: &str, reading: &mut Reading<'_>) {
+    match value {
+        Value::Object(members) => match members.get("function") {
+            Some(Value::Object(function)) => match function.get("name") {
+                Some(Value::String(name)) if !name.is_empty() => {}
+                _ => reading
+                    .key("function")
+                    .key("name")
+                    .problem("the function needs a 'name': a string that is not empty"),
+            },
+            _ => reading
+                .key("function")
+                .problem(format!("this field is required: an object with a 'name' and the '{what}'")),
+        },
+        other => reading.mistyped("an object with a 'function'", other),
+    }
+}

@@ -1,0 +1,148 @@
+//! What a field must hold beyond its type, because something that reads it would break: a journal
+//! that names samples, a server that gets tools, a report that slices, a sandbox that is filled.
+
+use super::FewShotExample;
+use crate::Object;
+use crate::reading::Reading;
+use crate::schema::SCHEMA_VERSION;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The longest id of a sample or of an option, in bytes.
+const MOST_ID_BYTES: usize = 512;
+
+pub(super) fn schema_version(value: &Value, reading: &mut Reading<'_>) {
+    match value {
+        Value::String(version) if version == SCHEMA_VERSION => {}
+        Value::String(other) => reading.problem(format!("expected '{SCHEMA_VERSION}', found '{other}'")),
+        Value::Null => reading.problem(format!("expected '{SCHEMA_VERSION}', found nothing")),
+        other => reading.mistyped("a string", other),
+    }
+}
+
+/// Ids stand in file names, logs, tables and prompts.
+pub(super) fn id(id: &str, reading: &mut Reading<'_>) {
+    if id.trim().is_empty() {
+        reading.problem("expected a string that is not empty");
+    }
+    if let Some(control) = id.chars().find(|character| character.is_control()) {
+        reading.problem(format!(
+            "the id holds the control character U+{:04X}; allowed: text without line breaks, tabs and the like",
+            u32::from(control)
+        ));
+    }
+    if id.len() > MOST_ID_BYTES {
+        reading.problem(format!("the id is {} bytes long; allowed: {MOST_ID_BYTES} at most", id.len()));
+    }
+}
+
+/// An answer that names an option must name one.
+pub(super) fn distinct_option_ids(options: &Value, reading: &mut Reading<'_>) {
+    let mut ids = BTreeSet::new();
+    for (index, option) in options.as_array().into_iter().flatten().enumerate() {
+        if let Some(Value::String(id)) = option.get("id")
+            && !ids.insert(id.as_str())
+        {
+            let mut reading = reading.index(index);
+            reading
+                .key("id")
+                .problem(format!("the id '{id}' occurs twice; each option needs an id of its own"));
+        }
+    }
+}
+
+pub(super) fn tool_choice(value: Value, reading: &mut Reading<'_>) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(_) | Value::Object(_) => Some(value),
+        other => {
+            reading.mistyped("a string or an object", &other);
+            None
+        }
+    }
+}
+
+pub(super) fn unconditioned_input(value: Value, reading: &mut Reading<'_>) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(_) | Value::Array(_) => Some(value),
+        other => {
+            reading.mistyped("a string or a list", &other);
+            None
+        }
+    }
+}
+
+/// Results are sliced by tags: each is one label or a list of them.
+pub(super) fn tags(tags: Object, reading: &mut Reading<'_>) -> Object {
+    let is_scalar = |value: &Value| !value.is_array() && !value.is_object();
+    for (key, value) in &tags {
+        match value {
+            Value::Array(labels) => {
+                for (index, label) in labels.iter().enumerate().filter(|(_, label)| !is_scalar(label)) {
+                    reading.key(key).index(index).mistyped("a string, a number or a boolean", label);
+                }
+            }
+            value if is_scalar(value) => {}
+            other => reading.key(key).mistyped("a string, a number, a boolean, or a list of them", other),
+        }
+    }
+    tags
+}
+
+/// The files of a sandbox lie below its folder.
+pub(super) fn sandbox_files(files: Object, reading: &mut Reading<'_>) -> Object {
+    for (path, source) in &files {
+        let mut reading = reading.key(path);
+        if !is_relative_path(path) {
+            reading.problem(
+                "the key is no path inside the sandbox; allowed: relative paths such as 'data/input.txt', \
+                 without '..', control characters or a drive",
+            );
+        }
+        if !source.is_string() {
+            reading.mistyped("a string: a URI or a local path", source);
+        }
+    }
+    files
+}
+
+fn is_relative_path(path: &str) -> bool {
+    let mut characters = path.chars();
+    let has_drive = matches!((characters.next(), characters.next()), (Some(letter), Some(':')) if letter.is_ascii_alphabetic());
+    !path.is_empty()
+        && !has_drive
+        && !path.starts_with(['/', '\\'])
+        && !path.split(['/', '\\']).any(|segment| segment == "..")
+        && !path.chars().any(char::is_control)
+}
+
+/// The names and values that a process can be given.
+pub(super) fn environment(variables: Object, reading: &mut Reading<'_>) -> Object {
+    for (name, value) in &variables {
+        let mut reading = reading.key(name);
+        if name.is_empty() || name.chars().any(|character| character == '=' || character.is_control()) {
+            reading.problem(
+                "the key is no name of a variable; allowed: names that are not empty, without '=' and control characters",
+            );
+        }
+        match value {
+            Value::String(text) if text.contains('\0') => {
+                reading.problem("the value holds a NUL character; allowed: text without it");
+            }
+            Value::String(_) => {}
+            other => reading.mistyped("a string", other),
+        }
+    }
+    variables
+}
+
+/// An example without an answer would teach the model to say nothing.
+pub(super) fn few_shot_answer(example: &FewShotExample, reading: &mut Reading<'_>) {
+    if example.references.is_empty() && example.label.is_none() && !example.is_answered() {
+        reading.key("references").problem(
+            "the example has no answer; allowed: a reference, a label, or messages that end with one of the \
+             assistant",
+        );
+    }
+}

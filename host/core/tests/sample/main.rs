@@ -1,0 +1,10 @@
+//! The Sample as its users see it: the examples of the specification, the datasets of the
+//! repository, the published schema, and reading and writing without loss.
+
+#![expect(clippy::expect_used, reason = "what a test sets up itself may fail it")]
+
+mod datasets;
+mod examples;
+mod generated;
+mod round_trip;
+mod schema;

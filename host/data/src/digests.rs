@@ -1,0 +1,60 @@
+//! What a record of a run says about the files of a dataset.
+
+use crate::row::DataError;
+use crate::source::{DataFile, RowSource};
+use gage_core::Digest;
+use serde_json::{Value, json};
+use std::fs::File;
+
+/// The digests and sizes of the files, as [`of_files`] puts them, and of the `labels` beside them, if
+/// there are any.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(crate) fn digests(source: &RowSource) -> Result<Value, DataError> {
+    let mut measured = Vec::with_capacity(source.files.len());
+    for file in &source.files {
+        let name = file.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let (digest, bytes) = measure(file)?;
+        measured.push((name.unwrap_or_default(), digest, bytes));
+    }
+    let mut value = of_files(measured.iter().map(|(name, digest, bytes)| (name.as_str(), *digest, *bytes)));
+    if let Some(labels) = &source.labels {
+        value["labels"] = of_file(&labels.file)?;
+    }
+    Ok(value)
+}
+
+/// One file is `{"digest", "bytes"}`; several are `{"files": [{"name", "digest", "bytes"}, …],
+/// "digest", "bytes"}`, with the digest of the lines `<sha256>  <name>`, as `sha256sum` prints them,
+/// and the sum of the bytes.
+pub(crate) fn of_files<'f>(files: impl ExactSizeIterator<Item = (&'f str, Digest, u64)>) -> Value {
+    let is_single = files.len() == 1;
+    let (mut list, mut lines, mut sum) = (Vec::with_capacity(files.len()), String::new(), 0);
+    for (name, digest, bytes) in files {
+        if is_single {
+            return json!({"digest": digest, "bytes": bytes});
+        }
+        lines.push_str(&format!("{}  {name}\n", digest.hex()));
+        sum += bytes;
+        list.push(json!({"name": name, "digest": digest, "bytes": bytes}));
+    }
+    json!({"files": list, "digest": Digest::of_bytes(lines.as_bytes()), "bytes": sum})
+}
+
+/// The digest and the size of one file.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn of_file(file: &DataFile) -> Result<Value, DataError> {
+    let (digest, bytes) = measure(file)?;
+    Ok(json!({"digest": digest, "bytes": bytes}))
+}
+
+fn measure(file: &DataFile) -> Result<(Digest, u64), DataError> {
+    let fail = |source| DataError::Unreadable { file: file.named(), source };
+    let opened = File::open(&file.path).map_err(fail)?;
+    let bytes = opened.metadata().map_err(fail)?.len();
+    let digest = Digest::of_reader(opened).map_err(fail)?;
+    Ok((digest, bytes))
+}

@@ -1,0 +1,26 @@
+//! The `hf_hub` source: a dataset of the Hugging Face Hub becomes checked files in a local cache.
+//!
+//! The revision becomes a commit, the files of a subset and a split are chosen from those of the
+//! commit, and each is downloaded. **A file takes its final name only after its size and its
+//! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
+
+mod cache;
+mod card;
+mod client;
+mod download;
+mod error;
+mod fetch;
+mod listing;
+mod naming;
+mod object;
+mod partial;
+mod paths;
+mod pattern;
+mod repository;
+mod select;
+mod source;
+mod wait;
+
+pub use error::HubError;
+pub use fetch::fetch;
+pub use source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource, HubTimings, HubToken, NoProgress};

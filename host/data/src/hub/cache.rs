@@ -1,0 +1,291 @@
+//! Where datasets are kept.
+//!
+//! ```text
+//! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit that it last stood for
+//! <cache>/datasets/<owner>--<name>/<commit>/dataset.json  what the commit holds, and what was checked
+//! <cache>/datasets/<owner>--<name>/<commit>/files/<path>  whole files, by their paths
+//! <cache>/datasets/<owner>--<name>/<commit>/partial/      what an interrupted download left
+//! <cache>/datasets/<owner>--<name>/<commit>/lock          held by the one who downloads
+//! ```
+//!
+//! The folders are this user's alone.
+
+use super::error::HubError;
+use super::listing::{Entry, Listing};
+use super::object::{Hashes, ObjectId};
+use super::paths::{RepositoryName, check_path, is_commit, revision_file};
+use super::source::HubFile;
+use super::wait::Patience;
+use gage_core::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+use url::Url;
+
+/// The version of `dataset.json`. Version 1 is the first.
+const FORMAT: u32 = 1;
+
+/// The folder of one dataset.
+pub(super) struct DatasetFolder(PathBuf);
+
+/// The folder of one commit.
+pub(super) struct CommitFolder(PathBuf);
+
+/// What `dataset.json` says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    format: u32,
+    name: String,
+    commit: String,
+    pub(super) listing: Listing,
+    /// The files that were checked, by path.
+    pub(super) files: BTreeMap<String, Stamp>,
+}
+
+/// What a file was when it was checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Stamp {
+    bytes: u64,
+    digest: Digest,
+    oid: ObjectId,
+    /// When it was last changed, in seconds and nanoseconds since 1970.
+    modified: (u64, u32),
+}
+
+/// What lies in the place of a file.
+pub(super) enum Kept {
+    /// What is expected.
+    Good(HubFile, Stamp),
+    /// Nothing.
+    Missing,
+    /// Something else.
+    Wrong(String),
+}
+
+impl DatasetFolder {
+    /// Names the folder; makes nothing. Each hub has its own, for a name may stand for other data
+    /// elsewhere.
+    pub(super) fn of(cache: &Path, endpoint: &Url, name: &RepositoryName) -> DatasetFolder {
+        let host = endpoint.host_str().unwrap_or("hub").replace([':', '[', ']'], "_");
+        let hub = match endpoint.port() {
+            Some(port) => format!("{host}_{port}"),
+            None => host,
+        };
+        DatasetFolder(cache.join("datasets").join(hub).join(name.folder()))
+    }
+
+    /// The commit that a revision last stood for.
+    pub(super) fn commit_of(&self, revision: &str) -> Result<Option<String>, HubError> {
+        let path = self.reference(revision);
+        let text = absent_is_none(fs::read_to_string(&path)).map_err(HubError::cache("read", &path))?;
+        Ok(text.map(|text| text.trim().to_owned()).filter(|text| is_commit(text)))
+    }
+
+    pub(super) fn remember(&self, revision: &str, commit: &str) -> Result<(), HubError> {
+        let path = self.reference(revision);
+        make_folder(&self.0.join("refs"))?;
+        write_whole(&path, commit.as_bytes())
+    }
+
+    fn reference(&self, revision: &str) -> PathBuf {
+        self.0.join("refs").join(revision_file(revision))
+    }
+
+    /// The commit must be one.
+    pub(super) fn commit(&self, commit: &str) -> CommitFolder {
+        CommitFolder(self.0.join(commit))
+    }
+}
+
+impl CommitFolder {
+    /// Makes the folder, and waits until no one else downloads into it.
+    pub(super) async fn lock(&self, patience: Patience<'_>) -> Result<File, HubError> {
+        make_folder(&self.0)?;
+        let path = self.0.join("lock");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(HubError::cache("open", &path))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => patience.sleep(Duration::from_millis(100)).await?,
+                Err(TryLockError::Error(error)) => return Err(HubError::cache("lock", &path)(error)),
+            }
+        }
+    }
+
+    /// What is recorded of the commit; nothing where no download has begun, or another version of
+    /// the program wrote it.
+    pub(super) fn record(&self, name: &RepositoryName, commit: &str) -> Result<Option<Record>, HubError> {
+        let path = self.0.join("dataset.json");
+        let Some(bytes) = absent_is_none(fs::read(&path)).map_err(HubError::cache("read", &path))? else {
+            return Ok(None);
+        };
+        let record: Option<Record> = serde_json::from_slice(&bytes)
+            .inspect_err(|error| tracing::warn!("{}: {error}; it is made anew", path.display()))
+            .ok();
+        Ok(record.filter(|record| {
+            record.format == FORMAT && record.commit == commit && record.name == name.to_string()
+        }))
+    }
+
+    pub(super) fn write_record(&self, record: &Record) -> Result<(), HubError> {
+        let path = self.0.join("dataset.json");
+        let bytes = serde_json::to_vec(record)
+            .map_err(|error| HubError::cache("write", &path)(io::Error::from(error)))?;
+        write_whole(&path, &bytes)
+    }
+
+    /// Where a file will be. Its path has to stay within the folder.
+    pub(super) fn file(&self, path: &str) -> Result<PathBuf, HubError> {
+        check_path(path)
+            .map_err(|reason| HubError::Path { path: path.chars().take(200).collect(), reason })?;
+        Ok(path.split('/').fold(self.0.join("files"), |folder, part| folder.join(part)))
+    }
+
+    /// The folder of what is not whole; made where it does not exist.
+    pub(super) fn partial(&self) -> Result<PathBuf, HubError> {
+        let path = self.0.join("partial");
+        make_folder(&path)?;
+        Ok(path)
+    }
+
+    /// Looks whether a file is what the hub says. Its bytes are read unless size and time are those
+    /// of a stamp.
+    pub(super) fn check(
+        &self,
+        entry: &Entry,
+        stamp: Option<&Stamp>,
+        patience: Patience<'_>,
+    ) -> Result<Kept, HubError> {
+        let path = self.file(&entry.path)?;
+        let failed = || HubError::cache("read", &path);
+        let Some(metadata) = absent_is_none(fs::symlink_metadata(&path)).map_err(failed())? else {
+            return Ok(Kept::Missing);
+        };
+        if !metadata.is_file() {
+            return Ok(Kept::Wrong("it is no plain file".to_owned()));
+        }
+        if metadata.len() != entry.bytes {
+            return Ok(Kept::Wrong(format!("expected {} bytes, found {}", entry.bytes, metadata.len())));
+        }
+        let modified = metadata.modified().map_err(failed())?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let modified = (modified.as_secs(), modified.subsec_nanos());
+        let is_known = |stamp: &&Stamp| {
+            stamp.bytes == entry.bytes && stamp.modified == modified && stamp.oid == entry.oid
+        };
+        let digest = match stamp.filter(is_known) {
+            Some(stamp) => stamp.digest,
+            None => {
+                let mut hashes = Hashes::new(entry.bytes);
+                let mut file = File::open(&path).map_err(failed())?;
+                hash_all(&mut file, &mut hashes, &path, patience)?;
+                let (digest, found) = hashes.take(&entry.oid).map_err(io::Error::other).map_err(failed())?;
+                if found != entry.oid {
+                    return Ok(Kept::Wrong(format!("expected {}, found {found}", entry.oid)));
+                }
+                digest
+            }
+        };
+        let stamp = Stamp { bytes: entry.bytes, digest, oid: entry.oid.clone(), modified };
+        let file = HubFile { path: entry.path.clone(), local: path, bytes: entry.bytes, digest };
+        Ok(Kept::Good(file, stamp))
+    }
+}
+
+impl Record {
+    pub(super) fn new(name: &RepositoryName, commit: &str, listing: Listing) -> Record {
+        Record {
+            format: FORMAT,
+            name: name.to_string(),
+            commit: commit.to_owned(),
+            listing,
+            files: BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads a file to its end into the digests, and returns how long it is.
+pub(super) fn hash_all(
+    file: &mut File,
+    hashes: &mut Hashes,
+    path: &Path,
+    patience: Patience<'_>,
+) -> Result<u64, HubError> {
+    let mut buffer = vec![0_u8; 1 << 18];
+    let mut length = 0;
+    loop {
+        patience.check()?;
+        let count = file.read(&mut buffer).map_err(HubError::cache("read", path))?;
+        if count == 0 {
+            return Ok(length);
+        }
+        hashes.update(buffer.get(..count).unwrap_or_default());
+        length += count as u64;
+    }
+}
+
+/// Makes a folder and those above it, closed to other users.
+pub(super) fn make_folder(path: &Path) -> Result<(), HubError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(HubError::cache("make", path))?;
+    close(path).map_err(HubError::cache("close to other users", path))
+}
+
+#[cfg(unix)]
+fn close(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    match fs::metadata(path)?.permissions().mode() & 0o077 {
+        0 => Ok(()),
+        _ => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
+    }
+}
+
+#[cfg(not(unix))]
+fn close(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Writes a file that is whole or absent.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), HubError> {
+    let folder = path.parent().unwrap_or(path);
+    let write = || {
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        sync_folder(folder)
+    };
+    write().map_err(HubError::cache("write", path))
+}
+
+/// Makes a renaming in a folder safe on the disk.
+#[cfg(unix)]
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Folders cannot be opened here; the system keeps the order itself.
+#[cfg(not(unix))]
+pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn absent_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,250 @@
+//! Requests to the hub: who gets the token, which redirects are followed, and what the answers
+//! mean.
+
+mod answer;
+
+use super::error::{HubError, shown};
+use super::source::HubToken;
+use super::wait::{Attempts, Failure, Patience};
+use answer::final_error;
+use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+use std::time::Duration;
+use url::Url;
+
+const MOST_REDIRECTS: usize = 10;
+
+/// What is asked for, as messages name it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) name: &'a str,
+    pub(super) revision: &'a str,
+    /// The file; without one it is the revision.
+    pub(super) path: Option<&'a str>,
+}
+
+/// Why one request had no answer that can be used.
+pub(super) enum Problem {
+    /// It may go another time.
+    Passing(Failure),
+    /// It will not.
+    Final(HubError),
+}
+
+impl From<HubError> for Problem {
+    fn from(error: HubError) -> Problem {
+        Problem::Final(error)
+    }
+}
+
+/// A client of one hub.
+pub(super) struct Client<'a> {
+    http: reqwest::Client,
+    endpoint: &'a Url,
+    authorization: Option<HeaderValue>,
+    patience: Patience<'a>,
+}
+
+impl<'a> Client<'a> {
+    /// Sets up the client; sends nothing.
+    pub(super) fn new(
+        endpoint: &'a Url,
+        token: Option<&HubToken>,
+        patience: Patience<'a>,
+    ) -> Result<Client<'a>, HubError> {
+        if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
+            return Err(HubError::Invalid(format!(
+                "'{}' cannot be the endpoint of a hub; write an address like 'https://huggingface.co'",
+                shown(endpoint)
+            )));
+        }
+        // Fails only where a provider is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            .connect_timeout(patience.timings.connect)
+            // They are followed here, where it is known who may see the token.
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| HubError::Invalid(format!("HTTP client: {}", describe(error))))?;
+        let authorization = token
+            .filter(|token| !token.reveal().is_empty())
+            .map(|token| {
+                let mut value =
+                    HeaderValue::from_str(&format!("Bearer {}", token.reveal())).map_err(|_| {
+                        HubError::Invalid(
+                            "the token of the hub holds characters that no token has; check HF_TOKEN"
+                                .to_owned(),
+                        )
+                    })?;
+                value.set_sensitive(true);
+                Ok::<_, HubError>(value)
+            })
+            .transpose()?;
+        Ok(Client { http, endpoint, authorization, patience })
+    }
+
+    pub(super) fn endpoint(&self) -> &Url {
+        self.endpoint
+    }
+
+    pub(super) fn patience(&self) -> Patience<'a> {
+        self.patience
+    }
+
+    /// Sends one request and follows redirects. The status of the answer is 200, 206 or 416.
+    pub(super) async fn get(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        asked: Asked<'_>,
+    ) -> Result<Response, Problem> {
+        let mut url = url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let response = self.send(&url, headers).await?;
+            let status = response.status();
+            match status {
+                StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
+                    return Ok(response);
+                }
+                StatusCode::MOVED_PERMANENTLY
+                | StatusCode::FOUND
+                | StatusCode::SEE_OTHER
+                | StatusCode::TEMPORARY_REDIRECT
+                | StatusCode::PERMANENT_REDIRECT => url = redirected(&url, response.headers())?,
+                _ => return Err(self.problem(&url, &response, asked)),
+            }
+        }
+        Err(HubError::answer(&url, format!("more than {MOST_REDIRECTS} redirects")).into())
+    }
+
+    async fn send(&self, url: &Url, headers: &HeaderMap) -> Result<Response, Problem> {
+        let mut request = self.http.get(url.clone()).headers(headers.clone()).header(
+            ACCEPT_ENCODING,
+            // A compressed body would have another size and other digests.
+            HeaderValue::from_static("identity"),
+        );
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| self.is_own(url)) {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        let timings = self.patience.timings;
+        let passing = |reason| Problem::Passing(Failure { url: shown(url), reason, retry_after: None });
+        match self.patience.within(timings.connect.saturating_add(timings.read), request.send()).await? {
+            Some(Ok(response)) => Ok(response),
+            Some(Err(error)) => Err(passing(describe(error))),
+            None => Err(passing(format!("no answer within {:.0?}", timings.read))),
+        }
+    }
+
+    /// Whether a URL is on the endpoint's own host, port and scheme.
+    fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.endpoint.origin()
+    }
+
+    fn problem(&self, url: &Url, response: &Response, asked: Asked<'_>) -> Problem {
+        let status = response.status();
+        let is_expired = !self.is_own(url) && status == StatusCode::FORBIDDEN;
+        let may_pass = status.is_server_error()
+            || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+        if may_pass || is_expired {
+            let retry_after = response
+                .headers()
+                .get(RETRY_AFTER)
+                .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+                .map(Duration::from_secs);
+            let reason = format!("the server answers {status}");
+            return Problem::Passing(Failure { url: shown(url), reason, retry_after });
+        }
+        let has_token = self.authorization.is_some();
+        Problem::Final(final_error(url, status, response.headers(), asked, has_token && self.is_own(url)))
+    }
+
+    /// The next bytes of a body; `None` at its end.
+    pub(super) async fn chunk(
+        &self,
+        response: &mut Response,
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, Problem> {
+        let limit = self.patience.timings.read;
+        let url = shown(response.url());
+        match self.patience.within(limit, response.chunk()).await? {
+            Some(Ok(chunk)) => Ok(chunk),
+            Some(Err(error)) => {
+                Err(Problem::Passing(Failure { url, reason: describe(error), retry_after: None }))
+            }
+            None => {
+                let reason = format!("no bytes for {limit:.0?}");
+                Err(Problem::Passing(Failure { url, reason, retry_after: None }))
+            }
+        }
+    }
+
+    /// A whole answer of at most so many bytes, and its headers; failures that may pass are waited
+    /// for.
+    pub(super) async fn whole(
+        &self,
+        url: &Url,
+        most: usize,
+        asked: Asked<'_>,
+    ) -> Result<(HeaderMap, Vec<u8>), HubError> {
+        let mut attempts = Attempts::new(self.patience);
+        loop {
+            match self.whole_once(url, most, asked).await {
+                Ok(whole) => return Ok(whole),
+                Err(Problem::Passing(failure)) => attempts.failed(failure).await?,
+                Err(Problem::Final(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn whole_once(
+        &self,
+        url: &Url,
+        most: usize,
+        asked: Asked<'_>,
+    ) -> Result<(HeaderMap, Vec<u8>), Problem> {
+        let mut response = self.get(url, &HeaderMap::new(), asked).await?;
+        if response.status() != StatusCode::OK {
+            return Err(HubError::answer(url, format!("the server answers {}", response.status())).into());
+        }
+        let headers = response.headers().clone();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.chunk(&mut response).await? {
+            bytes.extend_from_slice(chunk.as_ref());
+            if bytes.len() > most {
+                return Err(HubError::answer(url, format!("the answer is longer than {most} bytes")).into());
+            }
+        }
+        Ok((headers, bytes))
+    }
+}
+
+/// Where a redirect leads. It may not leave HTTPS.
+fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, HubError> {
+    let location = headers.get(LOCATION).and_then(|location| location.to_str().ok());
+    let target = location
+        .and_then(|location| from.join(location).ok())
+        .filter(|target| matches!(target.scheme(), "http" | "https") && target.has_host())
+        .ok_or_else(|| HubError::answer(from, "a redirect that leads nowhere"))?;
+    if from.scheme() == "https" && target.scheme() == "http" {
+        let reason = format!("a redirect from https to http is not followed: {}", shown(&target));
+        return Err(HubError::answer(from, reason));
+    }
+    Ok(target)
+}
+
+/// All that is known of an error, without the URL, which may hold a signature.
+fn describe(error: reqwest::Error) -> String {
+    use std::error::Error as _;
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! What a status means for the one who asked.
+
+use super::Asked;
+use crate::hub::error::HubError;
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+use url::Url;
+
+const LONGEST_MESSAGE: usize = 300;
+
+/// The error of a status that will not pass.
+pub(super) fn final_error(
+    url: &Url,
+    status: StatusCode,
+    headers: &HeaderMap,
+    asked: Asked<'_>,
+    has_token: bool,
+) -> HubError {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let said: String = header("x-error-message").chars().take(LONGEST_MESSAGE).collect();
+    let said = match said.is_empty() {
+        true => String::new(),
+        false => format!("; the server says: {}", gage_core::printable_line(&said)),
+    };
+    let Asked { name, revision, path } = asked;
+    let code = header("x-error-code");
+    match (status, code) {
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, "GatedRepo") => HubError::Denied(format!(
+            "dataset '{name}' is gated ({status}): ask for access on its page, and set HF_TOKEN to a token of that account{said}"
+        )),
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) if has_token => HubError::Denied(format!(
+            "dataset '{name}': the server refuses the token ({status}), or there is no such dataset; check the name, and that HF_TOKEN is valid and may read it{said}"
+        )),
+        (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => HubError::Denied(format!(
+            "dataset '{name}' does not exist, or it is private or gated and needs a token ({status}); check the name, or set HF_TOKEN to a token that may read it{said}"
+        )),
+        (StatusCode::NOT_FOUND, "RepoNotFound") => {
+            HubError::NotFound(format!("there is no dataset '{name}' on the hub, or it is private{said}"))
+        }
+        (StatusCode::NOT_FOUND, "RevisionNotFound") => {
+            HubError::NotFound(format!("dataset '{name}' has no revision '{revision}'{said}"))
+        }
+        (StatusCode::NOT_FOUND, code) => HubError::NotFound(match path {
+            Some(path) => {
+                let path = gage_core::printable_line(path);
+                format!("dataset '{name}' has no file '{path}' in revision '{revision}'{said}")
+            }
+            None if code == "EntryNotFound" => {
+                format!("dataset '{name}' has no files in revision '{revision}'{said}")
+            }
+            None => {
+                format!("there is no dataset '{name}' on the hub, or it has no revision '{revision}'{said}")
+            }
+        }),
+        _ => HubError::answer(url, format!("the server answers {status}{said}")),
+    }
+}

@@ -1,0 +1,218 @@
+//! Downloads one file: goes on where an earlier attempt ended, and lets no wrong byte through.
+
+use super::cache::CommitFolder;
+use super::client::{Asked, Problem};
+use super::error::{HubError, shown};
+use super::listing::Entry;
+use super::partial::Partial;
+use super::repository::Repository;
+use super::source::HubProgress;
+use super::wait::{Attempts, Failure};
+use reqwest::header::{
+    CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_RANGE, RANGE,
+};
+use reqwest::{Response, StatusCode};
+
+/// How often a file is downloaded whole before its content counts as wrong.
+const MOST_WRONG: u32 = 2;
+
+/// The download of one file.
+pub(super) struct Download<'a> {
+    pub(super) repository: Repository<'a>,
+    pub(super) folder: &'a CommitFolder,
+    pub(super) commit: &'a str,
+    pub(super) entry: &'a Entry,
+    pub(super) progress: &'a dyn HubProgress,
+}
+
+/// How an attempt ended that no failure ended.
+enum End {
+    /// The content ended, or every byte is there.
+    Over,
+    /// The content is another one.
+    Wrong(String),
+}
+
+impl Download<'_> {
+    /// Downloads the file and puts it in its place.
+    pub(super) async fn run(&self) -> Result<(), HubError> {
+        let client = self.repository.client;
+        let mut partial = Partial::open(self.folder, self.entry, client.patience())?;
+        let mut attempts = Attempts::new(client.patience());
+        let mut furthest = partial.length();
+        let mut wrong = 0;
+        loop {
+            let end = match partial.is_whole() {
+                true => Ok(End::Over),
+                false => self.attempt(&mut partial).await,
+            };
+            // Bytes that were there before are no progress: a server that begins anew each time
+            // must not be asked for ever.
+            if partial.length() > furthest {
+                furthest = partial.length();
+                attempts.progress();
+            }
+            let found = match end {
+                Ok(End::Over) if partial.is_whole() => match partial.wrong()? {
+                    None => return partial.finish(&self.folder.file(&self.entry.path)?),
+                    Some(found) => found.to_string(),
+                },
+                Ok(End::Over) => {
+                    let reason =
+                        format!("the content ended after {} of {} bytes", partial.length(), self.entry.bytes);
+                    attempts.failed(self.failure(reason)?).await?;
+                    continue;
+                }
+                Ok(End::Wrong(found)) => found,
+                Err(Problem::Passing(failure)) => {
+                    attempts.failed(failure).await?;
+                    continue;
+                }
+                Err(Problem::Final(error)) => return Err(error),
+            };
+            wrong += 1;
+            if wrong >= MOST_WRONG {
+                partial.discard()?;
+                return Err(HubError::Content {
+                    name: self.repository.asked.name.to_owned(),
+                    path: gage_core::printable_line(&self.entry.path).into_owned(),
+                    expected: format!("{} and {} bytes", self.entry.oid, self.entry.bytes),
+                    found,
+                });
+            }
+            tracing::warn!(
+                "'{}' is not what the hub says: expected {}, found {found}; it is downloaded anew",
+                gage_core::printable_line(&self.entry.path),
+                self.entry.oid
+            );
+            partial.restart()?;
+            furthest = 0;
+        }
+    }
+
+    fn failure(&self, reason: String) -> Result<Failure, HubError> {
+        let url = self.repository.file(self.commit, &self.entry.path)?;
+        Ok(Failure { url: shown(&url), reason, retry_after: None })
+    }
+
+    /// One request, from the first byte that is missing.
+    async fn attempt(&self, partial: &mut Partial<'_>) -> Result<End, Problem> {
+        let client = self.repository.client;
+        let url = self.repository.file(self.commit, &self.entry.path)?;
+        let asked = Asked { path: Some(&self.entry.path), ..self.repository.asked };
+        let mut response = client.get(&url, &range(partial), asked).await?;
+        self.check_commit(&response)?;
+        if let Some(end) = begin(&response, partial, self.entry)? {
+            return Ok(end);
+        }
+        partial.set_etag(strong_etag(response.headers()))?;
+        while let Some(chunk) = client.chunk(&mut response).await? {
+            if !partial.append(chunk.as_ref())? {
+                return Ok(End::Wrong("more bytes".to_owned()));
+            }
+            self.progress.file(&self.entry.path, partial.length(), Some(self.entry.bytes));
+        }
+        Ok(End::Over)
+    }
+
+    /// The hub may not answer with the file of another commit.
+    fn check_commit(&self, response: &Response) -> Result<(), HubError> {
+        match text(response.headers(), HeaderName::from_static("x-repo-commit")) {
+            Some(commit) if commit != self.commit => {
+                let commit = gage_core::printable_line(commit);
+                let reason = format!("the server answers for commit {commit}, not for {}", self.commit);
+                Err(HubError::answer(response.url(), reason))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Prepares what is there for what follows; says so when nothing will.
+fn begin(response: &Response, partial: &mut Partial<'_>, entry: &Entry) -> Result<Option<End>, Problem> {
+    let headers = response.headers();
+    let again = |reason: &str| {
+        Problem::Passing(Failure { url: shown(response.url()), reason: reason.to_owned(), retry_after: None })
+    };
+    match response.status() {
+        StatusCode::PARTIAL_CONTENT => {
+            let range = text(headers, CONTENT_RANGE).and_then(content_range);
+            match range {
+                Some((first, total))
+                    if first == partial.length() && total.is_none_or(|total| total == entry.bytes) =>
+                {
+                    Ok(None)
+                }
+                _ => {
+                    partial.restart()?;
+                    Err(again("the server sends another range than the one that it was asked for"))
+                }
+            }
+        }
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            partial.restart()?;
+            Err(again("the server has no such range"))
+        }
+        _ => {
+            partial.restart()?;
+            let length = text(headers, CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+            match length {
+                Some(length) if length != entry.bytes => Ok(Some(End::Wrong(format!("{length} bytes")))),
+                _ => Ok(None),
+            }
+        }
+    }
+}
+
+/// The headers that ask for the bytes that are missing.
+fn range(partial: &Partial<'_>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if partial.length() > 0
+        && let Ok(range) = HeaderValue::from_str(&format!("bytes={}-", partial.length()))
+    {
+        headers.insert(RANGE, range);
+        if let Some(etag) = partial.etag().and_then(|etag| HeaderValue::from_str(etag).ok()) {
+            headers.insert(IF_RANGE, etag);
+        }
+    }
+    headers
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn strong_etag(headers: &HeaderMap) -> Option<&str> {
+    text(headers, ETAG).filter(|etag| etag.starts_with('"') && etag.len() <= 256)
+}
+
+/// The first byte and the total of `bytes 5-9/10`.
+fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let first = range.split_once('-')?.0.trim().parse().ok()?;
+    match total.trim() {
+        "*" => Some((first, None)),
+        total => Some((first, Some(total.parse().ok()?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_content() {
+        let cases = [
+            ("bytes 5-9/10", Some((5, Some(10)))),
+            ("bytes 0-0/*", Some((0, None))),
+            ("bytes */10", None),
+            ("bytes 5-9", None),
+            ("items 5-9/10", None),
+            ("bytes -9/10", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(content_range(text), expected, "{text}");
+        }
+    }
+}

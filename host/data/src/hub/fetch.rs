@@ -1,0 +1,183 @@
+//! From what is asked for to checked files.
+
+use super::cache::{CommitFolder, DatasetFolder, Kept, Record};
+use super::client::{Asked, Client};
+use super::download::Download;
+use super::error::HubError;
+use super::paths::{RepositoryName, check_revision, is_commit};
+use super::repository::Repository;
+use super::select::select;
+use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
+use super::wait::Patience;
+
+/// Has the files of a dataset in the cache, downloading those that are missing.
+///
+/// Blocks; `cancelled` is asked at every chunk of a download and many times in every wait.
+/// Two calls for the same commit, also of different processes, go one after the other. Must not be
+/// called from asynchronous code.
+///
+/// # Errors
+/// What the dataset lacks, what the server says, or what the cache cannot do. Then nothing wrong
+/// lies under a final name; what was downloaded so far is used by the next call.
+pub fn fetch(
+    source: &HubSource,
+    progress: &dyn HubProgress,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<HubDataset, HubError> {
+    let name = RepositoryName::parse(&source.name)?;
+    check_revision(&source.revision)?;
+    let patience = Patience { timings: source.timings, cancelled };
+    patience.check()?;
+    let folder = DatasetFolder::of(&source.cache, &source.endpoint, &name);
+    let fetch = Fetch { source, name, folder, progress, patience };
+    if source.offline {
+        return fetch.cached();
+    }
+    if is_commit(&source.revision) {
+        match fetch.cached() {
+            Err(HubError::Offline { .. }) => {}
+            // A commit never changes, so that nobody needs to be asked.
+            done => return done,
+        }
+    }
+    if tokio::runtime::Handle::try_current().is_ok() {
+        return Err(HubError::Invalid("a dataset cannot be fetched from asynchronous code".to_owned()));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| HubError::Invalid(format!("cannot start the downloads: {error}")))?;
+    let fetched = runtime.block_on(fetch.online());
+    // Nobody waits for the lookup of an address that is not needed any more.
+    runtime.shutdown_background();
+    fetched
+}
+
+struct Fetch<'a> {
+    source: &'a HubSource,
+    name: RepositoryName,
+    folder: DatasetFolder,
+    progress: &'a dyn HubProgress,
+    patience: Patience<'a>,
+}
+
+impl Fetch<'_> {
+    /// Uses what is there; writes nothing.
+    fn cached(&self) -> Result<HubDataset, HubError> {
+        let HubSource { name, revision, .. } = self.source;
+        let missing = |missing: String| HubError::Offline { missing };
+        let commit = match is_commit(revision) {
+            true => revision.clone(),
+            false => self.folder.commit_of(revision)?.ok_or_else(|| {
+                missing(format!("revision '{revision}' of dataset '{name}' is not in the cache"))
+            })?,
+        };
+        let folder = self.folder.commit(&commit);
+        let record = folder
+            .record(&self.name, &commit)?
+            .ok_or_else(|| missing(format!("commit {commit} of dataset '{name}' is not in the cache")))?;
+        let choice = select(self.source, &record.listing)?;
+        let mut files = Vec::new();
+        for entry in choice.entries {
+            let path = gage_core::printable_line(&entry.path);
+            match folder.check(entry, record.files.get(&entry.path), self.patience)? {
+                Kept::Good(file, _) => files.push(file),
+                Kept::Missing => {
+                    return Err(missing(format!("'{path}' of dataset '{name}' is not in the cache")));
+                }
+                Kept::Wrong(reason) => {
+                    return Err(missing(format!(
+                        "'{path}' of dataset '{name}' is damaged in the cache ({reason})"
+                    )));
+                }
+            }
+        }
+        Ok(self.dataset(commit, files, choice.format))
+    }
+
+    fn dataset(&self, commit: String, files: Vec<HubFile>, format: HubFormat) -> HubDataset {
+        let HubSource { name, revision, .. } = self.source;
+        HubDataset { name: name.clone(), revision: revision.clone(), commit, files, format }
+    }
+
+    async fn online(&self) -> Result<HubDataset, HubError> {
+        let HubSource { name, revision, endpoint, token, .. } = self.source;
+        let client = Client::new(endpoint, token.as_ref(), self.patience)?;
+        let asked = Asked { name, revision, path: None };
+        let repository = Repository { client: &client, name: &self.name, asked };
+        let commit = repository.commit().await.map_err(|error| self.hint(error))?;
+        if is_commit(revision) && *revision != commit {
+            let reason = format!("the server answers for commit {commit}, not for {revision}");
+            return Err(HubError::answer(endpoint, reason));
+        }
+        let folder = self.folder.commit(&commit);
+        let _lock = folder.lock(self.patience).await?;
+        let mut record = match folder.record(&self.name, &commit)? {
+            Some(record) => record,
+            None => {
+                let record = Record::new(&self.name, &commit, repository.listing(&commit).await?);
+                folder.write_record(&record)?;
+                record
+            }
+        };
+        let dataset = self.download(repository, &folder, &commit, &mut record).await?;
+        if !is_commit(revision) {
+            self.folder.remember(revision, &commit)?;
+        }
+        Ok(dataset)
+    }
+
+    async fn download(
+        &self,
+        repository: Repository<'_>,
+        folder: &CommitFolder,
+        commit: &str,
+        record: &mut Record,
+    ) -> Result<HubDataset, HubError> {
+        let choice = select(self.source, &record.listing)?;
+        let (format, mut files, mut stamps) = (choice.format, Vec::new(), record.files.clone());
+        for entry in choice.entries {
+            self.patience.check()?;
+            let mut kept = folder.check(entry, stamps.get(&entry.path), self.patience)?;
+            if let Kept::Wrong(reason) = &kept {
+                let path = gage_core::printable_line(&entry.path);
+                tracing::warn!("'{path}' is damaged in the cache ({reason}); it is downloaded anew");
+            }
+            if !matches!(kept, Kept::Good(..)) {
+                let progress = self.progress;
+                Download { repository, folder, commit, entry, progress }.run().await?;
+                kept = folder.check(entry, None, self.patience)?;
+            }
+            match kept {
+                Kept::Good(file, stamp) => {
+                    stamps.insert(entry.path.clone(), stamp);
+                    files.push(file);
+                }
+                Kept::Missing | Kept::Wrong(_) => {
+                    let path = folder.file(&entry.path)?;
+                    let changed = std::io::Error::other("another program changed it meanwhile");
+                    return Err(HubError::cache("keep", &path)(changed));
+                }
+            }
+        }
+        if stamps != record.files {
+            record.files = stamps;
+            folder.write_record(record)?;
+        }
+        Ok(self.dataset(commit.to_owned(), files, format))
+    }
+
+    /// Says that offline mode would do, where it would.
+    fn hint(&self, error: HubError) -> HubError {
+        match error {
+            HubError::Unreachable { url, reason, attempts } if self.cached().is_ok() => {
+                let reason = format!(
+                    "{reason}; the cache holds what '{}' last stood for, which offline mode uses",
+                    self.source.revision
+                );
+                HubError::Unreachable { url, reason, attempts }
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a commit holds.
+
+use super::object::ObjectId;
+use serde::{Deserialize, Serialize};
+
+/// The files of a commit and the head of its card.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Listing {
+    /// All files, by path.
+    pub(super) files: Vec<Entry>,
+    /// The YAML at the beginning of the dataset card.
+    pub(super) card: Option<String>,
+}
+
+/// One file of a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Its path, as the server gives it: nothing about it is checked.
+    pub(super) path: String,
+    /// Its size.
+    pub(super) bytes: u64,
+    /// What its content is.
+    pub(super) oid: ObjectId,
+}

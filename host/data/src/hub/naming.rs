@@ -1,0 +1,108 @@
+//! Which split and subset a file belongs to, told by its path alone.
+//!
+//! The rules are the hub's own: `data/NAME-00000-of-00001.parquet` names its split; else a folder
+//! that holds a split word does, else the file name; words are separated by `-`, `_`, `.`, spaces
+//! and digits. Where no file tells a split, all are `train`. Beyond them, a folder that tells no
+//! split is a subset.
+
+use super::pattern::is_ordinary;
+
+/// The splits that have words of their own.
+const WORDS: [(&str, &[&str]); 3] = [
+    ("train", &["train", "training"]),
+    ("validation", &["validation", "valid", "val", "dev"]),
+    ("test", &["test", "testing", "eval", "evaluation"]),
+];
+
+/// The subset of files that lie in no folder of their own.
+pub(super) const DEFAULT_SUBSET: &str = "default";
+
+/// Where a path belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    /// The subset; [`DEFAULT_SUBSET`] for none.
+    pub(super) subset: String,
+    /// The split. A name that holds the words of two is told twice.
+    pub(super) splits: Vec<String>,
+    /// Which file it is.
+    pub(super) path: &'a str,
+}
+
+/// The split that a word stands for; another word is a split of its own.
+pub(super) fn canonical(word: &str) -> &str {
+    let known = WORDS.iter().find(|(_, words)| words.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    known.map_or(word, |(split, _)| split)
+}
+
+/// The places of all paths that lie in a folder and may be data. Where none of a subset tells its
+/// split, all are `train`.
+pub(super) fn places<'a>(paths: impl Iterator<Item = &'a str>, folder: Option<&str>) -> Vec<Place<'a>> {
+    let mut places: Vec<Place<'a>> = paths
+        .filter_map(|path| {
+            let within = match folder {
+                Some(folder) => path.strip_prefix(folder)?.strip_prefix('/')?,
+                None => path,
+            };
+            is_ordinary(within).then(|| Place { subset: subset(within), splits: splits(within), path })
+        })
+        .collect();
+    let told: std::collections::HashSet<String> =
+        places.iter().filter(|place| !place.splits.is_empty()).map(|place| place.subset.clone()).collect();
+    for place in &mut places {
+        if !told.contains(&place.subset) {
+            place.splits = vec!["train".to_owned()];
+        }
+    }
+    places
+}
+
+/// The folders in front of the first that tells a split, without a leading `data`.
+fn subset(path: &str) -> String {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    let folders = folders.split('/').enumerate().filter(|(index, part)| *index > 0 || *part != "data");
+    let named: Vec<&str> =
+        folders.map(|(_, part)| part).take_while(|part| words(part).is_empty() && !part.is_empty()).collect();
+    match named.is_empty() {
+        true => DEFAULT_SUBSET.to_owned(),
+        false => named.join("/"),
+    }
+}
+
+fn splits(path: &str) -> Vec<String> {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_data = folders.split('/').next() == Some("data");
+    let owned = |splits: Vec<&str>| splits.into_iter().map(str::to_owned).collect();
+    let shard = shard_name(name);
+    if let Some(shard) = shard.filter(|_| folders == "data") {
+        return vec![shard.to_owned()];
+    }
+    if let Some(told) = folders.split('/').map(words).find(|told| !told.is_empty()) {
+        return owned(told);
+    }
+    match shard {
+        Some(shard) if in_data || !words(shard).is_empty() => vec![shard.to_owned()],
+        _ => owned(words(name)),
+    }
+}
+
+/// `NAME` of `NAME-00000-of-00001.ending`, where it can be the name of a split.
+fn shard_name(file: &str) -> Option<&str> {
+    let (front, behind) = file.rsplit_once("-of-")?;
+    let (name, number) = front.rsplit_once('-')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let count = behind.split(['.', '-']).next()?;
+    let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '.');
+    (is_number(number) && is_number(count) && !name.is_empty() && name.chars().all(is_word)).then_some(name)
+}
+
+/// The splits whose words stand in a text.
+fn words(text: &str) -> Vec<&'static str> {
+    let is_separator = |character: char| matches!(character, '-' | '.' | '_' | ' ' | '0'..='9');
+    let tokens: Vec<&str> = text.split(is_separator).collect();
+    let is_told =
+        |words: &[&str]| words.iter().any(|word| tokens.iter().any(|token| token.eq_ignore_ascii_case(word)));
+    WORDS.iter().filter(|(_, words)| is_told(words)).map(|(split, _)| *split).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! What the hub says that a file's content is, and the digests of what came.
+
+use gage_core::Digest;
+use serde::{Deserialize, Serialize};
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+use std::fmt::Write as _;
+
+/// The name of a content: the SHA-256 of its bytes for a large file, the object id of git for any
+/// other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) enum ObjectId {
+    /// The SHA-256 of the bytes.
+    Large(Digest),
+    /// The SHA-1 of `blob`, the length and the bytes, as 40 hexadecimal digits.
+    Git(String),
+}
+
+impl ObjectId {
+    /// The id of a file in the large file storage.
+    pub(super) fn large(hex: &str) -> Result<ObjectId, String> {
+        hex.parse().map(ObjectId::Large)
+    }
+
+    /// The id of a file in git.
+    pub(super) fn git(hex: &str) -> Result<ObjectId, String> {
+        match super::paths::is_commit(hex) {
+            true => Ok(ObjectId::Git(hex.to_owned())),
+            false => Err("an object id of git has 40 hexadecimal digits".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ObjectId::Large(digest) => write!(formatter, "{digest}"),
+            ObjectId::Git(hex) => write!(formatter, "git:{hex}"),
+        }
+    }
+}
+
+impl From<ObjectId> for String {
+    fn from(id: ObjectId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for ObjectId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ObjectId, String> {
+        match text.strip_prefix("git:") {
+            Some(hex) => ObjectId::git(hex),
+            None => ObjectId::large(&text),
+        }
+    }
+}
+
+/// Both digests of a content, taken as it comes.
+pub(super) struct Hashes {
+    size: u64,
+    large: Sha256,
+    git: Sha1,
+}
+
+impl Hashes {
+    /// Those of nothing yet. The size belongs to the digest of git, and so has to be known before.
+    pub(super) fn new(size: u64) -> Hashes {
+        Hashes { size, large: Sha256::new(), git: Sha1::new().chain_update(format!("blob {size}\0")) }
+    }
+
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.large.update(bytes);
+        self.git.update(bytes);
+    }
+
+    /// The SHA-256, and the id of the same kind as an expected one. Begins anew.
+    pub(super) fn take(&mut self, expected: &ObjectId) -> Result<(Digest, ObjectId), String> {
+        let done = std::mem::replace(self, Hashes::new(self.size));
+        let digest: Digest = hex(&done.large.finalize()).parse()?;
+        let found = match expected {
+            ObjectId::Large(_) => ObjectId::Large(digest),
+            ObjectId::Git(_) => ObjectId::Git(hex(&done.git.finalize())),
+        };
+        Ok((digest, found))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_git_and_of_sha256() {
+        // What `git hash-object` says of `hello` and a line break.
+        let git = ObjectId::git("ce013625030ba8dba906f756967f9e9ca394464a").expect("an id");
+        let mut hashes = Hashes::new(6);
+        hashes.update(b"hel");
+        hashes.update(b"lo\n");
+        let (digest, found) = hashes.take(&git).expect("digests");
+        assert_eq!((digest, found), (Digest::of_bytes(b"hello\n"), git));
+    }
+
+    #[test]
+    fn ids_are_written_and_read() {
+        for id in [
+            ObjectId::Large(Digest::of_bytes(b"x")),
+            ObjectId::git("0123456789abcdef0123456789abcdef01234567").expect("an id"),
+        ] {
+            assert_eq!(ObjectId::try_from(String::from(id.clone())), Ok(id));
+        }
+        for bad in ["", "git:", "git:xyz", "sha256:00", "git:0123456789ABCDEF0123456789abcdef01234567"] {
+            assert!(ObjectId::try_from(bad.to_owned()).is_err(), "{bad}");
+        }
+    }
+}

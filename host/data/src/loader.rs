@@ -1,0 +1,98 @@
+//! Loaders: one for each format, all giving records one after another.
+
+mod array;
+mod chain;
+mod delimited;
+mod input;
+mod kind;
+mod lines;
+mod offsets;
+mod parquet;
+mod prepare;
+mod spool;
+
+pub(crate) use chain::{Chain, Numbered, error};
+pub(crate) use kind::Kind;
+pub(crate) use offsets::{Offsets, count};
+pub(crate) use prepare::Preparer;
+pub(crate) use spool::Spool;
+
+use crate::row::Place;
+use crate::source::{DataFile, Format, FormatOptions};
+use std::path::Path;
+
+/// A row may not be longer than this, in bytes.
+pub(crate) const MOST_BYTES: usize = 64 << 20;
+
+/// A row as its loader found it.
+pub(crate) struct Record {
+    pub place: Place,
+    /// The line that it begins in, where `place` does not say it.
+    pub line: Option<u64>,
+    pub content: Content,
+}
+
+pub(crate) enum Content {
+    /// As it lies in the file; nobody has looked at it.
+    Raw(Vec<u8>),
+    /// The text of a JSON object that the loader wrote.
+    Made(String),
+    /// What the loader found wrong, and the row as far as it is known.
+    Broken { message: String, bytes: Vec<u8> },
+}
+
+/// Why a loader cannot go on.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The system does not give the file.
+    Unreadable(std::io::Error),
+    /// The file is cut off or broken.
+    Damaged(String),
+    /// The file is something else than was said.
+    Unsuited(String),
+}
+
+/// Gives the records of one file.
+pub(crate) trait Loader: Send {
+    /// The next record; `None` when the file is over. Not called again after a fault.
+    fn next(&mut self) -> Result<Option<Record>, Fault>;
+}
+
+/// Opens a file, and makes sure that it is what its loader reads.
+pub(crate) fn open(
+    file: &DataFile,
+    format: Format,
+    options: &FormatOptions,
+) -> Result<Box<dyn Loader>, Fault> {
+    let (opened, kind) = kind::open(&file.path)?;
+    kind.check(format)?;
+    if format == Format::Parquet {
+        return Ok(Box::new(parquet::Parquet::open(opened)?));
+    }
+    let input = input::Input::open(opened, kind, format)?;
+    Ok(match format {
+        Format::Json => Box::new(array::Array::new(input, options.records.clone())),
+        Format::Csv => Box::new(delimited::Delimited::open(input, options, b',')?),
+        Format::Tsv => Box::new(delimited::Delimited::open(input, options, b'\t')?),
+        Format::Jsonl | Format::Parquet => Box::new(lines::Lines::new(input)),
+    })
+}
+
+/// What a file is, by its first bytes.
+pub(crate) fn kind_of(file: &DataFile) -> Result<Kind, Fault> {
+    kind::open(&file.path).map(|(_, kind)| kind)
+}
+
+/// How many rows a Parquet file says that it has.
+pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, Fault> {
+    let (opened, kind) = kind::open(&file.path)?;
+    kind.check(Format::Parquet)?;
+    parquet::Parquet::open(opened).map(|parquet| parquet.rows())
+}
+
+/// The whole of a text file, which may be compressed.
+pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
+    let (opened, kind) = kind::open(path)?;
+    let mut input = input::Input::open(opened, kind, Format::Jsonl)?;
+    input.read_all()
+}

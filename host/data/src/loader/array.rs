@@ -1,0 +1,266 @@
+//! The `json` loader: an array of objects, given element by element.
+
+mod scan;
+
+use super::input::{BYTE_ORDER_MARK, Input};
+use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use crate::row::Place;
+use scan::{Scan, Status};
+
+const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
+/// How many keys a message names.
+const SHOWN_KEYS: usize = 12;
+
+pub(crate) struct Array {
+    input: Input,
+    /// The path to the array, if it is not the whole file.
+    records: Option<String>,
+    state: State,
+    line: u64,
+    element: u64,
+    /// How many objects stand around the array.
+    around: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Outside,
+    Inside,
+    Over,
+}
+
+/// What lies at a path.
+enum Found {
+    Array,
+    Nothing,
+}
+
+impl Array {
+    pub(crate) fn new(input: Input, records: Option<String>) -> Array {
+        Array { input, records, state: State::Outside, line: 1, element: 0, around: 0 }
+    }
+
+    /// Goes to the first element of the array.
+    fn enter(&mut self) -> Result<State, Fault> {
+        if self.input.chunk()?.starts_with(BYTE_ORDER_MARK) {
+            self.input.consume(BYTE_ORDER_MARK.len());
+        }
+        let first = self.peek()?;
+        match (first, self.records.clone()) {
+            (None, _) => Ok(State::Over),
+            (Some(b'['), None) => {
+                self.step();
+                Ok(State::Inside)
+            }
+            (Some(b'['), Some(records)) => Err(Fault::Unsuited(format!(
+                "the file is an array itself; leave out 'records', which is '{records}'"
+            ))),
+            (Some(b'{'), records) => self.enter_object(records.as_deref()),
+            (Some(byte), _) => {
+                let message = format!("the file begins with '{}', not with '['", byte.escape_ascii());
+                Err(Fault::Unsuited(format!("{message}; loader json reads an array of objects")))
+            }
+        }
+    }
+
+    fn enter_object(&mut self, records: Option<&str>) -> Result<State, Fault> {
+        let mut keys = Vec::new();
+        self.step();
+        if let Found::Array = self.seek(records, &mut keys, 1)? {
+            return Ok(State::Inside);
+        }
+        if self.peek()?.is_some() {
+            return Err(Fault::Unsuited(IS_LINES.to_owned()));
+        }
+        let keys = match keys.is_empty() {
+            true => "there is none".to_owned(),
+            false => format!("arrays are at: {}", keys.join(", ")),
+        };
+        Err(Fault::Unsuited(match records {
+            Some(records) => format!("the object has no array at '{records}', which 'records' says; {keys}"),
+            None => format!(
+                "the file is one object, not an array; name the array in it with 'records' ({keys}), or use \
+                 loader: jsonl if each line is a row"
+            ),
+        }))
+    }
+
+    /// Looks for a path in the object that was entered, and leaves the object if it is not there.
+    /// Collects the keys of the arrays that it comes across.
+    fn seek(&mut self, path: Option<&str>, keys: &mut Vec<String>, depth: usize) -> Result<Found, Fault> {
+        while let Some(key) = self.key()? {
+            let value = self.peek()?;
+            let rest = path.and_then(|path| path.strip_prefix(key.as_str()));
+            match (rest, value) {
+                (Some(""), Some(b'[')) => {
+                    self.step();
+                    self.around = depth;
+                    return Ok(Found::Array);
+                }
+                (Some(rest), Some(b'{')) if rest.starts_with('.') => {
+                    self.step();
+                    if let Found::Array = self.seek(rest.get(1..), keys, depth + 1)? {
+                        return Ok(Found::Array);
+                    }
+                }
+                (_, value) => {
+                    if value == Some(b'[') && keys.len() < SHOWN_KEYS {
+                        keys.push(key);
+                    }
+                    self.value(None)?;
+                }
+            }
+            self.separator()?;
+        }
+        Ok(Found::Nothing)
+    }
+
+    /// The next key of an object, up to behind its colon; `None` behind the object's end.
+    fn key(&mut self) -> Result<Option<String>, Fault> {
+        match self.peek()? {
+            Some(b'}') => {
+                self.step();
+                return Ok(None);
+            }
+            Some(b'"') => {}
+            other => return Err(self.unexpected("a key or '}'", other)),
+        }
+        let mut bytes = Vec::new();
+        self.value(Some(&mut bytes))?;
+        let line = self.line;
+        let key = serde_json::from_slice(&bytes)
+            .map_err(|error| Fault::Damaged(format!("a key in line {line} is broken: {error}")))?;
+        match self.peek()? {
+            Some(b':') => self.step(),
+            other => return Err(self.unexpected("':'", other)),
+        }
+        Ok(Some(key))
+    }
+
+    /// Goes behind the comma between two values of an object; stays before its end.
+    fn separator(&mut self) -> Result<(), Fault> {
+        match self.peek()? {
+            Some(b'}') => Ok(()),
+            Some(b',') => {
+                self.step();
+                match self.peek()? {
+                    Some(b'"') => Ok(()),
+                    other => Err(self.unexpected("a key", other)),
+                }
+            }
+            other => Err(self.unexpected("',' or '}'", other)),
+        }
+    }
+
+    /// Behind the array: nothing but the rest of the objects around it may follow.
+    fn leave(&mut self) -> Result<(), Fault> {
+        while self.around > 0 {
+            self.around -= 1;
+            self.separator()?;
+            while self.key()?.is_some() {
+                self.value(None)?;
+                self.separator()?;
+            }
+        }
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(Fault::Damaged(format!(
+                "more follows behind the end of the array, in line {}",
+                self.line
+            ))),
+        }
+    }
+
+    /// Reads the value that is next, keeping at most [`MOST_BYTES`] of it.
+    fn value(&mut self, mut kept: Option<&mut Vec<u8>>) -> Result<(), Fault> {
+        let next = self.peek()?;
+        if matches!(next, None | Some(b',' | b']' | b'}' | b':')) {
+            return Err(self.unexpected("a value", next));
+        }
+        let first = self.line;
+        let mut scan = Scan::default();
+        loop {
+            let chunk = self.input.chunk()?;
+            if chunk.is_empty() {
+                return match scan.is_scalar() {
+                    true => Ok(()),
+                    false => Err(Fault::Damaged(format!(
+                        "the file ends inside a value that begins in line {first}"
+                    ))),
+                };
+            }
+            let (length, status) = scan.feed(chunk);
+            let part = chunk.get(..length).unwrap_or(chunk);
+            if let Some(kept) = &mut kept {
+                let room = MOST_BYTES.saturating_sub(kept.len());
+                kept.extend_from_slice(part.get(..room).unwrap_or(part));
+            }
+            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
+            self.input.consume(length);
+            if status == Status::Over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next byte that is no blank.
+    fn peek(&mut self) -> Result<Option<u8>, Fault> {
+        loop {
+            let chunk = self.input.chunk()?;
+            let length = chunk.len();
+            let blanks = chunk.iter().position(|byte| !byte.is_ascii_whitespace());
+            let skipped = chunk.get(..blanks.unwrap_or(length)).unwrap_or(chunk);
+            let found = chunk.get(skipped.len()).copied();
+            let consumed = skipped.len();
+            self.line += memchr::memchr_iter(b'\n', skipped).count() as u64;
+            self.input.consume(consumed);
+            if found.is_some() || length == 0 {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Goes behind the byte that was peeked at.
+    fn step(&mut self) {
+        self.input.consume(1);
+    }
+
+    fn unexpected(&self, expected: &str, found: Option<u8>) -> Fault {
+        Fault::Damaged(match found {
+            Some(byte) => {
+                format!("expected {expected} in line {}, found '{}'", self.line, byte.escape_ascii())
+            }
+            None => format!("the file ends where {expected} is expected"),
+        })
+    }
+}
+
+impl Loader for Array {
+    fn next(&mut self) -> Result<Option<Record>, Fault> {
+        if self.state == State::Outside {
+            self.state = self.enter()?;
+        }
+        if self.state == State::Over {
+            return Ok(None);
+        }
+        let first = self.peek()?;
+        if first == Some(b']') {
+            self.step();
+            self.state = State::Over;
+            self.leave()?;
+            return Ok(None);
+        }
+        if self.element > 0 {
+            if first != Some(b',') {
+                return Err(self.unexpected("',' or ']'", first));
+            }
+            self.step();
+            self.peek()?;
+        }
+        let line = self.line;
+        let mut bytes = Vec::new();
+        self.value(Some(&mut bytes))?;
+        self.element += 1;
+        Ok(Some(Record { place: Place::Row(self.element), line: Some(line), content: Content::Raw(bytes) }))
+    }
+}

@@ -1,0 +1,97 @@
+//! Finds the end of a JSON value without reading it.
+
+/// Where the scan of a value is: how deep it is nested, and whether inside a text.
+#[derive(Default)]
+pub(crate) struct Scan {
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+    /// A number or a word, which ends where something else begins.
+    is_scalar: bool,
+}
+
+/// Whether the value is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Status {
+    Over,
+    Open,
+}
+
+impl Scan {
+    /// Whether the value may end where the text does.
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.is_scalar
+    }
+
+    /// Goes on through a piece of the text, and says how much of it belongs to the value.
+    pub(crate) fn feed(&mut self, chunk: &[u8]) -> (usize, Status) {
+        let mut position = 0;
+        while let Some(byte) = chunk.get(position).copied() {
+            if self.is_text {
+                if self.is_escaped {
+                    self.is_escaped = false;
+                    position += 1;
+                    continue;
+                }
+                let rest = chunk.get(position..).unwrap_or_default();
+                let Some(found) = memchr::memchr2(b'"', b'\\', rest) else {
+                    return (chunk.len(), Status::Open);
+                };
+                position += found + 1;
+                match rest.get(found) {
+                    Some(b'\\') => self.is_escaped = true,
+                    _ => {
+                        self.is_text = false;
+                        if self.depth == 0 {
+                            return (position, Status::Over);
+                        }
+                    }
+                }
+                continue;
+            }
+            match byte {
+                b',' | b']' | b'}' | b':' | b'"' | b'{' | b'[' if self.is_scalar => {
+                    return (position, Status::Over);
+                }
+                byte if self.is_scalar && byte.is_ascii_whitespace() => return (position, Status::Over),
+                b'"' => self.is_text = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        return (position + 1, Status::Over);
+                    }
+                }
+                _ if self.depth == 0 => self.is_scalar = true,
+                _ => {}
+            }
+            position += 1;
+        }
+        (chunk.len(), Status::Open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_value_is_found_however_the_text_is_cut() {
+        for (text, length) in [
+            (r#"{"a":1},"#, 7),
+            (r#"{"a":"}]\"\\"}]"#, 14),
+            (r#"[[],{}] "#, 7),
+            (r#""a,\"b",1"#, 7),
+            ("12,", 2),
+            ("true ]", 4),
+            (r#"{"a":[{"b":"{"}]}{"#, 17),
+        ] {
+            for cut in 0..length {
+                let mut scan = Scan::default();
+                let (first, status) = scan.feed(&text.as_bytes()[..cut]);
+                assert_eq!((first, status), (cut, Status::Open), "{text} {cut}");
+                assert_eq!(scan.feed(&text.as_bytes()[cut..]), (length - cut, Status::Over), "{text} {cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Several files that count as one.
+
+use super::{Fault, Loader, Record, open};
+use crate::row::DataError;
+use crate::source::{DataFile, Format, FormatOptions, RowSource};
+
+/// The records of all files, in their order.
+pub(crate) struct Chain {
+    files: Vec<DataFile>,
+    format: Format,
+    options: FormatOptions,
+    /// Which file is read, and how many of its records were given.
+    file: usize,
+    given: u64,
+    loader: Option<Box<dyn Loader>>,
+    /// How many records were given of all files.
+    number: u64,
+    /// The first record, which was read to see that there is one.
+    ahead: Option<Numbered>,
+}
+
+/// A record, its place in the dataset and its file.
+pub(crate) struct Numbered {
+    pub number: u64,
+    pub file: usize,
+    pub record: Record,
+}
+
+impl Chain {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// When one of them is not what it should be, or when all of them together hold no row.
+    pub(crate) fn open(source: &RowSource) -> Result<Chain, DataError> {
+        let mut chain = Chain {
+            files: source.files.clone(),
+            format: source.format,
+            options: source.options.clone(),
+            file: 0,
+            given: 0,
+            loader: None,
+            number: 0,
+            ahead: None,
+        };
+        // The last file is looked at before the first row is given, not hours later.
+        for file in &chain.files {
+            open(file, chain.format, &chain.options).map_err(|fault| error(file, 0, fault))?;
+        }
+        chain.ahead = chain.next()?;
+        match chain.ahead {
+            Some(_) => Ok(chain),
+            None => Err(DataError::Empty { files: source.named() }),
+        }
+    }
+
+    /// How many records were read until now.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Numbered>, DataError> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        while let Some(file) = self.files.get(self.file) {
+            let loader = match &mut self.loader {
+                Some(loader) => loader,
+                none => {
+                    let opened = open(file, self.format, &self.options);
+                    none.insert(opened.map_err(|fault| error(file, 0, fault))?)
+                }
+            };
+            if let Some(record) = loader.next().map_err(|fault| error(file, self.given, fault))? {
+                let numbered = Numbered { number: self.number, file: self.file, record };
+                self.number += 1;
+                self.given += 1;
+                return Ok(Some(numbered));
+            }
+            self.loader = None;
+            self.file += 1;
+            self.given = 0;
+        }
+        Ok(None)
+    }
+}
+
+/// A fault with the name of its file, and how many rows of it were good.
+pub(crate) fn error(file: &DataFile, rows: u64, fault: Fault) -> DataError {
+    let name = file.named();
+    match fault {
+        Fault::Unreadable(source) => DataError::Unreadable { file: name, source },
+        Fault::Damaged(message) => DataError::Damaged { file: name, rows, message },
+        Fault::Unsuited(message) => DataError::Unsuited { file: name, message },
+    }
+}

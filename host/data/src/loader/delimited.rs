@@ -1,0 +1,159 @@
+//! The `csv` and `tsv` loaders: fields between delimiters, every value a text.
+
+mod fields;
+
+use super::input::{BYTE_ORDER_MARK, Input};
+use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use crate::row::Place;
+use crate::source::FormatOptions;
+use fields::Fields;
+
+pub(crate) struct Delimited {
+    input: Input,
+    fields: Fields,
+    /// The names of the columns, written as JSON keys with their colon.
+    keys: Vec<String>,
+    line: u64,
+}
+
+/// What belongs together, which is a line unless a quoted field goes on in the next.
+struct Lines {
+    first: u64,
+    bytes: Vec<u8>,
+    problem: Option<String>,
+}
+
+impl Delimited {
+    /// Reads the header, unless the columns are named.
+    pub(crate) fn open(input: Input, options: &FormatOptions, usual: u8) -> Result<Delimited, Fault> {
+        let delimiter = options.delimiter.unwrap_or(usual);
+        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r' | 0) {
+            let message = "the delimiter must be an ASCII character, but no quote and no end of a line";
+            return Err(Fault::Unsuited(message.to_owned()));
+        }
+        let mut delimited = Delimited { input, fields: Fields::new(delimiter), keys: Vec::new(), line: 0 };
+        let names = match &options.columns {
+            Some(columns) => columns.clone(),
+            None => delimited.header()?,
+        };
+        check_names(&names, options.columns.is_some())?;
+        delimited.keys =
+            names.iter().map(|name| format!("{}:", serde_json::Value::from(name.as_str()))).collect();
+        Ok(delimited)
+    }
+
+    /// The names in the first line; none if the file is empty.
+    fn header(&mut self) -> Result<Vec<String>, Fault> {
+        let Some(Lines { first, bytes, problem }) = self.read()? else { return Ok(Vec::new()) };
+        let unsuited = |message: String| Fault::Unsuited(format!("the header (line {first}) {message}"));
+        if let Some(problem) = problem {
+            return Err(unsuited(format!("is broken: {problem}")));
+        }
+        if bytes.trim_ascii_end().contains(&b'\r') && !bytes.contains(&b'\n') {
+            return Err(unsuited("ends with a lone carriage return; end lines with a line feed".to_owned()));
+        }
+        let names = self.fields.texts().map_err(unsuited)?;
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Reads on to the end of a record; `None` at the end of the file. Its fields are taken apart
+    /// meanwhile. Empty lines are no records.
+    fn read(&mut self) -> Result<Option<Lines>, Fault> {
+        let mut bytes = Vec::new();
+        loop {
+            bytes.clear();
+            if self.input.read_line(&mut bytes)? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
+            if !matches!(bytes.as_slice(), b"" | b"\n" | b"\r\n") {
+                break;
+            }
+        }
+        let first = self.line;
+        let mut is_too_long = bytes.len() >= MOST_BYTES;
+        self.fields.begin();
+        self.fields.feed(&bytes);
+        let mut more = Vec::new();
+        let mut problem = None;
+        while self.fields.is_open() {
+            more.clear();
+            if self.input.read_line(&mut more)? == 0 {
+                let lines = self.line - first + 1;
+                let message = format!(
+                    "a quoted field does not end, it takes all {lines} lines up to the end of the file"
+                );
+                problem = Some(message);
+                break;
+            }
+            self.line += 1;
+            is_too_long = is_too_long || bytes.len() + more.len() >= MOST_BYTES;
+            if is_too_long {
+                self.fields.forget();
+            } else {
+                bytes.extend_from_slice(&more);
+            }
+            self.fields.feed(&more);
+        }
+        if is_too_long && problem.is_none() {
+            let lines = self.line - first + 1;
+            problem = Some(format!("the record of {lines} lines is longer than {MOST_BYTES} bytes"));
+        }
+        problem = problem.or_else(|| self.fields.problem().map(str::to_owned));
+        Ok(Some(Lines { first, bytes, problem }))
+    }
+
+    /// The record as the text of a JSON object.
+    fn object(&self) -> Result<String, String> {
+        let values = self.fields.texts().map_err(|problem| format!("the record {problem}"))?;
+        let (found, expected) = (self.fields.count(), self.keys.len());
+        if found != expected {
+            return Err(format!("the record has {found} fields, but there are {expected} columns"));
+        }
+        let mut text = Vec::with_capacity(128);
+        for (key, value) in self.keys.iter().zip(values) {
+            text.push(if text.is_empty() { b'{' } else { b',' });
+            text.extend_from_slice(key.as_bytes());
+            serde_json::to_writer(&mut text, value).map_err(|error| error.to_string())?;
+        }
+        text.push(b'}');
+        String::from_utf8(text).map_err(|error| error.to_string())
+    }
+}
+
+impl Loader for Delimited {
+    fn next(&mut self) -> Result<Option<Record>, Fault> {
+        let Some(Lines { first, mut bytes, problem }) = self.read()? else { return Ok(None) };
+        let made = problem.map_or_else(|| self.object(), Err);
+        let content = match made {
+            Ok(text) => Content::Made(text),
+            Err(message) => {
+                bytes.truncate(bytes.trim_ascii_end().len());
+                Content::Broken { message, bytes }
+            }
+        };
+        Ok(Some(Record { place: Place::Line(first), line: None, content }))
+    }
+}
+
+fn check_names(names: &[String], is_given: bool) -> Result<(), Fault> {
+    let origin = if is_given { "the option 'columns'" } else { "the header" };
+    let advice =
+        if is_given { "" } else { "; if the first line is no header, name the columns in 'columns'" };
+    let mut seen = std::collections::HashSet::new();
+    for (position, name) in names.iter().enumerate() {
+        let column = position + 1;
+        if name.is_empty() {
+            return Err(Fault::Unsuited(format!("column {column} of {origin} has no name{advice}")));
+        }
+        if !seen.insert(name.as_str()) {
+            return Err(Fault::Unsuited(format!(
+                "{origin} names the column '{name}' twice (column {column}){advice}"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Takes a record apart into its fields.
+
+/// The fields of one record, which is fed line by line.
+///
+/// A field that begins with `"` goes on to the next `"` that stands alone; two are one. Quotes
+/// elsewhere are text.
+pub(crate) struct Fields {
+    delimiter: u8,
+    /// The fields behind one another, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    state: State,
+    problem: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Start,
+    Bare,
+    Quoted,
+    /// Behind a quote inside a quoted field: its end, or one of two.
+    Quote,
+}
+
+impl Fields {
+    pub(crate) fn new(delimiter: u8) -> Fields {
+        Fields { delimiter, bytes: Vec::new(), ends: Vec::new(), state: State::Start, problem: None }
+    }
+
+    /// Begins a record.
+    pub(crate) fn begin(&mut self) {
+        self.forget();
+        self.state = State::Start;
+        self.problem = None;
+    }
+
+    /// Lets go of what was fed, because it is too much, but not of the state.
+    pub(crate) fn forget(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Whether the record goes on in the next line.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Quoted
+    }
+
+    /// What is wrong with its quotes.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// How many fields there are.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The fields.
+    pub(crate) fn texts(&self) -> Result<impl Iterator<Item = &str>, String> {
+        let text = std::str::from_utf8(&self.bytes).map_err(|error| {
+            let field = self.ends.partition_point(|end| *end <= error.valid_up_to()) + 1;
+            format!("is not UTF-8 in field {field}")
+        })?;
+        let mut start = 0;
+        // The delimiter is ASCII, so that every end is between two characters.
+        Ok(self.ends.iter().map(move |end| {
+            let field = text.get(start..*end).unwrap_or_default();
+            start = *end;
+            field
+        }))
+    }
+
+    /// Takes a line with its end.
+    pub(crate) fn feed(&mut self, line: &[u8]) {
+        let content = line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
+        let mut rest = content;
+        loop {
+            match self.state {
+                State::Start => match rest.split_first() {
+                    Some((b'"', behind)) => {
+                        self.state = State::Quoted;
+                        rest = behind;
+                    }
+                    _ => self.state = State::Bare,
+                },
+                State::Bare => {
+                    let end = memchr::memchr(self.delimiter, rest);
+                    let (field, behind) = rest.split_at(end.unwrap_or(rest.len()));
+                    self.bytes.extend_from_slice(field);
+                    self.ends.push(self.bytes.len());
+                    match behind.split_first() {
+                        Some((_, behind)) => {
+                            self.state = State::Start;
+                            rest = behind;
+                        }
+                        None => return,
+                    }
+                }
+                State::Quoted => {
+                    let end = memchr::memchr(b'"', rest);
+                    let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
+                    self.bytes.extend_from_slice(part);
+                    match behind.split_first() {
+                        Some((_, behind)) => {
+                            self.state = State::Quote;
+                            rest = behind;
+                        }
+                        None => {
+                            // The end of the line is a part of the field.
+                            self.bytes.extend_from_slice(line.get(content.len()..).unwrap_or_default());
+                            return;
+                        }
+                    }
+                }
+                State::Quote => match rest.split_first() {
+                    Some((b'"', behind)) => {
+                        self.bytes.push(b'"');
+                        self.state = State::Quoted;
+                        rest = behind;
+                    }
+                    Some((byte, _)) if *byte != self.delimiter => {
+                        let field = self.ends.len() + 1;
+                        self.problem.get_or_insert_with(|| {
+                            format!("text stands behind the closing quote of field {field}; write a quote inside a quoted field twice")
+                        });
+                        self.state = State::Bare;
+                    }
+                    _ => self.state = State::Bare,
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields_of(record: &str) -> (Vec<String>, bool, bool) {
+        let mut fields = Fields::new(b',');
+        fields.begin();
+        record.split_inclusive('\n').for_each(|line| fields.feed(line.as_bytes()));
+        let texts = fields.texts().expect("UTF-8").map(str::to_owned).collect();
+        (texts, fields.is_open(), fields.problem().is_some())
+    }
+
+    #[test]
+    fn records_are_taken_apart() {
+        for (record, expected) in [
+            ("a,b\n", &["a", "b"][..]),
+            ("a,b", &["a", "b"]),
+            ("a,b\r\n", &["a", "b"]),
+            (",\n", &["", ""]),
+            ("\"\",\"\"\n", &["", ""]),
+            ("\"a,b\",c\n", &["a,b", "c"]),
+            ("\"a\"\"b\"\n", &["a\"b"]),
+            ("\"a\r\nb\",\"\n\n\"\r\n", &["a\r\nb", "\n\n"]),
+            ("5\" disk,a\"b\n", &["5\" disk", "a\"b"]),
+            (" a , \"b\"\n", &[" a ", " \"b\""]),
+            ("ä,\"ö\"\n", &["ä", "ö"]),
+        ] {
+            let (fields, is_open, is_broken) = fields_of(record);
+            assert_eq!(fields, expected, "{record:?}");
+            assert!(!is_open && !is_broken, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn broken_quotes_are_noticed() {
+        assert!(fields_of("a,\"b\n").1);
+        assert!(fields_of("a,\"b\"\"\n").1);
+        assert!(fields_of("a,\"b\"c,d\n").2);
+        assert!(fields_of("\"a\" ,b\n").2);
+    }
+}

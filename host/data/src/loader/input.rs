@@ -1,0 +1,109 @@
+//! Bytes of a text file, decompressed where it is compressed.
+
+use super::{Fault, Kind, MOST_BYTES};
+use crate::source::Format;
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read as _};
+
+/// How much is read at once.
+const BUFFER_BYTES: usize = 1 << 18;
+/// How much is decompressed at once. Where a stream is broken, no more than this is lost before it.
+const UNPACKED_BYTES: usize = 1 << 15;
+
+/// A byte order mark, which is no part of the text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text, read from its beginning to its end in constant memory.
+pub(crate) struct Input {
+    reader: Box<dyn BufRead + Send>,
+    /// By what it is compressed.
+    packing: Option<&'static str>,
+}
+
+impl Input {
+    /// Reads an opened file. Members of gzip and frames of zstd that follow one another are one
+    /// text.
+    pub(crate) fn open(file: File, kind: Kind, format: Format) -> Result<Input, Fault> {
+        let plain = BufReader::with_capacity(BUFFER_BYTES, file);
+        let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
+            Kind::Gzip => {
+                (Box::new(BufReader::with_capacity(UNPACKED_BYTES, MultiGzDecoder::new(plain))), Some("gzip"))
+            }
+            Kind::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(plain).map_err(Fault::Unreadable)?;
+                (Box::new(BufReader::with_capacity(UNPACKED_BYTES, decoder)), Some("zstd"))
+            }
+            _ => (Box::new(plain), None),
+        };
+        let mut input = Input { reader, packing };
+        if packing.is_some() {
+            Kind::of(input.chunk()?).check_unpacked(format)?;
+        }
+        Ok(input)
+    }
+
+    /// What can be had without waiting; empty at the end of the text.
+    pub(crate) fn chunk(&mut self) -> Result<&[u8], Fault> {
+        // Asked twice, because the borrow of the first answer would last.
+        loop {
+            match self.reader.fill_buf() {
+                Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(fault(self.packing, error)),
+            }
+        }
+        let packing = self.packing;
+        self.reader.fill_buf().map_err(|error| fault(packing, error))
+    }
+
+    /// Goes on behind so many bytes of the chunk.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.reader.consume(bytes);
+    }
+
+    /// Reads a line with its end, and returns how long it is; 0 at the end of the text. Of a
+    /// longer line no more than [`MOST_BYTES`] are kept.
+    pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, Fault> {
+        let mut length = 0_u64;
+        loop {
+            let chunk = self.chunk()?;
+            let end = memchr::memchr(b'\n', chunk).map(|end| end + 1);
+            let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or(chunk);
+            let room = MOST_BYTES.saturating_sub(line.len());
+            line.extend_from_slice(part.get(..room).unwrap_or(part));
+            let consumed = part.len();
+            self.consume(consumed);
+            length += consumed as u64;
+            if end.is_some() || consumed == 0 {
+                return Ok(length);
+            }
+        }
+    }
+
+    /// Everything up to the end.
+    pub(crate) fn read_all(&mut self) -> Result<String, Fault> {
+        let mut bytes = Vec::new();
+        self.reader.read_to_end(&mut bytes).map_err(|error| fault(self.packing, error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            Fault::Unsuited(format!("the text is not UTF-8 behind byte {}", error.utf8_error().valid_up_to()))
+        })?;
+        Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    }
+}
+
+/// What the error of a reader means: the system's own are told apart from those of a stream.
+fn fault(packing: Option<&str>, error: std::io::Error) -> Fault {
+    match packing {
+        Some(packing) if error.raw_os_error().is_none() => match error.kind() {
+            ErrorKind::UnexpectedEof => Fault::Damaged(format!("the {packing} stream is cut off")),
+            _ => Fault::Damaged(format!("the {packing} stream is broken: {error}")),
+        },
+        _ => Fault::Unreadable(error),
+    }
+}
+
+/// Whether a line is no row.
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    line.trim_ascii_start().is_empty()
+}

@@ -1,0 +1,202 @@
+//! What a file is, told by its first bytes.
+
+use super::Fault;
+use crate::source::Format;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+/// As many bytes as it takes to know a tar archive.
+const HEAD_BYTES: u64 = 512;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Perhaps text: nothing that is known by its first bytes.
+    Plain,
+    /// Compressed with gzip.
+    Gzip,
+    /// Compressed with zstd.
+    Zstd,
+    Parquet,
+    EncryptedParquet,
+    /// Something that no loader reads: its name, and what to do.
+    Foreign(&'static str, &'static str),
+}
+
+/// Opens a file and looks at its first bytes.
+pub(crate) fn open(path: &Path) -> Result<(File, Kind), Fault> {
+    // First, because opening a pipe waits for its other end.
+    let metadata = std::fs::metadata(path).map_err(Fault::Unreadable)?;
+    if metadata.is_dir() {
+        return Err(Fault::Unreadable(ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return Err(Fault::Unsuited(
+            "a pipe or device, not a file; write its data to a file first".to_owned(),
+        ));
+    }
+    let mut file = File::open(path).map_err(Fault::Unreadable)?;
+    let mut head = Vec::new();
+    (&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(Fault::Unreadable)?;
+    file.seek(SeekFrom::Start(0)).map_err(Fault::Unreadable)?;
+    Ok((file, Kind::of(&head)))
+}
+
+impl Kind {
+    /// What begins with these bytes.
+    pub(crate) fn of(head: &[u8]) -> Kind {
+        let begins = |magic: &[u8]| head.starts_with(magic);
+        // Magic bytes that are letters could be the beginning of a text as well.
+        let is_binary = head.iter().any(|byte| matches!(byte, 0..=8 | 14..=31));
+        if begins(b"\x1f\x8b") {
+            Kind::Gzip
+        } else if begins(b"\x28\xb5\x2f\xfd") || is_skippable_frame(head) {
+            Kind::Zstd
+        } else if is_binary && begins(b"PAR1") {
+            Kind::Parquet
+        } else if is_binary && begins(b"PARE") {
+            Kind::EncryptedParquet
+        } else if head.get(257..262) == Some(b"ustar") {
+            Kind::Foreign("a tar archive", "unpack it and name the files in it")
+        } else if begins(b"PK\x03\x04") {
+            zip(head)
+        } else {
+            let found = FOREIGN.iter().find(|(magic, is_text, ..)| (is_binary || !is_text) && begins(magic));
+            found.map_or(Kind::Plain, |(_, _, name, advice)| Kind::Foreign(name, advice))
+        }
+    }
+
+    /// Makes sure that a loader reads this.
+    pub(crate) fn check(self, format: Format) -> Result<(), Fault> {
+        let message = match (self, format) {
+            (Kind::Foreign(name, advice), _) => format!("the file is {name}; {advice}"),
+            (Kind::EncryptedParquet, _) => "the Parquet file is encrypted; decrypt it first".to_owned(),
+            (Kind::Parquet, Format::Parquet) => return Ok(()),
+            (Kind::Parquet, _) => "the file is Parquet; use loader: parquet".to_owned(),
+            (Kind::Gzip | Kind::Zstd, Format::Parquet) => {
+                "the file is compressed as a whole; decompress it if it is Parquet, or use loader: jsonl, json, \
+                 csv or tsv, which read compressed text"
+                    .to_owned()
+            }
+            (Kind::Plain, Format::Parquet) => "the file is not Parquet, which begins with 'PAR1'; text is read by \
+                                               loader: jsonl, json, csv or tsv"
+                .to_owned(),
+            (Kind::Plain | Kind::Gzip | Kind::Zstd, _) => return Ok(()),
+        };
+        Err(Fault::Unsuited(message))
+    }
+
+    /// Makes sure that what was compressed is text.
+    pub(crate) fn check_unpacked(self, format: Format) -> Result<(), Fault> {
+        match self {
+            Kind::Plain => Ok(()),
+            Kind::Gzip | Kind::Zstd => {
+                Err(Fault::Unsuited("the file is compressed twice; decompress it".to_owned()))
+            }
+            Kind::Parquet | Kind::EncryptedParquet => Err(Fault::Unsuited(
+                "the file is compressed Parquet; decompress it and use loader: parquet".to_owned(),
+            )),
+            Kind::Foreign(..) => self.check(format).map_err(|fault| match fault {
+                Fault::Unsuited(message) => {
+                    Fault::Unsuited(message.replacen("the file is", "the file is, compressed,", 1))
+                }
+                other => other,
+            }),
+        }
+    }
+}
+
+/// A zstd file may begin with a frame that is to be skipped.
+fn is_skippable_frame(head: &[u8]) -> bool {
+    matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+fn zip(head: &[u8]) -> Kind {
+    let name = head.get(30..).unwrap_or_default();
+    let is_office = [&b"[Content_Types].xml"[..], b"_rels/", b"xl/", b"word/", b"docProps/"]
+        .iter()
+        .any(|begin| name.starts_with(begin));
+    match is_office {
+        true => Kind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv"),
+        false => Kind::Foreign("a zip archive", "unpack it and name the files in it"),
+    }
+}
+
+const CONVERT: &str = "convert it to JSON Lines or Parquet";
+const DECOMPRESS: &str = "decompress it, or compress it with gzip or zstd instead";
+
+/// Magic bytes, whether they are letters, whose they are, and what to do.
+const FOREIGN: &[(&[u8], bool, &str, &str)] = &[
+    (b"\xfd7zXZ\x00", false, "compressed with xz", DECOMPRESS),
+    (b"BZh", true, "compressed with bzip2", DECOMPRESS),
+    (b"7z\xbc\xaf\x27\x1c", false, "a 7z archive", "unpack it and name the files in it"),
+    (b"ARROW1", true, "an Arrow file", CONVERT),
+    (b"FEA1", true, "a Feather file", CONVERT),
+    (b"ORC", true, "an ORC file", CONVERT),
+    (b"Obj\x01", false, "an Avro file", CONVERT),
+    (b"\x89HDF\r\n\x1a\n", false, "an HDF5 file", CONVERT),
+    (b"SQLite format 3\x00", false, "an SQLite database", "export the table as CSV and use loader: csv"),
+    (b"\x93NUMPY", false, "a NumPy array", CONVERT),
+    (
+        b"\xd0\xcf\x11\xe0",
+        false,
+        "an old office document such as xls",
+        "export it as CSV and use loader: csv",
+    ),
+    (b"%PDF-", false, "a PDF document", CONVERT),
+    (b"\xff\xfe", false, "text in UTF-16", "convert it to UTF-8"),
+    (b"\xfe\xff", false, "text in UTF-16", "convert it to UTF-8"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_first_bytes() {
+        let tar: Vec<u8> = [&[b'x'; 257][..], b"ustar\x0000"].concat();
+        let xlsx = [&b"PK\x03\x04"[..], &[0; 26], b"[Content_Types].xml"].concat();
+        for (head, expected) in [
+            (&b"{\"a\":1}\n"[..], Kind::Plain),
+            (b"", Kind::Plain),
+            (b"PAR1,PAR2\n1,2\n", Kind::Plain),
+            (b"ORC,BZh\n", Kind::Plain),
+            (b"\x1f\x8b\x08", Kind::Gzip),
+            (b"\x28\xb5\x2f\xfd\x00", Kind::Zstd),
+            (b"\x51\x2a\x4d\x18\x00", Kind::Zstd),
+            (b"PAR1\x15\x04", Kind::Parquet),
+            (b"PARE\x15\x04", Kind::EncryptedParquet),
+            (b"PK\x03\x04\x14\x00", Kind::Foreign("a zip archive", "unpack it and name the files in it")),
+            (&xlsx, Kind::Foreign("an office document such as xlsx", "export it as CSV and use loader: csv")),
+            (&tar, Kind::Foreign("a tar archive", "unpack it and name the files in it")),
+            (b"BZh91AY&SY\x00", Kind::Foreign("compressed with bzip2", DECOMPRESS)),
+            (b"\xff\xfe{\x00", Kind::Foreign("text in UTF-16", "convert it to UTF-8")),
+        ] {
+            assert_eq!(Kind::of(head), expected, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_its_loader_is_named_with_the_loader_that_reads_it() {
+        for (kind, format, expected) in [
+            (Kind::Parquet, Format::Jsonl, Some("use loader: parquet")),
+            (Kind::EncryptedParquet, Format::Parquet, Some("is encrypted")),
+            (Kind::Plain, Format::Parquet, Some("is not Parquet")),
+            (Kind::Gzip, Format::Parquet, Some("compressed as a whole")),
+            (Kind::Gzip, Format::Csv, None),
+            (Kind::Zstd, Format::Json, None),
+            (Kind::Parquet, Format::Parquet, None),
+        ] {
+            let message = match kind.check(format) {
+                Err(Fault::Unsuited(message)) => Some(message),
+                _ => None,
+            };
+            let is_expected = match (&message, expected) {
+                (Some(message), Some(expected)) => message.contains(expected),
+                (message, expected) => message.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{kind:?} {format:?} {message:?}");
+        }
+    }
+}

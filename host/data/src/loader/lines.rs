@@ -1,0 +1,43 @@
+//! The `jsonl` loader: one JSON object a line. Blank lines are no rows.
+
+use super::input::{BYTE_ORDER_MARK, Input, is_blank};
+use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use crate::row::Place;
+
+pub(crate) struct Lines {
+    input: Input,
+    line: u64,
+}
+
+impl Lines {
+    pub(crate) fn new(input: Input) -> Lines {
+        Lines { input, line: 0 }
+    }
+}
+
+impl Loader for Lines {
+    fn next(&mut self) -> Result<Option<Record>, Fault> {
+        loop {
+            let mut bytes = Vec::new();
+            if self.input.read_line(&mut bytes)? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
+                bytes.drain(..BYTE_ORDER_MARK.len());
+            }
+            if !is_blank(&bytes) {
+                return Ok(Some(record(self.line, bytes)));
+            }
+        }
+    }
+}
+
+/// The record of a line, without the line's end.
+pub(crate) fn record(line: u64, mut bytes: Vec<u8>) -> Record {
+    // Of a line that is too long the end is not known.
+    if bytes.len() < MOST_BYTES {
+        bytes.truncate(bytes.trim_ascii_end().len());
+    }
+    Record { place: Place::Line(line), line: None, content: Content::Raw(bytes) }
+}

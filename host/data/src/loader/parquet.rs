@@ -1,0 +1,149 @@
+//! The `parquet` loader: row groups are streamed, and each row is written as a JSON object.
+//!
+//! The crate's own rows lose what JSON can keep (nanoseconds, time zones, identifiers), and stop
+//! the program at types that they do not know. So rows are put together here, from its columns.
+
+mod assemble;
+mod calendar;
+mod cell;
+mod column;
+mod decimal;
+mod leaf;
+mod media;
+mod shape;
+
+use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use crate::row::Place;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use assemble::{Broken, assemble};
+use column::Column;
+use shape::Shape;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+
+pub(crate) struct Parquet {
+    reader: SerializedFileReader<File>,
+    shape: Shape,
+    leaves: Vec<leaf::Leaf>,
+    columns: Vec<Column>,
+    /// The row group that is read next, and what is left of the one that is being read.
+    group: usize,
+    left: u64,
+    row: u64,
+}
+
+impl Parquet {
+    /// Reads what the end of the file says of its rows.
+    pub(crate) fn open(mut file: File) -> Result<Parquet, Fault> {
+        check_end(&mut file)?;
+        let reader = guarded(|| SerializedFileReader::new(file))?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let shape = Shape::of(schema.root_schema())?;
+        let leaves = schema.columns().iter().map(|column| leaf::Leaf::of(column)).collect();
+        Ok(Parquet { reader, shape, leaves, columns: Vec::new(), group: 0, left: 0, row: 0 })
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> u64 {
+        let groups = self.reader.metadata().row_groups();
+        groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    /// Goes to the next row group that has rows; `false` behind the last.
+    fn next_group(&mut self) -> Result<bool, Fault> {
+        while self.left == 0 {
+            if self.group >= self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let (reader, leaves, group) = (&self.reader, &self.leaves, self.group);
+            let (rows, columns) = guarded(|| {
+                let group = reader.get_row_group(group)?;
+                let rows = u64::try_from(group.metadata().num_rows())?;
+                if group.num_columns() != leaves.len() {
+                    let message =
+                        format!("a row group has {} columns, not {}", group.num_columns(), leaves.len());
+                    return Err(ParquetError::General(message));
+                }
+                let columns = leaves.iter().enumerate();
+                let columns =
+                    columns.map(|(position, leaf)| Column::open(group.as_ref(), position, leaf.clone()));
+                Ok((rows, columns.collect::<Result<Vec<_>, _>>()?))
+            })?;
+            self.columns = columns;
+            self.left = rows;
+            self.group += 1;
+        }
+        Ok(true)
+    }
+}
+
+impl Loader for Parquet {
+    fn next(&mut self) -> Result<Option<Record>, Fault> {
+        if !self.next_group()? {
+            return Ok(None);
+        }
+        let (shape, columns) = (&self.shape, &mut self.columns);
+        let mut text = Vec::with_capacity(256);
+        let problem = guarded(|| match assemble(shape, columns, &mut text) {
+            Ok(()) => Ok(None),
+            Err(Broken::Value(message)) => Ok(Some(message)),
+            Err(Broken::File(error)) => Err(error),
+        })?;
+        self.left -= 1;
+        self.row += 1;
+        let too_long = || format!("the row is longer than {MOST_BYTES} bytes as JSON");
+        let problem = problem.or_else(|| (text.len() >= MOST_BYTES).then(too_long));
+        let content = match (problem, String::from_utf8(text)) {
+            (None, Ok(text)) => Content::Made(text),
+            (Some(message), text) => Content::Broken {
+                message,
+                bytes: text.map_or_else(|error| error.into_bytes(), String::into_bytes),
+            },
+            (None, Err(error)) => Content::Broken { message: error.to_string(), bytes: error.into_bytes() },
+        };
+        Ok(Some(Record { place: Place::Row(self.row), line: None, content }))
+    }
+}
+
+/// Says what is wrong with the last bytes, before a reader says it less clearly.
+fn check_end(file: &mut File) -> Result<(), Fault> {
+    let mut end = [0; 4];
+    let length = file.metadata().map_err(Fault::Unreadable)?.len();
+    if length >= 12 {
+        file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut end)).map_err(Fault::Unreadable)?;
+    }
+    match &end {
+        b"PAR1" => Ok(()),
+        b"PARE" => Err(Fault::Unsuited("the Parquet file is encrypted; decrypt it first".to_owned())),
+        _ => Err(Fault::Damaged(
+            "the file does not end as Parquet does; it is cut off or was not finished".to_owned(),
+        )),
+    }
+}
+
+/// Calls a decoder; an error of it, or a panic at bytes that it did not expect, is damage of the
+/// file.
+fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Fault> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(fault(error)),
+        Err(_) => Err(Fault::Damaged("the decoder gave up on it".to_owned())),
+    }
+}
+
+fn fault(error: ParquetError) -> Fault {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(error) if error.raw_os_error().is_some() => Fault::Unreadable(*error),
+            Ok(error) => Fault::Damaged(error.to_string()),
+            Err(source) => Fault::Damaged(source.to_string()),
+        },
+        ParquetError::General(message) => Fault::Damaged(message),
+        ParquetError::EOF(message) => Fault::Damaged(format!("it ends too early: {message}")),
+        ParquetError::NYI(message) => {
+            Fault::Unsuited(format!("the Parquet file uses what is not supported: {message}"))
+        }
+        other => Fault::Damaged(other.to_string()),
+    }
+}

@@ -1,0 +1,87 @@
+//! Decimals as exact texts.
+
+/// Longer numbers are refused, in bytes; 32 bytes are 76 digits.
+const MOST_BYTES: usize = 128;
+/// And so are those with more digits behind the point.
+const MOST_SCALE: i32 = 1_000;
+/// What fits into a word when a remainder stands before it.
+const PIECE: u64 = 1_000_000_000;
+
+/// A whole number with its last digits behind the point.
+pub(crate) fn of_integer(value: i64, scale: i32) -> Result<String, String> {
+    point(value < 0, value.unsigned_abs().to_string(), scale)
+}
+
+/// The same for bytes: two's complement, the highest byte first.
+pub(crate) fn of_bytes(bytes: &[u8], scale: i32) -> Result<String, String> {
+    if bytes.is_empty() || bytes.len() > MOST_BYTES {
+        return Err(format!("a decimal of {} bytes; 1 to {MOST_BYTES} are allowed", bytes.len()));
+    }
+    let is_negative = bytes.first().is_some_and(|byte| *byte >= 0x80);
+    let mut magnitude = bytes.to_vec();
+    if is_negative {
+        let mut carry = true;
+        for byte in magnitude.iter_mut().rev() {
+            (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
+        }
+    }
+    let mut pieces = Vec::new();
+    while magnitude.iter().any(|byte| *byte != 0) {
+        let mut rest = 0_u64;
+        for byte in &mut magnitude {
+            let value = rest << 8 | u64::from(*byte);
+            // Below 256, because the rest was below the divisor.
+            *byte = (value / PIECE) as u8;
+            rest = value % PIECE;
+        }
+        pieces.push(rest);
+    }
+    let mut digits = pieces.pop().unwrap_or(0).to_string();
+    digits.extend(pieces.iter().rev().map(|piece| format!("{piece:09}")));
+    point(is_negative, digits, scale)
+}
+
+fn point(is_negative: bool, mut digits: String, scale: i32) -> Result<String, String> {
+    let scale = usize::try_from(scale).ok().filter(|_| scale <= MOST_SCALE);
+    let scale = scale.ok_or_else(|| format!("the scale of a decimal must be 0 to {MOST_SCALE}"))?;
+    if scale > 0 {
+        if digits.len() <= scale {
+            digits.insert_str(0, &"0".repeat(scale + 1 - digits.len()));
+        }
+        digits.insert(digits.len() - scale, '.');
+    }
+    Ok(if is_negative { format!("-{digits}") } else { digits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_point_stands_where_the_scale_says() {
+        for (value, scale, expected) in [
+            (12_345, 2, "123.45"),
+            (-12_345, 2, "-123.45"),
+            (5, 3, "0.005"),
+            (-5, 1, "-0.5"),
+            (0, 2, "0.00"),
+            (7, 0, "7"),
+            (i64::MIN, 0, "-9223372036854775808"),
+        ] {
+            assert_eq!(of_integer(value, scale).as_deref(), Ok(expected));
+            assert_eq!(of_bytes(&value.to_be_bytes(), scale).as_deref(), Ok(expected));
+        }
+        let most = [&[0x7f][..], &[0xff; 31]].concat();
+        let expected = "57896044618658097711785492504343953926634992332820282019728792003956564819967";
+        assert_eq!(of_bytes(&most, 0).as_deref(), Ok(expected));
+        assert!(of_bytes(&[], 0).is_err() && of_bytes(&[0; 129], 0).is_err() && of_integer(1, -1).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_are_the_number_that_they_spell(value: i128) {
+            prop_assert_eq!(of_bytes(&value.to_be_bytes(), 0), Ok(value.to_string()));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the values of a column mean.
+
+use super::calendar::Unit;
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
+use ::parquet::schema::types::ColumnDescriptor;
+
+/// A column, as far as its values depend on it.
+#[derive(Clone)]
+pub(crate) struct Leaf {
+    /// The names that lead to it, between dots.
+    pub name: String,
+    pub most_definition: i16,
+    pub most_repetition: i16,
+    pub kind: Kind,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// As its physical type says: bytes are a `data:` URL.
+    Plain,
+    /// A whole number without a sign.
+    Unsigned,
+    /// Digits, so many of them behind the point.
+    Decimal { scale: i32 },
+    /// Days since 1970.
+    Date,
+    /// Since midnight.
+    Time { unit: Unit, is_utc: bool },
+    /// Since the beginning of 1970.
+    Timestamp { unit: Unit, is_utc: bool },
+    /// UTF-8.
+    Text,
+    /// 16 bytes of an identifier.
+    Uuid,
+    /// A float of two bytes.
+    Half,
+    /// Months, days and milliseconds.
+    Interval,
+}
+
+impl Leaf {
+    pub(crate) fn of(column: &ColumnDescriptor) -> Leaf {
+        Leaf {
+            name: column.path().parts().join("."),
+            most_definition: column.max_def_level(),
+            most_repetition: column.max_rep_level(),
+            kind: kind(column),
+        }
+    }
+}
+
+fn kind(column: &ColumnDescriptor) -> Kind {
+    // Scale is a property of primitive types, which all columns are.
+    let decimal = Kind::Decimal { scale: column.type_scale() };
+    if let Some(logical) = column.logical_type_ref() {
+        return match logical {
+            LogicalType::String | LogicalType::Enum | LogicalType::Json => Kind::Text,
+            LogicalType::Decimal(kind) => Kind::Decimal { scale: kind.scale },
+            LogicalType::Date => Kind::Date,
+            LogicalType::Time(time) => {
+                Kind::Time { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
+            }
+            LogicalType::Timestamp(time) => {
+                Kind::Timestamp { unit: unit(time.unit), is_utc: time.is_adjusted_to_u_t_c }
+            }
+            LogicalType::Integer(kind) if !kind.is_signed => Kind::Unsigned,
+            LogicalType::Uuid => Kind::Uuid,
+            LogicalType::Float16 => Kind::Half,
+            _ => Kind::Plain,
+        };
+    }
+    match column.converted_type() {
+        ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Kind::Text,
+        ConvertedType::DECIMAL => decimal,
+        ConvertedType::DATE => Kind::Date,
+        ConvertedType::TIME_MILLIS => Kind::Time { unit: Unit::Milli, is_utc: true },
+        ConvertedType::TIME_MICROS => Kind::Time { unit: Unit::Micro, is_utc: true },
+        ConvertedType::TIMESTAMP_MILLIS => Kind::Timestamp { unit: Unit::Milli, is_utc: true },
+        ConvertedType::TIMESTAMP_MICROS => Kind::Timestamp { unit: Unit::Micro, is_utc: true },
+        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64 => {
+            Kind::Unsigned
+        }
+        ConvertedType::INTERVAL => Kind::Interval,
+        // Timestamps of old writers; whether they are UTC is not recorded.
+        _ if column.physical_type() == Physical::INT96 => Kind::Timestamp { unit: Unit::Nano, is_utc: false },
+        _ => Kind::Plain,
+    }
+}
+
+fn unit(unit: TimeUnit) -> Unit {
+    match unit {
+        TimeUnit::MILLIS => Unit::Milli,
+        TimeUnit::MICROS => Unit::Micro,
+        TimeUnit::NANOS => Unit::Nano,
+    }
+}

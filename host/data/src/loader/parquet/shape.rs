@@ -1,0 +1,200 @@
+//! How the columns of a file make a nested row.
+
+use super::super::Fault;
+use ::parquet::basic::{ConvertedType, LogicalType, Repetition};
+use ::parquet::schema::types::Type;
+
+/// Schemas that are nested deeper are refused.
+const MOST_DEPTH: usize = 64;
+
+/// A node of the schema. `first` is the first column below it, whose levels decide on it.
+pub(crate) struct Shape {
+    pub first: usize,
+    /// The definition level from which on it is not null.
+    pub present: i16,
+    pub node: Node,
+}
+
+pub(crate) enum Node {
+    /// A column.
+    Leaf,
+    /// Named values, each name written as a JSON key with its colon.
+    Struct(Vec<(String, Shape)>),
+    List(Repeated, Box<Shape>),
+    Map(Repeated, Box<Shape>, Box<Shape>),
+}
+
+/// The levels of what is repeated.
+#[derive(Clone, Copy)]
+pub(crate) struct Repeated {
+    /// The definition level from which on there is an item.
+    pub filled: i16,
+    /// The repetition level of a further item.
+    pub again: i16,
+}
+
+impl Shape {
+    /// The shape of a row.
+    pub(crate) fn of(root: &Type) -> Result<Shape, Fault> {
+        Builder { columns: 0 }.group(root, Levels { definition: 0, repetition: 0, depth: 0 })
+    }
+}
+
+struct Builder {
+    columns: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Levels {
+    definition: i16,
+    repetition: i16,
+    depth: usize,
+}
+
+impl Levels {
+    fn optional(self) -> Levels {
+        Levels { definition: self.definition + 1, ..self }
+    }
+
+    fn repeated(self) -> Levels {
+        Levels { definition: self.definition + 1, repetition: self.repetition + 1, depth: self.depth + 1 }
+    }
+}
+
+impl From<Levels> for Repeated {
+    fn from(levels: Levels) -> Repeated {
+        Repeated { filled: levels.definition, again: levels.repetition }
+    }
+}
+
+impl Builder {
+    /// A node as its repetition says.
+    fn node(&mut self, kind: &Type, above: Levels) -> Result<Shape, Fault> {
+        match repetition(kind) {
+            Repetition::REQUIRED => self.inner(kind, above),
+            Repetition::OPTIONAL => self.inner(kind, above.optional()),
+            // Without an annotation: a list that is always there.
+            Repetition::REPEATED => {
+                let below = above.repeated();
+                let item = self.inner(kind, below)?;
+                Ok(Shape {
+                    first: item.first,
+                    present: above.definition,
+                    node: Node::List(below.into(), Box::new(item)),
+                })
+            }
+        }
+    }
+
+    /// A node apart from its repetition.
+    fn inner(&mut self, kind: &Type, levels: Levels) -> Result<Shape, Fault> {
+        if levels.depth > MOST_DEPTH {
+            return Err(Fault::Unsuited(format!("the columns are nested more than {MOST_DEPTH} deep")));
+        }
+        if kind.is_primitive() {
+            let first = self.columns;
+            self.columns += 1;
+            return Ok(Shape { first, present: levels.definition, node: Node::Leaf });
+        }
+        match (annotation(kind), kind.get_fields()) {
+            (Annotation::List, [repeated]) if repetition(repeated) == Repetition::REPEATED => {
+                self.list(kind, repeated, levels)
+            }
+            (Annotation::Map, [entry]) if is_entry(entry) => self.map(entry, levels),
+            _ => self.group(kind, levels),
+        }
+    }
+
+    fn list(&mut self, list: &Type, repeated: &Type, levels: Levels) -> Result<Shape, Fault> {
+        let below = levels.repeated();
+        let item = match single_child(repeated) {
+            Some(item) if !is_item(list, repeated, item) => self.node(item, below)?,
+            _ => self.inner(repeated, below)?,
+        };
+        Ok(Shape {
+            first: item.first,
+            present: levels.definition,
+            node: Node::List(below.into(), Box::new(item)),
+        })
+    }
+
+    /// A map; without values it is the list of its keys.
+    fn map(&mut self, entry: &Type, levels: Levels) -> Result<Shape, Fault> {
+        let below = levels.repeated();
+        let mut parts = entry.get_fields().iter().map(|part| self.node(part, below));
+        let no_key = || Fault::Unsuited("a map has no key".to_owned());
+        let key = Box::new(parts.next().ok_or_else(no_key)??);
+        let (first, present) = (key.first, levels.definition);
+        let node = match parts.next() {
+            Some(value) => Node::Map(below.into(), key, Box::new(value?)),
+            None => Node::List(below.into(), key),
+        };
+        Ok(Shape { first, present, node })
+    }
+
+    fn group(&mut self, kind: &Type, levels: Levels) -> Result<Shape, Fault> {
+        let below = Levels { depth: levels.depth + 1, ..levels };
+        let mut fields: Vec<(String, Shape)> = Vec::new();
+        for field in kind.get_fields() {
+            let key = format!("{}:", serde_json::Value::from(field.name()));
+            if fields.iter().any(|(other, _)| *other == key) {
+                let message = format!("'{}' holds two columns named '{}'", kind.name(), field.name());
+                return Err(Fault::Unsuited(message));
+            }
+            fields.push((key, self.node(field, below)?));
+        }
+        match fields.first() {
+            Some((_, shape)) => {
+                Ok(Shape { first: shape.first, present: levels.definition, node: Node::Struct(fields) })
+            }
+            None => Err(Fault::Unsuited(format!("'{}' has no columns", kind.name()))),
+        }
+    }
+}
+
+enum Annotation {
+    List,
+    Map,
+    None,
+}
+
+fn annotation(kind: &Type) -> Annotation {
+    let info = kind.get_basic_info();
+    match (info.logical_type_ref(), info.converted_type()) {
+        (Some(LogicalType::List), _) | (None, ConvertedType::LIST) => Annotation::List,
+        (Some(LogicalType::Map), _) | (None, ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE) => {
+            Annotation::Map
+        }
+        _ => Annotation::None,
+    }
+}
+
+fn repetition(kind: &Type) -> Repetition {
+    let info = kind.get_basic_info();
+    if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
+}
+
+fn single_child(kind: &Type) -> Option<&Type> {
+    if kind.is_primitive() {
+        return None;
+    }
+    match kind.get_fields() {
+        [child] => Some(child),
+        _ => None,
+    }
+}
+
+/// Whether the repeated group of a list with a single child is the item itself, as old writers
+/// had it, and not a mere layer around it (LogicalTypes.md of the format, backward-compatibility
+/// rules for lists).
+fn is_item(list: &Type, repeated: &Type, child: &Type) -> bool {
+    repetition(child) == Repetition::REPEATED
+        || repeated.name() == "array"
+        || repeated.name().strip_suffix("_tuple") == Some(list.name())
+}
+
+fn is_entry(entry: &Type) -> bool {
+    !entry.is_primitive()
+        && repetition(entry) == Repetition::REPEATED
+        && matches!(entry.get_fields().len(), 1 | 2)
+}

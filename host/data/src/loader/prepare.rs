@@ -1,0 +1,118 @@
+//! From a record to a row: checked, joined with its label, and filtered.
+
+use super::chain::Numbered;
+use super::{Content, MOST_BYTES, Record};
+use crate::filter::Filter;
+use crate::labels::Labels;
+use crate::row::{Place, Row, RowProblem};
+use gage_core::{Digest, Object};
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// What happens to each record.
+pub(crate) struct Preparer {
+    /// The files as messages show them.
+    pub files: Vec<String>,
+    pub labels: Option<Labels>,
+    pub filter: Filter,
+}
+
+/// A text and what was found wrong with it, if anything.
+struct Checked {
+    body: Result<String, (String, Vec<u8>)>,
+    is_kept: bool,
+}
+
+impl Preparer {
+    /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
+    pub(crate) fn prepare(&self, numbered: Numbered) -> Option<Row> {
+        let Numbered { number, file, record: Record { place, line, content } } = numbered;
+        let checked = self.check(number, line, content);
+        if !checked.is_kept {
+            return None;
+        }
+        let digest = match &checked.body {
+            Ok(body) => Digest::of_bytes(body.as_bytes()),
+            Err((_, bytes)) => Digest::of_bytes(bytes),
+        };
+        let body = checked.body.map_err(|(message, bytes)| {
+            let name = self.files.get(file).map(String::as_str).unwrap_or_default();
+            let place = match (place, line) {
+                (Place::Line(line), _) => format!("line {line}"),
+                (Place::Row(row), None) => format!("row {row}"),
+                (Place::Row(row), Some(line)) => format!("element {row} (line {line})"),
+            };
+            let hint = match bytes.first() {
+                Some(b'[') if place == "line 1" => "; an array of objects is read by loader: json",
+                _ => "",
+            };
+            RowProblem::new(format!("{place} of {name}: {message}{hint}"), &bytes)
+        });
+        Some(Row { index: 0, number, file, place, digest: digest.short(), body })
+    }
+
+    fn check(&self, number: u64, line: Option<u64>, content: Content) -> Checked {
+        let broken = |message, bytes| Checked { body: Err((message, bytes)), is_kept: true };
+        let (text, is_sound) = match content {
+            Content::Broken { message, bytes } => return broken(message, bytes),
+            Content::Made(text) => (text, true),
+            Content::Raw(bytes) if bytes.len() >= MOST_BYTES => {
+                return broken(format!("the row is longer than {MOST_BYTES} bytes"), bytes);
+            }
+            Content::Raw(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => (text, false),
+                Err(error) => {
+                    let valid = error.utf8_error().valid_up_to();
+                    return broken(format!("the row is not UTF-8 behind byte {valid}"), error.into_bytes());
+                }
+            },
+        };
+        if self.labels.is_none() && self.filter.is_empty() {
+            // Nobody needs the values, so they are not made.
+            let problem = if is_sound { None } else { problem_of(&text, line) };
+            return match problem {
+                None => Checked { body: Ok(text), is_kept: true },
+                Some(message) => broken(message, text.into_bytes()),
+            };
+        }
+        let mut object: Object = match serde_json::from_str(&text) {
+            Ok(object) => object,
+            Err(error) => {
+                let message = problem_of(&text, line).unwrap_or_else(|| describe(&error, line));
+                return broken(message, text.into_bytes());
+            }
+        };
+        if let Some(labels) = &self.labels
+            && let Err(message) = labels.join(number, &mut object)
+        {
+            return broken(message, text.into_bytes());
+        }
+        let value = Value::Object(object);
+        let is_kept = self.filter.keeps(&value);
+        let body = if self.labels.is_some() && is_kept { value.to_string() } else { text };
+        Checked { body: Ok(body), is_kept }
+    }
+}
+
+/// What keeps a text from being a JSON object.
+fn problem_of(text: &str, line: Option<u64>) -> Option<String> {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) => Some(describe(&error, line)),
+        Ok(_) if !text.trim_start().starts_with('{') => Some("the row is not a JSON object".to_owned()),
+        Ok(_) => None,
+    }
+}
+
+/// What is wrong with a text and where: the column of a row that is one line, otherwise the line
+/// of the file.
+fn describe(error: &serde_json::Error, first_line: Option<u64>) -> String {
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or_default();
+    match first_line {
+        None => format!("the row is not JSON: {what} (column {})", error.column()),
+        Some(first) => {
+            let line = first + (error.line() as u64).saturating_sub(1);
+            format!("the row is not JSON: {what} (line {line})")
+        }
+    }
+}

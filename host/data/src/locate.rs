@@ -1,0 +1,252 @@
+//! Where the files of a dataset are: beside the suite, or fetched from a hub once; and that they are
+//! what the suite says.
+
+use crate::filter::Filter;
+use crate::hub::{self, HubError, HubFormat, HubProgress, HubSource, HubTimings, HubToken};
+use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
+use crate::row::DataError;
+use crate::rows::{Rows, open};
+use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
+use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// How datasets are found.
+pub struct LocateOptions<'o> {
+    /// Where what is fetched or made anew is kept; without one nothing can be fetched.
+    pub cache_folder: Option<&'o Path>,
+    /// Whether the network may not be used, whatever the suite says.
+    pub is_offline: bool,
+    /// Is told how a download goes.
+    pub progress: &'o dyn HubProgress,
+    /// Whether somebody asked for the end.
+    pub is_cancelled: &'o (dyn Fn() -> bool + Sync),
+}
+
+/// A dataset whose files are on this machine.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// What is called its place in messages and in Samples.
+    pub shown: String,
+    /// What a record of the run says about it: the digest and the size, that of each file where there
+    /// are several, and the commit of a hub.
+    pub identity: Value,
+    source: RowSource,
+    /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
+    folder: (PathBuf, String),
+}
+
+/// Why a dataset was not found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LocateError {
+    /// A file cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// It could not be fetched.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// The address of the hub is none.
+    #[error("`{endpoint}` is no address of a hub: {message}")]
+    Endpoint {
+        /// The address.
+        endpoint: String,
+        /// Why.
+        message: String,
+    },
+    /// There is no place for what is fetched.
+    #[error("there is no folder to keep what is fetched in")]
+    NoCache,
+    /// It is another than the suite says.
+    #[error("{shown} is another than the suite names: its sha256 is {found}, the suite wants {wanted}")]
+    Digest {
+        /// What it is called.
+        shown: String,
+        /// The digest of the data.
+        found: String,
+        /// The digest in the suite.
+        wanted: String,
+    },
+}
+
+impl LocateError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            LocateError::Digest { .. } => Some(
+                "if the data was changed on purpose, write the new digest into the suite; figures of the old data do not compare"
+                    .to_owned(),
+            ),
+            LocateError::NoCache => Some("set GAGE_CACHE_DIR".to_owned()),
+            LocateError::Data(_) | LocateError::Hub(_) | LocateError::Endpoint { .. } => None,
+        }
+    }
+}
+
+impl Located {
+    /// The names of its files, as rows refer to them.
+    pub fn file_names(&self) -> Vec<String> {
+        self.source.files.iter().map(|file| file.shown.clone()).collect()
+    }
+
+    /// How the media of its Samples are found.
+    ///
+    /// # Errors
+    /// When a folder does not exist or the bounds make no sense.
+    pub fn media(&self, spec: &DatasetSpec, cache_folder: Option<&Path>) -> Result<MediaStore, MediaError> {
+        let (root, shown) = match &spec.media.content_root {
+            Some(root) => (root.clone(), root.display().to_string()),
+            None => self.folder.clone(),
+        };
+        let media = &spec.media;
+        let most_bytes = media.most_mib << 20;
+        MediaStore::new(MediaOptions {
+            allowed_roots: media.allowed_roots.clone(),
+            most_image_bytes: most_bytes,
+            most_bytes,
+            most_embedded_bytes: most_bytes,
+            image: ImageOptions {
+                min_pixels: media.min_pixels,
+                max_pixels: media.max_pixels,
+                factor: media.factor,
+                most_pixels: media.most_pixels,
+            },
+            embed_local_media: media.embed_local_media,
+            cache_folder: cache_folder.map(Path::to_owned),
+            ..MediaOptions::new(root, shown)
+        })
+    }
+}
+
+/// Finds the files of a dataset, fetches them where they are elsewhere, and compares their digest with
+/// that of the suite.
+///
+/// # Errors
+/// When they cannot be had, or are others.
+pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located, LocateError> {
+    let located = match &spec.source {
+        DataSource::Files(_) => {
+            let source = source_of_files(spec);
+            let identity = crate::digests::digests(&source)?;
+            let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
+            Located { shown: spec.shown_source(), identity, source, folder }
+        }
+        DataSource::Hub(hub) => fetch(spec, hub, options)?,
+    };
+    if let Some(wanted) = &spec.sha256 {
+        let found = located.identity["digest"].as_str().unwrap_or_default();
+        let found = found.strip_prefix("sha256:").unwrap_or(found);
+        if found != wanted {
+            let (shown, found) = (located.shown.clone(), found.to_owned());
+            return Err(LocateError::Digest { shown, found, wanted: wanted.clone() });
+        }
+    }
+    Ok(located)
+}
+
+/// Opens a dataset that was found; at most `most` rows are given, and no more than its own limit.
+///
+/// # Errors
+/// When a file cannot be read or holds no row.
+pub fn open_located(spec: &DatasetSpec, located: &Located, most: Option<u64>) -> Result<Rows, DataError> {
+    let source = RowSource {
+        filter: Filter { include: spec.filter.clone(), exclude: spec.exclude.clone() },
+        shuffle: spec.shuffle.then_some(spec.seed),
+        limit: spec.limit,
+        ..located.source.clone()
+    };
+    open(&source, most)
+}
+
+/// Whether the files of a dataset can be opened and hold a row. Those on a hub are not looked at.
+///
+/// # Errors
+/// When they cannot.
+pub fn check(spec: &DatasetSpec) -> Result<(), DataError> {
+    match &spec.source {
+        DataSource::Hub(_) => Ok(()),
+        DataSource::Files(_) => open(&source_of_files(spec), Some(1)).map(drop),
+    }
+}
+
+fn source_of_files(spec: &DatasetSpec) -> RowSource {
+    let DataSource::Files(files) = &spec.source else { return RowSource::new(Format::Jsonl, Vec::new()) };
+    let format = match files.format {
+        FileFormat::Jsonl => Format::Jsonl,
+        FileFormat::Json => Format::Json,
+        FileFormat::Csv => Format::Csv,
+        FileFormat::Tsv => Format::Tsv,
+        FileFormat::Parquet => Format::Parquet,
+    };
+    let options = FormatOptions {
+        delimiter: files.delimiter,
+        columns: files.columns.clone(),
+        records: files.records.clone(),
+    };
+    let listed = files.paths.iter().map(DataFile::new).collect();
+    RowSource { options, labels: labels_of(spec), ..RowSource::new(format, listed) }
+}
+
+fn labels_of(spec: &DatasetSpec) -> Option<LabelsFile> {
+    let path = spec.labels_path.as_ref()?;
+    Some(LabelsFile { file: DataFile::new(path), field: spec.label_field.clone() })
+}
+
+/// The folder of a file, and how it is spelled: nothing where it is the working folder.
+fn folder_of(file: Option<&Path>) -> (PathBuf, String) {
+    let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) => (folder.to_owned(), folder.display().to_string()),
+        None => (PathBuf::from("."), String::new()),
+    }
+}
+
+fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Result<Located, LocateError> {
+    let endpoint = Url::parse(&hub.endpoint).map_err(|error| LocateError::Endpoint {
+        endpoint: hub.endpoint.clone(),
+        message: error.to_string(),
+    })?;
+    let cache = options.cache_folder.ok_or(LocateError::NoCache)?.to_owned();
+    let fetched = hub::fetch(
+        &HubSource {
+            name: hub.hub_id.clone(),
+            revision: hub.revision.clone(),
+            subset: hub.subset.clone(),
+            split: hub.split.clone(),
+            data_files: hub.data_files.clone(),
+            endpoint,
+            token: hub.token.as_ref().map(|token| HubToken::new(token.reveal())),
+            offline: hub.offline || options.is_offline,
+            cache,
+            timings: HubTimings::default(),
+        },
+        options.progress,
+        options.is_cancelled,
+    )?;
+    let format = match fetched.format {
+        HubFormat::Jsonl => Format::Jsonl,
+        HubFormat::Json => Format::Json,
+        HubFormat::Csv => Format::Csv,
+        HubFormat::Tsv => Format::Tsv,
+        HubFormat::Parquet => Format::Parquet,
+    };
+    let files: Vec<DataFile> = fetched
+        .files
+        .iter()
+        .map(|file| DataFile { path: file.local.clone(), shown: format!("{}/{}", fetched.name, file.path) })
+        .collect();
+    let source = RowSource { labels: labels_of(spec), ..RowSource::new(format, files) };
+    let mut identity = crate::digests::of_files(
+        fetched.files.iter().map(|file| (file.path.as_str(), file.digest, file.bytes)),
+    );
+    if let Some(labels) = &source.labels {
+        identity["labels"] = crate::digests::of_file(&labels.file)?;
+    }
+    identity["hub_id"] = fetched.name.as_str().into();
+    identity["commit"] = fetched.commit.as_str().into();
+    // Media lie beside the file that names them; their place on this machine is nobody else's matter.
+    let local = fetched.files.first().map(|file| file.local.as_path());
+    let folder = (folder_of(local).0, fetched.name.clone());
+    Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder })
+}

@@ -1,0 +1,147 @@
+//! Reading local files, and only those that are files.
+
+use super::error::{MediaError, MediaErrorKind};
+use super::sniff::HEAD_BYTES;
+use gage_core::Digest;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// What was read of a file.
+pub(super) struct Content {
+    /// The digest of all of it.
+    pub(super) digest: Digest,
+    /// How many bytes it has.
+    pub(super) length: u64,
+    /// Its first bytes, or all of them.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Reads a whole file of at most so many bytes.
+///
+/// # Errors
+/// `media_too_large`, `media_unreadable`, and `media_missing` if it vanished.
+pub(super) fn read_whole(path: &Path, most: u64) -> Result<Content, MediaError> {
+    let file = open(path, most)?;
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    let length = bytes.len() as u64;
+    check_length(length, most)?;
+    Ok(Content { digest: Digest::of_bytes(&bytes), length, bytes })
+}
+
+/// Reads a file of at most so many bytes, and keeps only its beginning.
+///
+/// # Errors
+/// As for [`read_whole`].
+pub(super) fn read_head(path: &Path, most: u64) -> Result<Content, MediaError> {
+    let mut file = open(path, most)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    let mut rest = file.take(most.saturating_add(1));
+    let before = rest.limit();
+    let digest = Digest::of_reader(bytes.as_slice().chain(&mut rest)).map_err(unreadable)?;
+    let length = bytes.len() as u64 + (before - rest.limit());
+    check_length(length, most)?;
+    Ok(Content { digest, length, bytes })
+}
+
+/// Opens a regular file. What is at the end of a link, or would wait for somebody, is not opened.
+fn open(path: &Path, most: u64) -> Result<File, MediaError> {
+    check_is_file(&std::fs::symlink_metadata(path).map_err(unreadable)?)?;
+    let file = open_now(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    check_is_file(&metadata)?;
+    check_length(metadata.len(), most)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn open_now(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+#[cfg(not(unix))]
+fn open_now(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+fn check_is_file(metadata: &std::fs::Metadata) -> Result<(), MediaError> {
+    let found = match metadata.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "a folder",
+        _ => "a device, a pipe or a link",
+    };
+    Err(MediaError::new(MediaErrorKind::Unreadable, format!("it is {found}, not a regular file")))
+}
+
+fn check_length(length: u64, most: u64) -> Result<(), MediaError> {
+    match length {
+        0 => Err(MediaError::new(MediaErrorKind::Truncated, "the file is empty")),
+        length if length > most => {
+            let message = format!("the file has {length} bytes or more; at most {most} are read");
+            Err(MediaError::new(MediaErrorKind::TooLarge, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unreadable(error: std::io::Error) -> MediaError {
+    let kind = match error.kind() {
+        std::io::ErrorKind::NotFound => MediaErrorKind::Missing,
+        _ => MediaErrorKind::Unreadable,
+    };
+    MediaError::new(kind, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_has_the_digest_of_the_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.bin");
+        for length in [1, HEAD_BYTES - 1, HEAD_BYTES, HEAD_BYTES + 1, 3 * HEAD_BYTES] {
+            let bytes: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
+            std::fs::write(&path, &bytes).expect("written");
+            let most = length as u64;
+            let (head, whole) =
+                (read_head(&path, most).expect("read"), read_whole(&path, most).expect("read"));
+            assert_eq!((head.digest, head.length), (whole.digest, whole.length));
+            assert_eq!((head.digest, whole.bytes), (Digest::of_bytes(&bytes), bytes));
+            let too_large = read_whole(&path, most - 1).map(|_| ()).map_err(|error| error.kind);
+            assert_eq!(too_large, Err(MediaErrorKind::TooLarge));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pipe = folder.path().join("pipe.png");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .expect("a pipe");
+        std::fs::write(folder.path().join("empty"), "").expect("written");
+        let cases = [
+            (pipe.as_path(), MediaErrorKind::Unreadable),
+            (folder.path(), MediaErrorKind::Unreadable),
+            (Path::new("/dev/zero"), MediaErrorKind::Unreadable),
+            (&folder.path().join("none"), MediaErrorKind::Missing),
+            (&folder.path().join("empty"), MediaErrorKind::Truncated),
+        ];
+        for (path, expected) in cases {
+            for read in [read_head, read_whole] {
+                assert_eq!(read(path, 10).map(|_| ()).map_err(|error| error.kind), Err(expected), "{path:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The formats of media, their names, and where each may stand.
+
+use super::error::{MediaError, MediaErrorKind};
+use gage_core::MediaKind;
+
+/// What the first bytes say that a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Format {
+    Png,
+    Jpeg,
+    Gif,
+    WebP,
+    Bmp,
+    Tiff,
+    Avif,
+    Heic,
+    Wav,
+    Mp3,
+    Aac,
+    Flac,
+    Ogg,
+    M4a,
+    Mp4,
+    Mov,
+    WebM,
+    Mkv,
+    Avi,
+    Pdf,
+    Zip,
+    Text,
+    Unknown,
+}
+
+use Format::*;
+
+impl Format {
+    /// The media type, where the content alone decides it.
+    pub(super) fn media_type(self) -> &'static str {
+        match self {
+            Png => "image/png",
+            Jpeg => "image/jpeg",
+            Gif => "image/gif",
+            WebP => "image/webp",
+            Bmp => "image/bmp",
+            Tiff => "image/tiff",
+            Avif => "image/avif",
+            Heic => "image/heic",
+            Wav => "audio/wav",
+            Mp3 => "audio/mpeg",
+            Aac => "audio/aac",
+            Flac => "audio/flac",
+            Ogg => "audio/ogg",
+            M4a => "audio/mp4",
+            Mp4 => "video/mp4",
+            Mov => "video/quicktime",
+            WebM => "video/webm",
+            Mkv => "video/x-matroska",
+            Avi => "video/x-msvideo",
+            Pdf => "application/pdf",
+            Zip => "application/zip",
+            Text => "text/plain",
+            Unknown => "application/octet-stream",
+        }
+    }
+
+    /// The codec that decodes it, where there is one.
+    pub(super) fn codec(self) -> Option<image::ImageFormat> {
+        match self {
+            Png => Some(image::ImageFormat::Png),
+            Jpeg => Some(image::ImageFormat::Jpeg),
+            Gif => Some(image::ImageFormat::Gif),
+            WebP => Some(image::ImageFormat::WebP),
+            Bmp => Some(image::ImageFormat::Bmp),
+            Tiff => Some(image::ImageFormat::Tiff),
+            _ => None,
+        }
+    }
+
+    /// Whether a part of this kind may hold it. Content of no known type may be anything but an
+    /// image.
+    fn fits(self, kind: MediaKind) -> bool {
+        match kind {
+            MediaKind::Image => matches!(self, Png | Jpeg | Gif | WebP | Bmp | Tiff | Avif | Heic),
+            MediaKind::Audio => {
+                matches!(self, Wav | Mp3 | Aac | Flac | Ogg | M4a | Mp4 | WebM | Mkv | Unknown)
+            }
+            MediaKind::Video => matches!(self, Mp4 | Mov | WebM | Mkv | Avi | Ogg | Gif | Unknown),
+            MediaKind::File => true,
+        }
+    }
+
+    fn described(self) -> &'static str {
+        match self {
+            Unknown => "of no known type",
+            Text => "text",
+            known => known.media_type(),
+        }
+    }
+}
+
+/// What a name or a `data:` URL says that the content is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Claim {
+    /// `png`
+    extension: &'static str,
+    /// `image/png`
+    pub(super) media_type: &'static str,
+    formats: &'static [Format],
+}
+
+const fn claim(extension: &'static str, media_type: &'static str, formats: &'static [Format]) -> Claim {
+    Claim { extension, media_type, formats }
+}
+
+const MP4_LIKE: &[Format] = &[Mp4, M4a, Mov];
+const MATROSKA: &[Format] = &[WebM, Mkv];
+/// Text in an encoding other than UTF-8 is of no known type.
+const TEXT: &[Format] = &[Text, Unknown];
+
+const CLAIMS: &[Claim] = &[
+    claim("png", "image/png", &[Png]),
+    claim("jpg", "image/jpeg", &[Jpeg]),
+    claim("jpeg", "image/jpg", &[Jpeg]),
+    claim("jpe", "image/pjpeg", &[Jpeg]),
+    claim("jfif", "image/jpeg", &[Jpeg]),
+    claim("gif", "image/gif", &[Gif]),
+    claim("webp", "image/webp", &[WebP]),
+    claim("bmp", "image/bmp", &[Bmp]),
+    claim("dib", "image/x-ms-bmp", &[Bmp]),
+    claim("tif", "image/tiff", &[Tiff]),
+    claim("tiff", "image/tiff", &[Tiff]),
+    claim("avif", "image/avif", &[Avif, Heic]),
+    claim("heic", "image/heic", &[Heic]),
+    claim("heif", "image/heif", &[Heic, Avif]),
+    claim("wav", "audio/wav", &[Wav]),
+    claim("wave", "audio/x-wav", &[Wav]),
+    claim("mp3", "audio/mpeg", &[Mp3]),
+    claim("mpga", "audio/mp3", &[Mp3]),
+    claim("aac", "audio/aac", &[Aac, M4a, Mp4]),
+    claim("flac", "audio/flac", &[Flac]),
+    claim("ogg", "audio/ogg", &[Ogg]),
+    claim("oga", "audio/ogg", &[Ogg]),
+    claim("opus", "audio/opus", &[Ogg]),
+    claim("ogv", "video/ogg", &[Ogg]),
+    claim("m4a", "audio/mp4", MP4_LIKE),
+    claim("m4b", "audio/x-m4a", MP4_LIKE),
+    claim("mp4", "video/mp4", MP4_LIKE),
+    claim("m4v", "video/x-m4v", MP4_LIKE),
+    claim("mov", "video/quicktime", MP4_LIKE),
+    claim("webm", "video/webm", MATROSKA),
+    claim("weba", "audio/webm", MATROSKA),
+    claim("mkv", "video/x-matroska", MATROSKA),
+    claim("mka", "audio/x-matroska", MATROSKA),
+    claim("avi", "video/x-msvideo", &[Avi]),
+    claim("pdf", "application/pdf", &[Pdf]),
+    claim("zip", "application/zip", &[Zip]),
+    claim("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", &[Zip]),
+    claim("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", &[Zip]),
+    claim("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation", &[Zip]),
+    claim("odt", "application/vnd.oasis.opendocument.text", &[Zip]),
+    claim("epub", "application/epub+zip", &[Zip]),
+    claim("txt", "text/plain", TEXT),
+    claim("md", "text/markdown", TEXT),
+    claim("csv", "text/csv", TEXT),
+    claim("tsv", "text/tab-separated-values", TEXT),
+    claim("html", "text/html", TEXT),
+    claim("htm", "text/html", TEXT),
+    claim("xml", "application/xml", TEXT),
+    claim("json", "application/json", TEXT),
+    claim("jsonl", "application/jsonl", TEXT),
+];
+
+impl Claim {
+    /// What the extension of a path says, where it is known.
+    pub(super) fn of_path(path: &str) -> Option<Claim> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let (_, extension) = name.rsplit_once('.')?;
+        CLAIMS.iter().find(|claim| claim.extension.eq_ignore_ascii_case(extension)).copied()
+    }
+
+    /// What a media type says, where it is known.
+    pub(super) fn of_media_type(media_type: &str) -> Option<Claim> {
+        CLAIMS.iter().find(|claim| claim.media_type.eq_ignore_ascii_case(media_type)).copied()
+    }
+}
+
+/// The media type of content, if its claim and the kind of its part agree with it.
+///
+/// # Errors
+/// `media_type`, with both sides.
+pub(super) fn agree(
+    format: Format,
+    kind: MediaKind,
+    claim: Option<Claim>,
+    is_pointer: bool,
+) -> Result<&'static str, MediaError> {
+    let hint = match is_pointer {
+        true => "; it is a Git LFS pointer, so fetch the files that it stands for",
+        false => "",
+    };
+    if let Some(claim) = claim
+        && !claim.formats.contains(&format)
+    {
+        let message =
+            format!("it is named {}, but its content is {}{hint}", claim.media_type, format.described());
+        return Err(MediaError::new(MediaErrorKind::Type, message));
+    }
+    if !format.fits(kind) || is_pointer {
+        let message = format!(
+            "it stands in a part '{}', but its content is {}{hint}",
+            kind.type_name(),
+            format.described()
+        );
+        return Err(MediaError::new(MediaErrorKind::Type, message));
+    }
+    // A container says less than the name of what is in it.
+    let is_vague = matches!(format, Zip | Text | Unknown);
+    Ok(claim.filter(|_| is_vague).map_or(format.media_type(), |claim| claim.media_type))
+}

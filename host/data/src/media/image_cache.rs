@@ -1,0 +1,117 @@
+//! Where resized images are kept.
+//!
+//! One file for each image and size, `media/<two digits>/<digest>.png` or `.jpg`; the digest is over
+//! the source's digest, the size and the version of the encoder. Files appear by renaming, so that
+//! processes may race. One that is no such image is made anew.
+
+use super::error::{MediaError, MediaErrorKind};
+use super::format::Format;
+use super::resize::ENCODER;
+use super::sniff::sniff;
+use super::whole::is_whole;
+use gage_core::Digest;
+use image::ImageReader;
+use std::io::{Cursor, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A folder of resized images.
+pub(super) struct ImageCache {
+    folder: PathBuf,
+}
+
+/// What an image in the cache was made of, and what it must be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CacheKey {
+    pub(super) source: Digest,
+    pub(super) size: (u32, u32),
+    pub(super) format: Format,
+}
+
+/// What the cache holds.
+pub(super) enum Cached {
+    Sound(Vec<u8>),
+    Damaged,
+    Absent,
+}
+
+impl ImageCache {
+    /// Opens the folder; it is made, for this user alone, if it does not exist.
+    ///
+    /// # Errors
+    /// `media_options` if it cannot be made.
+    pub(super) fn open(folder: &Path) -> Result<ImageCache, MediaError> {
+        let folder = folder.join("media");
+        let opened = make_folder(&folder).and_then(|()| restrict(&folder));
+        opened.map_err(|error| {
+            MediaError::new(MediaErrorKind::Options, format!("cache folder {}: {error}", folder.display()))
+        })?;
+        Ok(ImageCache { folder })
+    }
+
+    /// Takes an image, if it is there and sound.
+    pub(super) fn take(&self, key: CacheKey) -> Cached {
+        match std::fs::read(self.path(key)) {
+            Ok(bytes) if is_sound(&bytes, key) => Cached::Sound(bytes),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Cached::Absent,
+            Ok(_) => Cached::Damaged,
+            Err(error) => {
+                tracing::warn!("image cache {}: {error}; the image is made anew", self.folder.display());
+                Cached::Damaged
+            }
+        }
+    }
+
+    /// Keeps an image. One that cannot be kept is made again the next time.
+    pub(super) fn store(&self, key: CacheKey, bytes: &[u8]) {
+        if let Err(error) = self.write(&self.path(key), bytes) {
+            tracing::warn!("image cache {}: {error}; the image is not kept", self.folder.display());
+        }
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        make_folder(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn path(&self, key: CacheKey) -> PathBuf {
+        let (width, height) = key.size;
+        let text = format!("{}\n{width} x {height}\n{}\n{ENCODER}", key.source, key.format.media_type());
+        let name = Digest::of_bytes(text.as_bytes()).hex();
+        let extension = if key.format == Format::Jpeg { "jpg" } else { "png" };
+        self.folder.join(&name[..2]).join(format!("{name}.{extension}"))
+    }
+}
+
+/// Whether these are the bytes of a whole image of the right format and size.
+fn is_sound(bytes: &[u8], key: CacheKey) -> bool {
+    let Some(codec) = key.format.codec() else { return false };
+    let size = || ImageReader::with_format(Cursor::new(bytes), codec).into_dimensions().ok();
+    sniff(bytes) == key.format && is_whole(bytes, key.format) && size() == Some(key.size)
+}
+
+#[cfg(unix)]
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(unix)]
+fn restrict(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    // This fails for a folder of another user, who could put other images into it.
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+#[cfg(not(unix))]
+fn restrict(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
+}

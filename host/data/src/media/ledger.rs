@@ -1,0 +1,141 @@
+//! The media that one Sample refers to, in the order of first reference.
+
+use super::error::MediaError;
+use super::store::{Facts, MediaStore, Purpose};
+use gage_core::{MediaKind, Object};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// The kinds of media with their keys in `inputs.multi_modal_data` and in `_media_meta`.
+pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
+    (MediaKind::Image, "image", "images"),
+    (MediaKind::Audio, "audio", "audios"),
+    (MediaKind::Video, "video", "videos"),
+    (MediaKind::File, "file", "files"),
+];
+
+/// What a Sample refers to. The same source is looked at once.
+pub(super) struct Ledger<'a> {
+    store: &'a MediaStore,
+    purpose: Purpose,
+    entries: Vec<Entry>,
+    by_source: HashMap<(MediaKind, String), usize>,
+}
+
+/// One source and what it is.
+pub(super) struct Entry {
+    pub(super) kind: MediaKind,
+    /// The path or URL in the Sample before it was embedded.
+    pub(super) shown: String,
+    /// What the Sample's parts hold.
+    pub(super) url: String,
+    facts: Option<Facts>,
+    references: u64,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(store: &'a MediaStore, purpose: Purpose) -> Ledger<'a> {
+        Ledger { store, purpose, entries: Vec::new(), by_source: HashMap::new() }
+    }
+
+    /// Looks at a source, and counts it as referred to if that is so.
+    pub(super) fn look(
+        &mut self,
+        kind: MediaKind,
+        written: &str,
+        is_reference: bool,
+    ) -> Result<&Entry, MediaError> {
+        let source = (kind, written.to_owned());
+        let index = match self.by_source.get(&source) {
+            Some(index) => *index,
+            None => {
+                let medium = self.store.look(kind, written, self.purpose)?;
+                let url = medium.embedded.unwrap_or_else(|| medium.shown.clone());
+                self.by_source.insert(source, self.entries.len());
+                self.entries.push(Entry {
+                    kind,
+                    shown: medium.shown,
+                    url,
+                    facts: medium.facts,
+                    references: 0,
+                });
+                self.entries.len() - 1
+            }
+        };
+        let entry = &mut self.entries[index];
+        entry.references += u64::from(is_reference);
+        Ok(entry)
+    }
+
+    /// Whether a message refers to media of this kind.
+    pub(super) fn has(&self, kind: MediaKind) -> bool {
+        self.referenced(kind).next().is_some()
+    }
+
+    /// Whether a message refers to this path or URL.
+    pub(super) fn refers_to(&self, kind: MediaKind, shown: &str) -> bool {
+        self.referenced(kind).any(|entry| entry.shown == shown || entry.url == shown)
+    }
+
+    /// The distinct URLs of a kind.
+    pub(super) fn urls(&self, kind: MediaKind) -> Vec<Value> {
+        let mut urls: Vec<Value> = Vec::new();
+        for entry in self.referenced(kind) {
+            if !urls.iter().any(|url| *url == entry.url) {
+                urls.push(entry.url.clone().into());
+            }
+        }
+        urls
+    }
+
+    /// What is known of each medium of a kind, without duplicates: local and `data:` media by the
+    /// digest of their content, remote ones by their URL. `index` is that of its first URL among
+    /// [`Ledger::urls`].
+    pub(super) fn records(&self, kind: MediaKind) -> Vec<Value> {
+        let urls = self.urls(kind);
+        let mut records: Vec<(String, u64, Object)> = Vec::new();
+        for entry in self.referenced(kind) {
+            let identity =
+                entry.facts.as_ref().map_or_else(|| entry.url.clone(), |facts| facts.digest.to_string());
+            if let Some((_, references, _)) = records.iter_mut().find(|(known, ..)| *known == identity) {
+                *references += entry.references;
+                continue;
+            }
+            let index = urls.iter().position(|url| *url == entry.url);
+            records.push((identity, entry.references, record(entry, index)));
+        }
+        let finish = |(_, references, mut record): (_, u64, Object)| {
+            record.insert("references".to_owned(), references.into());
+            Value::Object(record)
+        };
+        records.into_iter().map(finish).collect()
+    }
+
+    fn referenced(&self, kind: MediaKind) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.kind == kind && entry.references > 0)
+    }
+}
+
+fn record(entry: &Entry, index: Option<usize>) -> Object {
+    let mut record = Object::new();
+    let mut put = |key: &str, value: Value| record.insert(key.to_owned(), value);
+    put("index", index.into());
+    let Some(facts) = &entry.facts else {
+        put("url", entry.url.as_str().into());
+        return record;
+    };
+    let digest = facts.digest.to_string();
+    let is_data = entry.shown.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    put("url", if is_data { digest.as_str().into() } else { entry.shown.as_str().into() });
+    put("digest", digest.into());
+    put("media_type", facts.media_type.as_str().into());
+    put("bytes", facts.length.into());
+    if let Some((width, height)) = facts.size {
+        put("width", width.into());
+        put("height", height.into());
+    }
+    if let Some((width, height)) = facts.target {
+        put("resized", json!({"width": width, "height": height}));
+    }
+    record
+}

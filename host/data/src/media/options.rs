@@ -1,0 +1,104 @@
+//! How media are found, checked and resized.
+
+use super::error::{MediaError, MediaErrorKind};
+use std::path::PathBuf;
+
+/// How the media of one dataset are found and checked.
+#[derive(Clone, Debug)]
+pub struct MediaOptions {
+    /// The folder that relative paths start from. It must exist.
+    pub content_root: PathBuf,
+    /// How that folder is written in Samples: in front of every relative path. Empty for nothing.
+    pub shown_root: String,
+    /// Further folders that may be read; default none. They must exist.
+    pub allowed_roots: Vec<PathBuf>,
+    /// Most bytes of one image, in a file or a `data:` URL; default 64 MiB.
+    pub most_image_bytes: u64,
+    /// Most bytes of one sound, video or document; default 1 GiB. Files are read as a stream.
+    pub most_bytes: u64,
+    /// Most bytes of one medium that is held in memory, to be embedded or handed out; default 64 MiB.
+    pub most_embedded_bytes: u64,
+    /// How images are checked and resized.
+    pub image: ImageOptions,
+    /// Whether local media become `data:` URLs in the Sample itself; default no.
+    pub embed_local_media: bool,
+    /// Where resized images are kept, in its subfolder `media`; default nowhere.
+    pub cache_folder: Option<PathBuf>,
+}
+
+impl MediaOptions {
+    /// The defaults, for a folder and how it is written in Samples.
+    pub fn new(content_root: impl Into<PathBuf>, shown_root: impl Into<String>) -> MediaOptions {
+        MediaOptions {
+            content_root: content_root.into(),
+            shown_root: shown_root.into(),
+            allowed_roots: Vec::new(),
+            most_image_bytes: 64 << 20,
+            most_bytes: 1 << 30,
+            most_embedded_bytes: 64 << 20,
+            image: ImageOptions::default(),
+            embed_local_media: false,
+            cache_folder: None,
+        }
+    }
+}
+
+/// How images are checked and resized. They are resized where one of the first three is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// Fewest pixels of an image; smaller ones are enlarged. Default 0.
+    pub min_pixels: Option<u64>,
+    /// Most pixels of an image; larger ones are made smaller. Default `most_pixels`. Where both
+    /// bounds cannot be met with whole multiples of `factor`, this one is.
+    pub max_pixels: Option<u64>,
+    /// Width and height become multiples of this; default 28.
+    pub factor: Option<u32>,
+    /// An image of more pixels is refused before it is decoded; default 64 Mi (8192 x 8192).
+    pub most_pixels: u64,
+}
+
+impl Default for ImageOptions {
+    fn default() -> ImageOptions {
+        ImageOptions { min_pixels: None, max_pixels: None, factor: None, most_pixels: 64 << 20 }
+    }
+}
+
+/// The bounds that images are resized into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) min_pixels: u64,
+    pub(super) max_pixels: u64,
+    pub(super) factor: u32,
+}
+
+/// Width and height of images become multiples of this unless told otherwise.
+const DEFAULT_FACTOR: u32 = 28;
+
+impl ImageOptions {
+    /// The bounds, or none where images keep their size.
+    pub(super) fn bounds(&self) -> Result<Option<Bounds>, MediaError> {
+        if self.min_pixels.is_none() && self.max_pixels.is_none() && self.factor.is_none() {
+            return Ok(None);
+        }
+        let factor = self.factor.unwrap_or(DEFAULT_FACTOR);
+        let min_pixels = self.min_pixels.unwrap_or(0);
+        let max_pixels = self.max_pixels.unwrap_or(self.most_pixels).min(self.most_pixels);
+        let refuse = |message| Err(MediaError::new(MediaErrorKind::Options, message));
+        if factor == 0 {
+            return refuse("the factor of images is 0; it must be at least 1".to_owned());
+        }
+        let square = u64::from(factor) * u64::from(factor);
+        if square > max_pixels {
+            return refuse(format!(
+                "no image of whole multiples of {factor} has at most {max_pixels} pixels; set max_pixels to \
+                 at least {square}, or a smaller factor"
+            ));
+        }
+        if min_pixels > max_pixels {
+            return refuse(format!(
+                "min_pixels is {min_pixels}, above the {max_pixels} pixels that are allowed"
+            ));
+        }
+        Ok(Some(Bounds { min_pixels, max_pixels, factor }))
+    }
+}

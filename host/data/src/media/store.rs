@@ -1,0 +1,322 @@
+//! The store: media by source, checked once and made ready to be sent.
+
+use super::data_url;
+use super::error::{MediaError, MediaErrorKind};
+use super::file::{self, Content};
+use super::format::{Claim, Format, agree};
+use super::image_cache::{CacheKey, Cached, ImageCache};
+use super::options::{Bounds, MediaOptions};
+use super::outcomes::{Outcomes, Recent};
+use super::permits::Permits;
+use super::picture::{Picture, examine};
+use super::resize::{format_of, resize, target};
+use super::roots::{Found, PathOrder, Roots};
+use super::sniff::{is_lfs_pointer, sniff};
+use super::source::Source;
+use super::stats::{Counters, MediaStats};
+use gage_core::{Digest, MediaKind};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
+/// How many images are remembered as sound or broken, and how many files by their digest.
+const MOST_REMEMBERED: usize = 65_536;
+/// Bytes of decoded pixels that are in memory at once, in all threads; more for one image that is
+/// larger than this.
+const PIXEL_BUDGET: u64 = 512 << 20;
+
+/// The media of one dataset. All threads may share it.
+pub struct MediaStore {
+    pub(super) options: MediaOptions,
+    pub(super) counters: Counters,
+    bounds: Option<Bounds>,
+    roots: Roots,
+    cache: Option<ImageCache>,
+    permits: Permits,
+    outcomes: Outcomes,
+    /// Where files are, by the digest of their content.
+    files: Mutex<Recent<Digest, Found>>,
+    /// Half a digest of the content for each file, by a hash of its path: 16 bytes a file.
+    fingerprints: Mutex<HashMap<u64, u64>>,
+}
+
+/// A medium by its digest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaBytes {
+    /// Such as `image/png`.
+    pub media_type: &'static str,
+    /// The file's content, not resized.
+    pub bytes: Vec<u8>,
+}
+
+/// A medium that was looked at.
+pub(super) struct Medium {
+    /// How a Sample writes it.
+    pub(super) shown: String,
+    /// What was found; nothing for a remote URL.
+    pub(super) facts: Option<Facts>,
+    /// The `data:` URL to send, where that was asked for and it is another than `shown`.
+    pub(super) embedded: Option<String>,
+}
+
+/// What is known of the content of a medium.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) digest: Digest,
+    pub(super) media_type: String,
+    pub(super) length: u64,
+    /// Width and height as stored.
+    pub(super) size: Option<(u32, u32)>,
+    /// The size that it is sent in, if that is another.
+    pub(super) target: Option<(u32, u32)>,
+}
+
+/// What is done with a medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// It is checked; nothing of it is kept in memory.
+    Check(PathOrder),
+    /// It is checked, and made into a `data:` URL; for local files and, if the second is set, for
+    /// `data:` URLs whose images are resized or that are spelled in another way.
+    Embed(PathOrder, bool),
+}
+
+impl MediaStore {
+    /// Opens the folders.
+    ///
+    /// # Errors
+    /// `media_options`, for a folder that cannot be used or sizes that contradict each other.
+    pub fn new(options: MediaOptions) -> Result<MediaStore, MediaError> {
+        Ok(MediaStore {
+            bounds: options.image.bounds()?,
+            roots: Roots::open(&options.content_root, &options.shown_root, &options.allowed_roots)?,
+            cache: options.cache_folder.as_deref().map(ImageCache::open).transpose()?,
+            permits: Permits::new(PIXEL_BUDGET),
+            outcomes: Outcomes::new(MOST_REMEMBERED),
+            files: Mutex::new(Recent::new(MOST_REMEMBERED)),
+            fingerprints: Mutex::default(),
+            counters: Counters::default(),
+            options,
+        })
+    }
+
+    /// How much was done so far.
+    pub fn stats(&self) -> MediaStats {
+        self.counters.snapshot()
+    }
+
+    /// The content of a local file that was settled, by its digest. The last 32,768 files at least are
+    /// remembered; media in `data:` URLs lie in the messages themselves.
+    ///
+    /// # Errors
+    /// `media_missing` for a digest that is not remembered, `media_unreadable` if the file changed,
+    /// and what reading it can end with.
+    pub fn read(&self, digest: Digest) -> Result<MediaBytes, MediaError> {
+        let found = self.file_of(digest)?;
+        let content = self
+            .read_file(&found, self.options.most_embedded_bytes, true)
+            .map_err(|error| error.of(&found.shown))?;
+        if content.digest != digest {
+            return Err(changed().of(&found.shown));
+        }
+        let media_type = media_type(sniff(&content.bytes), Claim::of_path(&found.shown));
+        Ok(MediaBytes { media_type, bytes: content.bytes })
+    }
+
+    /// Looks at a medium, as a row or a Sample writes it.
+    pub(super) fn look(
+        &self,
+        kind: MediaKind,
+        written: &str,
+        purpose: Purpose,
+    ) -> Result<Medium, MediaError> {
+        self.look_unnamed(kind, written, purpose).map_err(|error| error.of(written))
+    }
+
+    /// How a Sample writes what a row wrote, without looking at the content.
+    pub(super) fn shown_as(&self, written: &str) -> Result<String, MediaError> {
+        match Source::of(written)? {
+            Source::Remote | Source::Inline => Ok(written.to_owned()),
+            Source::Known(digest) => Ok(self.file_of(digest)?.shown),
+            Source::Local(path) => Ok(self.roots.find(&path, PathOrder::OfRow)?.shown),
+        }
+    }
+
+    fn look_unnamed(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
+        let order = match purpose {
+            Purpose::Check(order) | Purpose::Embed(order, _) => order,
+        };
+        let found = match Source::of(written)? {
+            Source::Remote => return Ok(Medium { shown: written.to_owned(), facts: None, embedded: None }),
+            Source::Inline => return self.look_inline(kind, written, purpose),
+            Source::Known(digest) => self.file_of(digest)?,
+            Source::Local(path) => self.roots.find(&path, order)?,
+        };
+        let is_embedded = matches!(purpose, Purpose::Embed(..));
+        let most = match is_embedded {
+            true => self.most_bytes(kind).min(self.options.most_embedded_bytes),
+            false => self.most_bytes(kind),
+        };
+        let is_whole = is_embedded || kind == MediaKind::Image;
+        let content = self.read_file(&found, most, is_whole)?;
+        self.check_unchanged(&found, content.digest)?;
+        let claim = Claim::of_path(&found.shown);
+        let (facts, format, picture) = self.facts(kind, &content, claim)?;
+        let embedded = match is_embedded {
+            true => Some(self.data_url(&content.bytes, format, &facts, picture)?),
+            false => None,
+        };
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(facts.digest, found.clone());
+        Ok(Medium { shown: found.shown, facts: Some(facts), embedded })
+    }
+
+    fn look_inline(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
+        let url = data_url::decode(written, self.most_bytes(kind))?;
+        let (declared, is_plain) = (url.declared, url.is_plain);
+        if url.bytes.is_empty() {
+            return Err(MediaError::new(MediaErrorKind::Truncated, "the data URL is empty"));
+        }
+        let content = Content {
+            digest: Digest::of_bytes(&url.bytes),
+            length: url.bytes.len() as u64,
+            bytes: url.bytes,
+        };
+        let (mut facts, format, picture) = self.facts(kind, &content, Claim::of_media_type(declared))?;
+        if format == Format::Unknown && !declared.is_empty() {
+            declared.clone_into(&mut facts.media_type);
+        }
+        let is_as_sent = is_plain && declared == facts.media_type && facts.target.is_none();
+        let embedded = match purpose {
+            Purpose::Embed(_, true) if !is_as_sent => {
+                Some(self.data_url(&content.bytes, format, &facts, picture)?)
+            }
+            _ => None,
+        };
+        Ok(Medium { shown: written.to_owned(), facts: Some(facts), embedded })
+    }
+
+    /// Checks content. An image must be given as a whole.
+    fn facts(
+        &self,
+        kind: MediaKind,
+        content: &Content,
+        claim: Option<Claim>,
+    ) -> Result<(Facts, Format, Option<Picture>), MediaError> {
+        let format = sniff(&content.bytes);
+        let media_type = agree(format, kind, claim, is_lfs_pointer(&content.bytes))?.to_owned();
+        let picture = match kind {
+            MediaKind::Image => Some(self.examine(content, format)?),
+            _ => None,
+        };
+        let target = match (self.bounds, picture) {
+            (Some(bounds), Some(picture)) => match picture.seen_size() {
+                Some(size) => target(size, bounds)?,
+                None => {
+                    self.counters.images_not_resizable.add(1);
+                    None
+                }
+            },
+            _ => None,
+        };
+        let size = picture.and_then(|picture| picture.size);
+        let facts = Facts { digest: content.digest, media_type, length: content.length, size, target };
+        Ok((facts, format, picture))
+    }
+
+    fn examine(&self, content: &Content, format: Format) -> Result<Picture, MediaError> {
+        self.outcomes.get_or_examine(content.digest, || {
+            let picture = examine(&content.bytes, format, self.options.image.most_pixels, &self.permits)?;
+            self.counters.images_decoded.add(u64::from(picture.size.is_some()));
+            Ok(picture)
+        })
+    }
+
+    /// The bytes as they are sent, as a `data:` URL.
+    fn data_url(
+        &self,
+        bytes: &[u8],
+        format: Format,
+        facts: &Facts,
+        picture: Option<Picture>,
+    ) -> Result<String, MediaError> {
+        let (Some(size), Some(picture)) = (facts.target, picture) else {
+            return Ok(data_url::encode(&facts.media_type, bytes));
+        };
+        let made = format_of(&picture);
+        let resized =
+            self.resized(bytes, format, &picture, CacheKey { source: facts.digest, size, format: made })?;
+        Ok(data_url::encode(made.media_type(), &resized))
+    }
+
+    fn resized(
+        &self,
+        bytes: &[u8],
+        format: Format,
+        picture: &Picture,
+        key: CacheKey,
+    ) -> Result<Vec<u8>, MediaError> {
+        match self.cache.as_ref().map(|cache| cache.take(key)) {
+            Some(Cached::Sound(bytes)) => {
+                self.counters.cache_hits.add(1);
+                return Ok(bytes);
+            }
+            Some(Cached::Damaged) => self.counters.cache_repairs.add(1),
+            Some(Cached::Absent) | None => {}
+        }
+        let made = resize(bytes, format, picture, key.size, self.options.image.most_pixels, &self.permits)?;
+        self.counters.images_resized.add(1);
+        if let Some(cache) = &self.cache {
+            cache.store(key, &made);
+        }
+        Ok(made)
+    }
+
+    fn read_file(&self, found: &Found, most: u64, is_whole: bool) -> Result<Content, MediaError> {
+        let content = match is_whole {
+            true => file::read_whole(&found.path, most)?,
+            false => file::read_head(&found.path, most)?,
+        };
+        self.counters.files_read.add(1);
+        self.counters.bytes_read.add(content.length);
+        Ok(content)
+    }
+
+    /// Compares a file with what it was when it was read first.
+    fn check_unchanged(&self, found: &Found, digest: Digest) -> Result<(), MediaError> {
+        let mut hasher = DefaultHasher::new();
+        found.path.hash(&mut hasher);
+        let path = hasher.finish();
+        let mut hasher = DefaultHasher::new();
+        digest.hash(&mut hasher);
+        let content = hasher.finish();
+        let mut fingerprints = self.fingerprints.lock().unwrap_or_else(PoisonError::into_inner);
+        match *fingerprints.entry(path).or_insert(content) == content {
+            true => Ok(()),
+            false => Err(changed()),
+        }
+    }
+
+    fn file_of(&self, digest: Digest) -> Result<Found, MediaError> {
+        let found = self.files.lock().unwrap_or_else(PoisonError::into_inner).get(&digest);
+        found.ok_or_else(|| {
+            let message = format!("no local file with the digest {digest} was settled, or it was long ago");
+            MediaError::new(MediaErrorKind::Missing, message)
+        })
+    }
+
+    fn most_bytes(&self, kind: MediaKind) -> u64 {
+        match kind {
+            MediaKind::Image => self.options.most_image_bytes,
+            _ => self.options.most_bytes,
+        }
+    }
+}
+
+/// The media type of a file that was checked before.
+fn media_type(format: Format, claim: Option<Claim>) -> &'static str {
+    agree(format, MediaKind::File, claim, false).unwrap_or(format.media_type())
+}
+
+fn changed() -> MediaError {
+    MediaError::new(MediaErrorKind::Unreadable, "the file changed while the run was going on")
+}

@@ -1,0 +1,113 @@
+//! Whether an image goes on to its end.
+//!
+//! Decoders stop behind the last pixel that they need, and some fill in what is missing. So the
+//! frame of each format is walked: its blocks, up to the mark of its end.
+
+use super::format::Format;
+
+/// Whether the image has its end. A format whose decoder notices by itself counts as whole.
+pub(super) fn is_whole(bytes: &[u8], format: Format) -> bool {
+    let end = match format {
+        Format::Png => png_end(bytes),
+        Format::Jpeg => jpeg_end(bytes),
+        Format::Gif => gif_end(bytes),
+        Format::WebP => riff_end(bytes),
+        _ => Some(()),
+    };
+    end.is_some()
+}
+
+/// Whether a WebP image has a chunk of this name.
+pub(super) fn has_riff_chunk(bytes: &[u8], name: &[u8; 4]) -> bool {
+    let mut offset = 12;
+    while let Some(header) = slice(bytes, offset, 8) {
+        if header.starts_with(name) {
+            return true;
+        }
+        let Some(length) = number(bytes, offset + 4, u32::from_le_bytes) else { return false };
+        offset = offset.saturating_add(8).saturating_add(length).saturating_add(length % 2);
+    }
+    false
+}
+
+/// Chunks of a length, a name, content and a checksum, up to `IEND`.
+fn png_end(bytes: &[u8]) -> Option<()> {
+    let mut offset = 8;
+    loop {
+        let length = number(bytes, offset, u32::from_be_bytes)?;
+        let name = slice(bytes, offset + 4, 4)?;
+        let end = offset.checked_add(12)?.checked_add(length)?;
+        if end > bytes.len() {
+            return None;
+        }
+        if name == b"IEND" {
+            return Some(());
+        }
+        offset = end;
+    }
+}
+
+/// Segments with their lengths; behind the start of a scan everything up to the next mark.
+fn jpeg_end(bytes: &[u8]) -> Option<()> {
+    let mut offset = 2;
+    loop {
+        // Any number of 0xff may stand in front of a mark.
+        while *bytes.get(offset)? != 0xff {
+            offset += 1;
+        }
+        while *bytes.get(offset)? == 0xff {
+            offset += 1;
+        }
+        let mark = *bytes.get(offset)?;
+        offset += 1;
+        match mark {
+            0xd9 => return Some(()),
+            // A stuffed byte, a restart, the start of the image: nothing follows.
+            0x00 | 0x01 | 0xd0..=0xd8 => {}
+            _ => {
+                let [high, low] = *bytes.get(offset..)?.first_chunk()?;
+                offset += usize::from(u16::from_be_bytes([high, low])).max(2);
+            }
+        }
+    }
+}
+
+/// Extensions and images of sub-blocks, up to the trailer.
+fn gif_end(bytes: &[u8]) -> Option<()> {
+    let table = |flags: u8| if flags & 0x80 != 0 { 3 << ((flags & 7) + 1) } else { 0 };
+    let mut offset = 13 + table(*bytes.get(10)?);
+    loop {
+        match *bytes.get(offset)? {
+            0x3b => return Some(()),
+            0x21 => offset += 2,
+            0x2c => offset += 11 + table(*bytes.get(offset + 9)?),
+            // Some writers leave zeros between blocks.
+            0 => {
+                offset += 1;
+                continue;
+            }
+            _ => return None,
+        }
+        loop {
+            let length = usize::from(*bytes.get(offset)?);
+            offset += 1 + length;
+            if length == 0 {
+                break;
+            }
+        }
+    }
+}
+
+fn riff_end(bytes: &[u8]) -> Option<()> {
+    let length = number(bytes, 4, u32::from_le_bytes)?;
+    (bytes.len() >= length.checked_add(8)?).then_some(())
+}
+
+fn slice(bytes: &[u8], offset: usize, length: usize) -> Option<&[u8]> {
+    bytes.get(offset..offset.checked_add(length)?)
+}
+
+fn number(bytes: &[u8], offset: usize, convert: fn([u8; 4]) -> u32) -> Option<usize> {
+    let found = *slice(bytes, offset, 4)?.first_chunk()?;
+    usize::try_from(convert(found)).ok()
+}

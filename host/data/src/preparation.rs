@@ -1,0 +1,101 @@
+//! From rows to Samples: conversion by components, validation, hooks, media, and the prompt where a
+//! tokenizer renders it.
+
+mod batch;
+mod hooks;
+
+use crate::media::MediaStore;
+use crate::rejection::Rejection;
+use crate::row::Row;
+use batch::Batch;
+use gage_core::Sample;
+use gage_plugin::{DocHook, Preprocessor};
+use gage_template::TokenizerTemplate;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A row on its way into the run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Its place in the run.
+    pub index: u64,
+    /// A short digest of the row.
+    pub row_digest: String,
+    /// The Sample, or why there is none.
+    pub result: Result<Box<Sample>, Rejection>,
+}
+
+/// What turns the rows of a dataset into Samples. It keeps nothing from one row to the next, so any
+/// number of threads may use it.
+pub struct Preparation {
+    /// The preprocessors, one after the other.
+    pub chain: Vec<Arc<Preprocessor>>,
+    /// Gives the messages of each Sample.
+    pub doc_to_text: Option<Arc<DocHook>>,
+    /// Give media to Samples that have none.
+    pub doc_to_media: Vec<Arc<DocHook>>,
+    /// Makes media ready.
+    pub media: Arc<MediaStore>,
+    /// Renders the prompt of each Sample.
+    pub tokenizer: Option<Arc<TokenizerTemplate>>,
+    /// The dataset's name within the suite.
+    pub dataset_id: String,
+    /// Where the dataset is from, for the Samples.
+    pub dataset_path: String,
+    /// The names of its files, as rows refer to them.
+    pub files: Vec<String>,
+}
+
+impl Preparation {
+    /// Prepares rows: one result for each, in order. Ids are as the rows have them; see
+    /// [`crate::Ids`].
+    pub fn prepare(&self, rows: Vec<Row>) -> Vec<Prepared> {
+        let mut batch = Batch::new(rows, &self.dataset_id, &self.files);
+        for preprocessor in &self.chain {
+            batch.convert(preprocessor);
+        }
+        batch.validate(|sample, number| self.complete(sample, number));
+        if let Some(hook) = &self.doc_to_text {
+            hooks::give_text(&mut batch, hook);
+        }
+        let hooked = hooks::media(&mut batch, &self.doc_to_media);
+        let mut hooked = hooked.into_iter();
+        batch.each(|sample| {
+            let sources = hooked.next().unwrap_or_default();
+            self.media
+                .settle(sample, sources)
+                .map_err(|error| Rejection::of_sample(error.kind.name(), error.message, error.pointer))
+        });
+        if let Some(tokenizer) = &self.tokenizer {
+            batch.each(|sample| render(sample, tokenizer));
+        }
+        batch.finish()
+    }
+
+    /// Says of a Sample which dataset and which row it is from.
+    fn complete(&self, sample: &mut Sample, number: u64) {
+        sample.dataset_id.get_or_insert_with(|| self.dataset_id.clone());
+        let metadata = &mut sample.dataset_metadata;
+        metadata.entry("path").or_insert_with(|| self.dataset_path.as_str().into());
+        metadata.entry("row").or_insert_with(|| number.into());
+    }
+}
+
+/// Renders the conversation into `inputs.prompt`, unless the row brought a prompt that is rendered
+/// already, and says so in the flags of the Sample.
+fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Rejection> {
+    if sample.rendered_prompt().is_some() {
+        return Ok(());
+    }
+    let prompt = tokenizer.template.render(&sample.conversation(), &sample.tools).map_err(|error| {
+        Rejection::of_sample("chat_template", error.to_string(), Some("/messages".to_owned()))
+    })?;
+    sample.inputs.insert("prompt".to_owned(), Value::String(prompt));
+    let flag = |text: &str| Some(text.to_owned());
+    sample.chat_template_mode = flag("preprocess");
+    sample.rendered_by = flag("preprocess");
+    sample.template_source = flag("tokenizer");
+    sample.cache_suffix = flag("-chat_template");
+    sample.tokenizer_path = Some(tokenizer.path.display().to_string());
+    Ok(())
+}

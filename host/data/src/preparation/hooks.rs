@@ -1,0 +1,98 @@
+//! Doc hooks: text and media that Samples get from components.
+
+use super::batch::Batch;
+use crate::media::MediaSource;
+use crate::rejection::Rejection;
+use gage_core::{MediaKind, Sample};
+use gage_plugin::{DocHook, Hooked, ItemError, message_from_guest};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Puts the messages that a hook gives in place of those of each Sample.
+pub(super) fn give_text(batch: &mut Batch<'_>, hook: &DocHook) {
+    let mut results = hook.apply(&texts(batch.samples())).into_iter();
+    batch.each(|sample| {
+        let messages = match take(&mut results, hook)? {
+            Hooked::Text(messages) => messages,
+            Hooked::Media(_) => Vec::new(),
+        };
+        if messages.is_empty() {
+            let message = format!("{}: gave no message", name_of(hook));
+            return Err(Rejection::of_sample("no_messages", message, Some("/messages".to_owned())));
+        }
+        sample.messages = messages
+            .into_iter()
+            .map(|message| message_from_guest(message).map_err(|text| invalid(hook, &text)))
+            .collect::<Result<_, Rejection>>()?;
+        Ok(())
+    });
+}
+
+/// What hooks find for each Sample, in order; nothing for those that have media in their inputs
+/// already.
+pub(super) fn media(batch: &mut Batch<'_>, hooks: &[Arc<DocHook>]) -> Vec<Vec<MediaSource>> {
+    if hooks.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Vec<MediaSource>> = Vec::new();
+    for (number, hook) in hooks.iter().enumerate() {
+        let wanting = batch.samples().filter(|sample| !has_media_inputs(sample));
+        let mut results = hook.apply(&texts(wanting)).into_iter();
+        let mut place = 0;
+        let mut kept = Vec::new();
+        batch.each(|sample| {
+            let before = if number == 0 { Vec::new() } else { std::mem::take(&mut found[place]) };
+            place += 1;
+            if has_media_inputs(sample) {
+                kept.push(before);
+                return Ok(());
+            }
+            let sources = match take(&mut results, hook)? {
+                Hooked::Media(sources) => sources,
+                Hooked::Text(_) => Vec::new(),
+            };
+            kept.push(before.into_iter().chain(sources.into_iter().map(source)).collect());
+            Ok(())
+        });
+        found = kept;
+    }
+    found
+}
+
+fn has_media_inputs(sample: &Sample) -> bool {
+    let media = sample.inputs.get("multi_modal_data").and_then(Value::as_object);
+    media.is_some_and(|media| media.values().any(|list| list.as_array().is_some_and(|list| !list.is_empty())))
+}
+
+fn texts<'s>(samples: impl Iterator<Item = &'s Sample>) -> Vec<String> {
+    samples.map(|sample| sample.clone().into_value().to_string()).collect()
+}
+
+fn name_of(hook: &DocHook) -> String {
+    format!("the doc hook `{}`", hook.name())
+}
+
+fn invalid(hook: &DocHook, message: &str) -> Rejection {
+    Rejection::of_sample("invalid_result", format!("{}: {message}", name_of(hook)), None)
+}
+
+fn take(
+    results: &mut impl Iterator<Item = Result<Hooked, ItemError>>,
+    hook: &DocHook,
+) -> Result<Hooked, Rejection> {
+    match results.next() {
+        Some(Ok(hooked)) => Ok(hooked),
+        Some(Err(error)) => Err(Rejection::of_plugin(&name_of(hook), error)),
+        None => Err(invalid(hook, "there is no result")),
+    }
+}
+
+fn source(media: gage_plugin::MediaSource) -> MediaSource {
+    let kind = match media.kind {
+        gage_plugin::MediaKind::Image => MediaKind::Image,
+        gage_plugin::MediaKind::Audio => MediaKind::Audio,
+        gage_plugin::MediaKind::Video => MediaKind::Video,
+        gage_plugin::MediaKind::File => MediaKind::File,
+    };
+    MediaSource { kind, source: media.source, extra: media.extra }
+}

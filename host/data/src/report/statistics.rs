@@ -1,0 +1,248 @@
+//! What is in a dataset: lengths, answers, labels, duplicates, media.
+
+use super::tokens::TokenCounter;
+use gage_core::{Digest, Sample, text_of};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashSet};
+
+/// Values of a label that are told apart; what comes later is counted together.
+const MOST_VALUES: usize = 1_000;
+/// Values that a report shows of each label.
+const SHOWN_VALUES: usize = 10;
+
+/// How often something occurs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// What.
+    pub value: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// How a number is distributed over the Samples. Exact up to three digits.
+#[derive(Clone, Debug, Serialize)]
+pub struct Distribution {
+    /// Of how many Samples.
+    pub count: u64,
+    /// The smallest.
+    pub min: u64,
+    /// As many are below as above.
+    pub median: u64,
+    /// The sum divided by the count.
+    pub mean: f64,
+    /// So many of a hundred are below.
+    pub p95: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+/// What is in a dataset.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatisticsReport {
+    /// Samples that were looked at.
+    pub samples: u64,
+    /// Numbers, by name: `prompt_characters`, `answer_characters`, `prompt_tokens`, `options`,
+    /// `messages`, `few_shot_examples`, `image_bytes`, `image_pixels`, …
+    pub numbers: BTreeMap<String, Distribution>,
+    /// Texts, by name, the most frequent first: `task_type`, `label`, and `data_tag.…`. Of `label`
+    /// those that are short.
+    pub values: BTreeMap<String, Vec<Count>>,
+    /// How many different ones there are of each, up to a thousand.
+    pub distinct: BTreeMap<String, u64>,
+    /// Samples with the same messages, options and references as an earlier one.
+    pub duplicates: u64,
+    /// The first of them, by id.
+    pub first_duplicates: Vec<String>,
+    /// Samples without a reference.
+    pub without_reference: u64,
+}
+
+/// Counts what is in Samples.
+pub struct Statistics {
+    tokens: Option<TokenCounter>,
+    samples: u64,
+    numbers: BTreeMap<&'static str, Numbers>,
+    values: BTreeMap<String, BTreeMap<String, u64>>,
+    seen: HashSet<u64>,
+    duplicates: u64,
+    first_duplicates: Vec<String>,
+    without_reference: u64,
+}
+
+struct Numbers {
+    histogram: Histogram<u64>,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Numbers {
+    fn add(&mut self, number: u64) {
+        self.histogram.saturating_record(number);
+        self.sum += u128::from(number);
+        self.min = self.min.min(number);
+        self.max = self.max.max(number);
+    }
+
+    fn finish(&self) -> Distribution {
+        let count = self.histogram.len();
+        let at = |quantile: f64| self.histogram.value_at_quantile(quantile).clamp(self.min, self.max);
+        // Sums and counts stay below 2^53 as far as anybody reads them.
+        let mean = self.sum as f64 / count.max(1) as f64;
+        Distribution { count, min: self.min, median: at(0.5), mean, p95: at(0.95), max: self.max }
+    }
+}
+
+impl Statistics {
+    /// Begins to count; tokens only with a tokenizer.
+    pub fn new(tokens: Option<TokenCounter>) -> Statistics {
+        Statistics {
+            tokens,
+            samples: 0,
+            numbers: BTreeMap::new(),
+            values: BTreeMap::new(),
+            seen: HashSet::new(),
+            duplicates: 0,
+            first_duplicates: Vec::new(),
+            without_reference: 0,
+        }
+    }
+
+    /// Counts a Sample.
+    pub fn add(&mut self, sample: &Sample) {
+        self.samples += 1;
+        let prompt: Vec<String> =
+            sample.conversation().iter().map(|message| text_of(&message.content)).collect();
+        let answer = sample.references.first().map(|reference| text_of(&reference.answer));
+        self.number("messages", sample.messages.len() as u64);
+        self.number("prompt_characters", prompt.iter().map(|text| text.chars().count() as u64).sum());
+        if let Some(answer) = &answer {
+            self.number("answer_characters", answer.chars().count() as u64);
+        }
+        if let Some(tokens) = &self.tokens {
+            let count: Option<u64> = prompt.iter().map(|text| tokens.count(text)).sum();
+            let of_answer = answer.as_ref().and_then(|answer| tokens.count(answer));
+            count.into_iter().for_each(|count| self.number("prompt_tokens", count));
+            of_answer.into_iter().for_each(|count| self.number("answer_tokens", count));
+        }
+        for (name, count) in [
+            ("options", sample.options.len()),
+            ("references", sample.references.len()),
+            ("few_shot_examples", sample.few_shot_examples.len()),
+            ("tools", sample.tools.len()),
+        ] {
+            if count > 0 {
+                self.number(name, count as u64);
+            }
+        }
+        self.without_reference += u64::from(sample.references.is_empty());
+        self.labels(sample);
+        self.media(sample);
+        self.duplicate(sample);
+    }
+
+    fn number(&mut self, name: &'static str, number: u64) {
+        if let Some(numbers) = self.numbers.get_mut(name) {
+            numbers.add(number);
+            return;
+        }
+        // Three digits are always allowed.
+        let Ok(histogram) = Histogram::new(3) else { return };
+        let mut numbers = Numbers { histogram, sum: 0, min: u64::MAX, max: 0 };
+        numbers.add(number);
+        self.numbers.insert(name, numbers);
+    }
+
+    fn value(&mut self, name: &str, value: String) {
+        let values = match self.values.get_mut(name) {
+            Some(values) => values,
+            None => self.values.entry(name.to_owned()).or_default(),
+        };
+        let value = if values.len() < MOST_VALUES || values.contains_key(&value) {
+            value
+        } else {
+            "(others)".to_owned()
+        };
+        *values.entry(value).or_default() += 1;
+    }
+
+    fn labels(&mut self, sample: &Sample) {
+        /// Longer labels are answers, and no classes.
+        const MOST_CHARACTERS: usize = 40;
+        if let Some(task_type) = &sample.task_type {
+            self.value("task_type", task_type.name().to_owned());
+        }
+        if let Some(label) = sample.label.as_ref().filter(|label| label.chars().count() <= MOST_CHARACTERS) {
+            self.value("label", label.clone());
+        }
+        for (tag, value) in &sample.data_tag {
+            let listed = match value {
+                Value::Array(list) => list.as_slice(),
+                single => std::slice::from_ref(single),
+            };
+            for value in listed {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                self.value(&format!("data_tag.{tag}"), text);
+            }
+        }
+    }
+
+    fn media(&mut self, sample: &Sample) {
+        const KINDS: [(&str, &str); 4] = [
+            ("images", "image_bytes"),
+            ("audios", "audio_bytes"),
+            ("videos", "video_bytes"),
+            ("files", "file_bytes"),
+        ];
+        for (key, bytes_name) in KINDS {
+            let Some(listed) = sample.media_meta.get(key).and_then(Value::as_array) else { continue };
+            self.number(key, listed.len() as u64);
+            for one in listed {
+                one["bytes"].as_u64().into_iter().for_each(|bytes| self.number(bytes_name, bytes));
+                if let (Some(width), Some(height)) = (one["width"].as_u64(), one["height"].as_u64()) {
+                    self.number("image_pixels", width * height);
+                }
+                if let Some(media_type) = one["media_type"].as_str() {
+                    self.value("media_type", media_type.to_owned());
+                }
+            }
+        }
+    }
+
+    fn duplicate(&mut self, sample: &Sample) {
+        const SHOWN: usize = 5;
+        let content = format!("{:?}\0{:?}\0{:?}", sample.messages, sample.options, sample.references);
+        let digest = Digest::of_bytes(content.as_bytes());
+        let short = u64::from_str_radix(digest.hex().get(..16).unwrap_or_default(), 16).unwrap_or_default();
+        if !self.seen.insert(short) {
+            self.duplicates += 1;
+            if self.first_duplicates.len() < SHOWN {
+                self.first_duplicates.push(sample.id.clone());
+            }
+        }
+    }
+
+    /// What came of it.
+    pub fn finish(self) -> StatisticsReport {
+        let numbers = self.numbers.iter().map(|(name, numbers)| ((*name).to_owned(), numbers.finish()));
+        let distinct = self.values.iter().map(|(name, values)| (name.clone(), values.len() as u64)).collect();
+        let most_frequent = |values: BTreeMap<String, u64>| {
+            let mut counts: Vec<Count> =
+                values.into_iter().map(|(value, count)| Count { value, count }).collect();
+            counts.sort_by(|one, two| two.count.cmp(&one.count).then_with(|| one.value.cmp(&two.value)));
+            counts.truncate(SHOWN_VALUES);
+            counts
+        };
+        StatisticsReport {
+            samples: self.samples,
+            numbers: numbers.collect(),
+            values: self.values.into_iter().map(|(name, values)| (name, most_frequent(values))).collect(),
+            distinct,
+            duplicates: self.duplicates,
+            first_duplicates: self.first_duplicates,
+            without_reference: self.without_reference,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The rows of a dataset: filtered, shuffled, and no more than are wanted.
+
+use crate::labels::Labels;
+use crate::loader::{self, Chain, Kind, Numbered, Offsets, Preparer, Spool};
+use crate::row::{DataError, Row};
+use crate::source::{DataFile, Format, RowSource};
+use std::fs::File;
+
+/// Files that are larger than this together are not counted beforehand, in bytes.
+const MOST_COUNTED: u64 = 256 << 20;
+
+/// The rows of a dataset. After an error there is none.
+pub struct Rows {
+    feed: Feed,
+    preparer: Preparer,
+    given: u64,
+    most: u64,
+    total: Option<u64>,
+    filtered: u64,
+}
+
+enum Feed {
+    /// As they lie in the files.
+    Chain(Chain),
+    /// One plain JSONL file, shuffled.
+    Offsets(Offsets, DataFile),
+    /// Anything else, shuffled.
+    Spool(Spool),
+}
+
+/// Opens a dataset; at most `most` rows of it are given, and no more than its own limit.
+///
+/// # Errors
+/// When a file cannot be read or is not what its loader reads, when all files together hold no
+/// row, and where rows are shuffled or counted also what is found out at their end.
+pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
+    let most = most.unwrap_or(u64::MAX).min(source.limit.unwrap_or(u64::MAX));
+    let labels = source.labels.as_ref().map(Labels::read).transpose()?;
+    let preparer = Preparer {
+        files: source.files.iter().map(|file| file.shown.clone()).collect(),
+        labels,
+        filter: source.filter.clone(),
+    };
+    let chain = Chain::open(source)?;
+    let mut rows = Rows { feed: Feed::Chain(chain), preparer, given: 0, most, total: None, filtered: 0 };
+    match source.shuffle {
+        Some(seed) => rows.shuffle(source, seed)?,
+        None if most > 1 && source.filter.is_empty() => {
+            let total = total(source)?;
+            if let Some(total) = total.filter(|total| *total < most) {
+                rows.check_labels(total)?;
+            }
+            rows.total = total.map(|total| total.min(most));
+        }
+        None => {}
+    }
+    Ok(rows)
+}
+
+impl Rows {
+    /// How many rows will be given, where that is known without reading all of them first.
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    /// How many rows the filter has left out until now.
+    pub fn filtered(&self) -> u64 {
+        self.filtered
+    }
+
+    fn shuffle(&mut self, source: &RowSource, seed: u64) -> Result<(), DataError> {
+        let single = match source.files.as_slice() {
+            [file] if source.format == Format::Jsonl && source.filter.is_empty() => Some(file),
+            _ => None,
+        };
+        let kind = single.map(kind_of).transpose()?;
+        if let (Some(file), Some(Kind::Plain)) = (single, kind) {
+            let unreadable = |error| DataError::Unreadable { file: file.named(), source: error };
+            let opened = File::open(&file.path).map_err(unreadable)?;
+            let offsets = Offsets::open(opened, seed).map_err(unreadable)?;
+            let rows = offsets.rows();
+            self.feed = Feed::Offsets(offsets, file.clone());
+            return self.know_total(rows, rows);
+        }
+        let spool = Spool::fill(source.spool_folder.as_deref(), seed, || self.next_row())?;
+        let (kept, all) = (spool.rows(), spool.rows() + self.filtered);
+        self.feed = Feed::Spool(spool);
+        self.know_total(kept, all)
+    }
+
+    /// What is known once all rows are counted: those that are kept, and all of them.
+    fn know_total(&mut self, kept: u64, all: u64) -> Result<(), DataError> {
+        self.total = Some(kept.min(self.most));
+        if kept < self.most { self.check_labels(all) } else { Ok(()) }
+    }
+
+    fn check_labels(&self, rows: u64) -> Result<(), DataError> {
+        self.preparer.labels.as_ref().map_or(Ok(()), |labels| labels.check(rows))
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, DataError> {
+        match &mut self.feed {
+            Feed::Spool(spool) => spool.next(),
+            Feed::Offsets(offsets, file) => {
+                let next = offsets.next();
+                let next = next.map_err(|source| DataError::Unreadable { file: file.named(), source })?;
+                let numbered = next.map(|(number, record)| Numbered { number, file: 0, record });
+                Ok(numbered.and_then(|numbered| self.preparer.prepare(numbered)))
+            }
+            Feed::Chain(chain) => {
+                while let Some(numbered) = chain.next()? {
+                    match self.preparer.prepare(numbered) {
+                        Some(row) => return Ok(Some(row)),
+                        None => self.filtered += 1,
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Nothing is left: no label may be, either.
+    fn end(&self) -> Result<(), DataError> {
+        match &self.feed {
+            Feed::Chain(chain) => self.check_labels(chain.number()),
+            Feed::Offsets(..) | Feed::Spool(_) => Ok(()),
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, DataError>;
+
+    fn next(&mut self) -> Option<Result<Row, DataError>> {
+        if self.given >= self.most {
+            return None;
+        }
+        let next = self.next_row().and_then(|row| match row {
+            Some(row) => Ok(Some(Row { index: self.given, ..row })),
+            None => self.end().map(|()| None),
+        });
+        match next {
+            Ok(Some(row)) => {
+                self.given += 1;
+                Some(Ok(row))
+            }
+            Ok(None) => {
+                self.most = 0;
+                None
+            }
+            Err(error) => {
+                self.most = 0;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// How many rows the files hold, where that is cheap to know.
+fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
+    match source.format {
+        Format::Parquet => {
+            let rows = source
+                .files
+                .iter()
+                .map(|file| loader::parquet_rows(file).map_err(|fault| loader::error(file, 0, fault)));
+            rows.sum::<Result<u64, DataError>>().map(Some)
+        }
+        Format::Jsonl => {
+            let mut bytes = 0;
+            for file in &source.files {
+                let metadata = std::fs::metadata(&file.path);
+                bytes +=
+                    metadata.map_err(|source| DataError::Unreadable { file: file.named(), source })?.len();
+                if bytes > MOST_COUNTED || kind_of(file)? != Kind::Plain {
+                    return Ok(None);
+                }
+            }
+            let rows = source.files.iter().map(|file| {
+                let counted = File::open(&file.path).and_then(loader::count);
+                counted.map_err(|source| DataError::Unreadable { file: file.named(), source })
+            });
+            rows.sum::<Result<u64, DataError>>().map(Some)
+        }
+        Format::Json | Format::Csv | Format::Tsv => Ok(None),
+    }
+}
+
+fn kind_of(file: &DataFile) -> Result<Kind, DataError> {
+    loader::kind_of(file).map_err(|fault| loader::error(file, 0, fault))
+}
+
+#[cfg(test)]
+mod tests;

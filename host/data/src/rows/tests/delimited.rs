@@ -1,0 +1,96 @@
+//! CSV and TSV.
+
+use super::*;
+use crate::Place;
+use proptest::prelude::*;
+
+#[test]
+fn fields_are_texts_under_the_names_of_the_header() {
+    let content = "\u{feff}id,\"the text\",n\r\n1,\"a, \"\"b\"\"\r\nc\",\r\n\r\n2,ä,007\r\n";
+    let rows = Data::one(Format::Csv, content).rows();
+    let seen: Vec<_> = rows.into_iter().map(|row| (row.place, row.body.expect("sound"))).collect();
+    let expected = [
+        (Place::Line(2), r#"{"id":"1","the text":"a, \"b\"\r\nc","n":""}"#.to_owned()),
+        (Place::Line(5), r#"{"id":"2","the text":"ä","n":"007"}"#.to_owned()),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn delimiter_and_columns_are_options() {
+    let mut data = Data::one(Format::Tsv, "a\tb\n1\t2,3\n");
+    assert_eq!(data.bodies(), [Ok(r#"{"a":"1","b":"2,3"}"#.to_owned())]);
+    data = Data::one(Format::Csv, "1;2\n3;4\n");
+    data.source.options.delimiter = Some(b';');
+    data.source.options.columns = Some(vec!["x".to_owned(), "y\"".to_owned()]);
+    let expected = [Ok(r#"{"x":"1","y\"":"2"}"#.to_owned()), Ok(r#"{"x":"3","y\"":"4"}"#.to_owned())];
+    assert_eq!(data.bodies(), expected);
+    data.source.options.delimiter = Some(b'"');
+    assert!(data.failure().1.contains("the delimiter must be"));
+}
+
+#[test]
+fn a_broken_record_is_a_problem_with_its_line() {
+    let content = b"a,b\n1,2\n1\n1,2,3\n1,\xff\n\"x\"y,2\n3,4\n5,\"open\n6,7\n";
+    let data = Data::one(Format::Csv, content);
+    let expected = [
+        Ok(r#"{"a":"1","b":"2"}"#.to_owned()),
+        Err("line 3 of rows: the record has 1 fields, but there are 2 columns".to_owned()),
+        Err("line 4 of rows: the record has 3 fields, but there are 2 columns".to_owned()),
+        Err("line 5 of rows: the record is not UTF-8 in field 2".to_owned()),
+        Err("line 6 of rows: text stands behind the closing quote of field 1; write a quote inside a quoted field twice".to_owned()),
+        Ok(r#"{"a":"3","b":"4"}"#.to_owned()),
+        Err("line 8 of rows: a quoted field does not end, it takes all 2 lines up to the end of the file".to_owned()),
+    ];
+    assert_eq!(data.bodies(), expected);
+    assert_eq!(data.rows()[2].body.as_ref().expect_err("broken").text, "1,2,3");
+}
+
+#[test]
+fn a_header_must_name_every_column_once() {
+    for (content, expected) in [
+        (&b"a,,b\n1,2,3\n"[..], "column 2 of the header has no name"),
+        (b"a,b,a\n1,2,3\n", "the header names the column 'a' twice (column 3)"),
+        (b"a,\xff\n1,2\n", "the header (line 1) is not UTF-8 in field 2"),
+        (b"a,\"b\n1,2\n", "the header (line 1) is broken: a quoted field does not end"),
+        (b"a,b\r1,2\r3,4", "lone carriage return"),
+    ] {
+        let (_, error) = Data::one(Format::Csv, content).failure();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(Data::one(Format::Csv, "a,b\n").failure().1.contains("holds no row"));
+}
+
+#[test]
+fn a_record_that_is_too_long_does_not_take_the_next_with_it() {
+    let line = "x".repeat(1 << 20);
+    let content = format!("a\n\"{}\"\nlast\n", format!("{line}\n").repeat(65));
+    let bodies = Data::one(Format::Csv, content).bodies();
+    assert!(
+        bodies[0]
+            .as_ref()
+            .is_err_and(|message| message.contains("of 66 lines is longer than 67108864 bytes")),
+        "{:?}",
+        bodies[0].as_ref().err()
+    );
+    assert_eq!(bodies[1..], [Ok("{\"a\":\"last\"}".to_owned())]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn fields_come_out_as_they_went_in(
+        records in proptest::collection::vec(("[a,\"\r\nä ]{0,6}", "[a,\"\n;\t]{0,6}"), 1..12),
+        end in "\r?\n",
+    ) {
+        let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+        let mut content = format!("a,b{end}");
+        for (one, two) in &records {
+            content.push_str(&format!("{},{}{end}", quote(one), quote(two)));
+        }
+        let expected: Vec<_> =
+            records.iter().map(|(one, two)| Ok(serde_json::json!({"a": one, "b": two}).to_string())).collect();
+        prop_assert_eq!(Data::one(Format::Csv, content).bodies(), expected);
+    }
+}

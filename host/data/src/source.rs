@@ -1,0 +1,114 @@
+//! What to read: files, their format, and which of their rows.
+
+use crate::filter::Filter;
+use std::path::{Path, PathBuf};
+
+/// How rows lie in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `jsonl`: one JSON object a line. May be compressed with gzip or zstd.
+    Jsonl,
+    /// `json`: an array of objects. May be compressed.
+    Json,
+    /// `csv`: fields between commas, the first line names them. May be compressed.
+    Csv,
+    /// `tsv`: like `csv`, with tabs. May be compressed.
+    Tsv,
+    /// `parquet`: Apache Parquet.
+    Parquet,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// The path as it was written, for messages.
+    pub shown: String,
+}
+
+impl DataFile {
+    /// A file that is shown as its path.
+    pub fn new(path: impl Into<PathBuf>) -> DataFile {
+        let path = path.into();
+        DataFile { shown: path.display().to_string(), path }
+    }
+
+    /// How an error names it: as it was written and, where that is another text, in full.
+    pub(crate) fn named(&self) -> String {
+        match std::path::absolute(&self.path) {
+            Ok(whole) if whole != Path::new(&self.shown) => {
+                format!("'{}' (that is {})", self.shown, whole.display())
+            }
+            _ => format!("'{}'", self.shown),
+        }
+    }
+}
+
+/// A file of labels, one a line: the first line belongs to the first row of the dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelsFile {
+    /// The file; it may be compressed.
+    pub file: DataFile,
+    /// The field of the row that the label becomes.
+    pub field: String,
+}
+
+/// What a loader has to be told, beyond the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FormatOptions {
+    /// `csv` and `tsv`: what stands between two fields, an ASCII character; default comma or tab.
+    pub delimiter: Option<u8>,
+    /// `csv` and `tsv`: the names of the columns, for files without a header line.
+    pub columns: Option<Vec<String>>,
+    /// `json`: where the array lies in an object at the top, names between dots. Default: the
+    /// file is the array.
+    pub records: Option<String>,
+}
+
+/// A dataset: its files count as one, in their order.
+#[derive(Clone, Debug)]
+pub struct RowSource {
+    /// The files, all of one format.
+    pub files: Vec<DataFile>,
+    /// How rows lie in them.
+    pub format: Format,
+    /// What the loader has to be told.
+    pub options: FormatOptions,
+    /// Labels in a file of their own.
+    pub labels: Option<LabelsFile>,
+    /// Which rows are kept; default all.
+    pub filter: Filter,
+    /// The seed of a shuffle, which comes after the filter; default the order of the files.
+    pub shuffle: Option<u64>,
+    /// How many rows are given at most, after filter and shuffle; default all.
+    pub limit: Option<u64>,
+    /// Where a temporary file may lie, which a shuffle needs for all but one plain JSONL file;
+    /// default the system's folder for such files.
+    pub spool_folder: Option<PathBuf>,
+}
+
+impl RowSource {
+    /// All rows of some files, in their order.
+    pub fn new(format: Format, files: Vec<DataFile>) -> RowSource {
+        RowSource {
+            files,
+            format,
+            options: FormatOptions::default(),
+            labels: None,
+            filter: Filter::default(),
+            shuffle: None,
+            limit: None,
+            spool_folder: None,
+        }
+    }
+
+    /// How an error names the files together.
+    pub(crate) fn named(&self) -> String {
+        match self.files.as_slice() {
+            [] => "the dataset names no file and".to_owned(),
+            [one] => one.named(),
+            [first, rest @ ..] => format!("{} and {} more", first.named(), rest.len()),
+        }
+    }
+}

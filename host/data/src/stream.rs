@@ -1,0 +1,158 @@
+//! Rows become Samples on several threads, and come out in their order.
+//!
+//! ```text
+//! reader ─▶ batches ─▶ workers ─▶ prepared batches ─▶ caller: order, ids
+//! ```
+//!
+//! Both queues are bounded, so nobody runs far ahead of the caller.
+
+use crate::ids::Ids;
+use crate::preparation::{Preparation, Prepared};
+use crate::row::{DataError, Row};
+use crate::rows::Rows;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Most rows that are converted in one call.
+const BATCH: usize = 256;
+/// A batch is not filled further once its rows have so many bytes.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What became of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Streamed {
+    /// Rows that were given to the caller.
+    pub rows: u64,
+    /// Rows that the dataset's filter left out.
+    pub filtered: u64,
+    /// Samples whose id had occurred before.
+    pub renamed: u64,
+    /// Reading, and preparing divided by the number of workers: without waiting for the caller.
+    pub spent: Duration,
+}
+
+/// A batch with its place among the batches.
+type Numbered<T> = (u64, Vec<T>);
+
+/// Reads and prepares all rows, and hands them to the caller in order, until it breaks off.
+///
+/// # Errors
+/// When the data cannot be read; the rows before that were handed over.
+pub fn stream(
+    rows: Rows,
+    preparation: &Preparation,
+    workers: usize,
+    mut take: impl FnMut(Prepared) -> ControlFlow<()>,
+) -> Result<Streamed, DataError> {
+    let workers = workers.max(1);
+    let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
+    let (prepared_sender, prepared) = sync_channel::<Numbered<Prepared>>(workers);
+    let batches = Mutex::new(Some(batches));
+    std::thread::scope(|threads| {
+        let reader = threads.spawn(move || read(rows, &batch_sender));
+        let batches = &batches;
+        let working: Vec<_> = (0..workers)
+            .map(|_| {
+                let sender = prepared_sender.clone();
+                threads.spawn(move || work(batches, preparation, &sender))
+            })
+            .collect();
+        drop(prepared_sender);
+        let (rows, renamed) = hand_over(&prepared, &mut take);
+        // Whoever still works finds nobody who takes it, and ends; then so does the reader.
+        drop(prepared);
+        let preparing: Duration = working.into_iter().map(|worker| joined(worker.join())).sum();
+        *batches.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let read = joined(reader.join())?;
+        let share = u32::try_from(workers).unwrap_or(u32::MAX);
+        Ok(Streamed { rows, filtered: read.filtered, renamed, spent: read.spent + preparing / share })
+    })
+}
+
+/// What a thread returned; its panic goes on in this one.
+fn joined<T>(result: std::thread::Result<T>) -> T {
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+struct Read {
+    filtered: u64,
+    spent: Duration,
+}
+
+/// Reads rows in batches until there are no more, or nobody takes them.
+fn read(mut rows: Rows, sender: &SyncSender<Numbered<Row>>) -> Result<Read, DataError> {
+    let mut spent = Duration::ZERO;
+    for number in 0.. {
+        let began = Instant::now();
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            match rows.next() {
+                None => break,
+                Some(Ok(row)) => {
+                    bytes += row.body.as_ref().map_or(0, String::len);
+                    batch.push(row);
+                }
+                Some(Err(error)) => {
+                    // What was read before the error counts.
+                    let _ = sender.send((number, batch));
+                    return Err(error);
+                }
+            }
+        }
+        spent += began.elapsed();
+        if batch.is_empty() || sender.send((number, batch)).is_err() {
+            break;
+        }
+    }
+    Ok(Read { filtered: rows.filtered(), spent })
+}
+
+/// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
+fn work(
+    batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
+    preparation: &Preparation,
+    sender: &SyncSender<Numbered<Prepared>>,
+) -> Duration {
+    let mut spent = Duration::ZERO;
+    loop {
+        let next = {
+            let batches = batches.lock().unwrap_or_else(PoisonError::into_inner);
+            batches.as_ref().and_then(|batches| batches.recv().ok())
+        };
+        let Some((number, rows)) = next else { return spent };
+        let began = Instant::now();
+        let prepared = preparation.prepare(rows);
+        spent += began.elapsed();
+        if sender.send((number, prepared)).is_err() {
+            return spent;
+        }
+    }
+}
+
+/// Hands batches over in their order. Returns how many rows that were, and how many got another id.
+fn hand_over(
+    prepared: &Receiver<Numbered<Prepared>>,
+    take: &mut impl FnMut(Prepared) -> ControlFlow<()>,
+) -> (u64, u64) {
+    let (mut ids, mut early) = (Ids::default(), BTreeMap::new());
+    let (mut next, mut rows, mut renamed) = (0, 0, 0);
+    while let Ok((number, batch)) = prepared.recv() {
+        early.insert(number, batch);
+        while let Some(batch) = early.remove(&next) {
+            next += 1;
+            for mut one in batch {
+                if let Ok(sample) = &mut one.result {
+                    renamed += u64::from(ids.keep_apart(&mut sample.id));
+                }
+                rows += 1;
+                if take(one).is_break() {
+                    return (rows, renamed);
+                }
+            }
+        }
+    }
+    (rows, renamed)
+}

@@ -1,0 +1,106 @@
+//! The datasets of a run, found: those on a hub are fetched, and each has the digest that it must have.
+
+use crate::plan::{Plan, PlannedDataset};
+use gage_config::{HookKind, Problems};
+use gage_data::{LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A dataset whose files are on this machine.
+pub struct LocatedDataset {
+    /// What reads it.
+    pub planned: Arc<PlannedDataset>,
+    /// Where its files are, and their digests.
+    pub located: Located,
+    media: Arc<MediaStore>,
+}
+
+/// The datasets of a run, by id.
+pub struct Datasets {
+    by_id: HashMap<String, LocatedDataset>,
+}
+
+impl Datasets {
+    /// Finds the datasets of a plan, each once. What cannot be found, or is another than the suite
+    /// says, is a problem.
+    pub fn locate(plan: &Plan, options: &LocateOptions<'_>, problems: &mut Problems) -> Option<Datasets> {
+        let mut by_id = HashMap::new();
+        for task in &plan.tasks {
+            let id = &task.dataset.spec.dataset_id;
+            if by_id.contains_key(id) {
+                continue;
+            }
+            let located = LocatedDataset::new(&task.dataset, options, problems)?;
+            by_id.insert(id.clone(), located);
+        }
+        Some(Datasets { by_id })
+    }
+
+    /// The dataset with this id.
+    pub fn get(&self, dataset_id: &str) -> Option<&LocatedDataset> {
+        self.by_id.get(dataset_id)
+    }
+}
+
+impl LocatedDataset {
+    /// Finds one dataset.
+    pub fn new(
+        planned: &Arc<PlannedDataset>,
+        options: &LocateOptions<'_>,
+        problems: &mut Problems,
+    ) -> Option<LocatedDataset> {
+        let spec = &planned.spec;
+        let located = match locate(spec, options) {
+            Ok(located) => located,
+            Err(error) => {
+                let (span, key) = match &error {
+                    LocateError::Digest { .. } => (spec.spans.sha256, "sha256"),
+                    _ => (spec.spans.path, "path"),
+                };
+                problems.error(span, key, error.to_string()).help = error.help();
+                return None;
+            }
+        };
+        match located.media(spec, options.cache_folder) {
+            Ok(media) => {
+                Some(LocatedDataset { planned: Arc::clone(planned), located, media: Arc::new(media) })
+            }
+            Err(error) => {
+                problems.error(spec.spans.content_root, "content_root", error.message);
+                None
+            }
+        }
+    }
+
+    /// Opens it; at most so many rows are given.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(&self, most: Option<u64>) -> Result<Rows, gage_data::DataError> {
+        open_located(&self.planned.spec, &self.located, most)
+    }
+
+    /// The media of its Samples.
+    pub fn media(&self) -> &Arc<MediaStore> {
+        &self.media
+    }
+
+    /// What turns its rows into Samples.
+    pub fn preparation(&self) -> Preparation {
+        let planned = &self.planned;
+        let of_kind = |is_text: bool| {
+            let chosen = planned.hooks.iter().filter(move |(kind, _)| (*kind == HookKind::Text) == is_text);
+            chosen.map(|(_, hook)| Arc::clone(hook))
+        };
+        Preparation {
+            chain: planned.chain.clone(),
+            doc_to_text: of_kind(true).next(),
+            doc_to_media: of_kind(false).collect(),
+            media: Arc::clone(&self.media),
+            tokenizer: planned.tokenizer.clone(),
+            dataset_id: planned.spec.dataset_id.clone(),
+            dataset_path: self.located.shown.clone(),
+            files: self.located.file_names(),
+        }
+    }
+}

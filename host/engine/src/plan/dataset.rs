@@ -1,0 +1,157 @@
+//! What a dataset needs before its rows are read: its plugins and its tokenizer.
+
+use super::{report_missing, report_params};
+use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
+use gage_core::Problem;
+use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
+use gage_template::TokenizerTemplate;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A dataset, ready to be read.
+pub struct PlannedDataset {
+    /// Its settings.
+    pub spec: DatasetSpec,
+    /// The preprocessors, one after the other, each with how the suite names it.
+    pub chain: Vec<Arc<Preprocessor>>,
+    /// The doc hooks.
+    pub hooks: Vec<(HookKind, Arc<DocHook>)>,
+    /// What renders prompts while Samples are made.
+    pub tokenizer: Option<Arc<TokenizerTemplate>>,
+}
+
+impl PlannedDataset {
+    /// Loads the plugins of a dataset, and looks at its files. Nothing is fetched.
+    pub fn new(spec: &DatasetSpec, registry: &Registry, problems: &mut Problems) -> Option<PlannedDataset> {
+        let before = problems.counts().0;
+        check_files(spec, problems);
+        let chain: Vec<Option<Arc<Preprocessor>>> =
+            spec.preprocess.iter().map(|link| preprocessor(link, registry, problems)).collect();
+        let hooks: Vec<Option<(HookKind, Arc<DocHook>)>> =
+            spec.hooks.iter().map(|hook| doc_hook(hook, registry, problems)).collect();
+        let tokenizer = spec.tokenizer_config.as_ref().and_then(|path| match TokenizerTemplate::read(path) {
+            Ok(template) => Some(Arc::new(template)),
+            Err(error) => {
+                problems.error(spec.spans.tokenizer_config, "tokenizer_config", error.to_string());
+                None
+            }
+        });
+        if problems.counts().0 > before {
+            return None;
+        }
+        Some(PlannedDataset {
+            spec: spec.clone(),
+            chain: chain.into_iter().collect::<Option<_>>()?,
+            hooks: hooks.into_iter().collect::<Option<_>>()?,
+            tokenizer,
+        })
+    }
+}
+
+/// Whether the files of a dataset can be read and hold rows.
+fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
+    let DataSource::Files(files) = &spec.source else { return };
+    if files.paths.is_empty() {
+        // They could not be read from the configuration, which is an error already.
+        return;
+    }
+    if let Err(error) = gage_data::check(spec) {
+        let labels = spec.labels_path.as_ref().map(|path| path.display().to_string());
+        let (span, key) = match &error {
+            gage_data::DataError::Unreadable { file, .. }
+                if labels.is_some_and(|labels| file.contains(&labels)) =>
+            {
+                (spec.spans.labels_path, "labels_path")
+            }
+            _ => (spec.spans.path, "path"),
+        };
+        problems.error(span, key, error.to_string());
+    }
+    if let Some(root) = spec.media.content_root.as_ref().filter(|root| !root.is_dir()) {
+        let message = format!("{} is no folder", gage_config::shown_path(root));
+        problems.error(spec.spans.content_root, "content_root", message);
+    }
+}
+
+fn preprocessor(
+    link: &PreprocessSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Arc<Preprocessor>> {
+    let (family, member) = match registry.find::<PreprocessorKind>(&link.reference) {
+        Ok(found) => found,
+        Err(error) => {
+            let name = link.reference.to_string();
+            report_missing(&error, registry, link.span, "preprocess", &name, problems);
+            return None;
+        }
+    };
+    let params = link.kwargs.as_ref();
+    match family.configure(member.as_deref(), params.map_or(Value::Null, Node::to_json)) {
+        Ok(preprocessor) => Some(Arc::new(preprocessor)),
+        Err(found) => {
+            report_params(found, params, link.span, "preprocess_kwargs", problems);
+            None
+        }
+    }
+}
+
+fn doc_hook(
+    spec: &HookSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<(HookKind, Arc<DocHook>)> {
+    let key = spec.kind.key();
+    let (family, member) = match registry.find::<DocHookKind>(&spec.reference) {
+        Ok(found) => found,
+        Err(error) => {
+            report_missing(&error, registry, spec.span, key, &spec.reference.to_string(), problems);
+            return None;
+        }
+    };
+    let mut described = family.descriptions();
+    let declared = match &member {
+        Some(name) => described.find(|described| described.name == *name),
+        None => described.next(),
+    };
+    let declares = |name: &str| {
+        declared.is_some_and(|described| described.params_schema["properties"].get(name).is_some())
+    };
+    let gives = declared.and_then(|described| described.hook).unwrap_or_default();
+    // Pictures and sounds are both media; text is not.
+    if declared.is_some() && (gives == "text") != (spec.kind == HookKind::Text) {
+        let message = format!("`{}` is a hook for {gives}, which `{key}` does not take", spec.reference);
+        problems.error(spec.span, key, message).help("`gage-host list hooks` says what each is for");
+        return None;
+    }
+    let mut params = match spec.kwargs.as_ref().map(Node::to_json) {
+        Some(Value::Object(own)) => own,
+        _ => gage_core::Object::new(),
+    };
+    if let Some(Value::Object(inherited)) = spec.inherited.as_ref().map(Node::to_json) {
+        for (name, value) in inherited {
+            if declares(&name) && !params.contains_key(&name) {
+                params.insert(name, value);
+            }
+        }
+    }
+    let hook = match family.configure(member.as_deref(), Value::Object(params)) {
+        Ok(hook) => hook,
+        Err(found) => {
+            report_hook_params(found, spec, key, problems);
+            return None;
+        }
+    };
+    Some((spec.kind, Arc::new(hook)))
+}
+
+/// Points at a hook's own parameters, or at those that it took from the preprocessor.
+fn report_hook_params(found: Vec<Problem>, spec: &HookSpec, key: &str, problems: &mut Problems) {
+    for problem in found {
+        let name = problem.pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let is_own = spec.kwargs.as_ref().is_some_and(|kwargs| kwargs.get(name).is_some());
+        let params =
+            if is_own { spec.kwargs.as_ref() } else { spec.inherited.as_ref().or(spec.kwargs.as_ref()) };
+        report_params(vec![problem], params, spec.span, &format!("{key}_kwargs"), problems);
+    }
+}

@@ -1,0 +1,28 @@
+//! Messages of components as this program's own.
+
+use crate::bindings::types::{Message as GuestMessage, Role as GuestRole};
+use gage_core::{Message, Object, Role};
+use serde_json::Value;
+
+/// A message of a component as one of this program.
+///
+/// # Errors
+/// Says what is wrong with one that does not have the shape of a message.
+pub fn message_from_guest(message: GuestMessage) -> Result<Message, String> {
+    let role = match message.role {
+        GuestRole::System => Role::System,
+        GuestRole::User => Role::User,
+        GuestRole::Assistant => Role::Assistant,
+        GuestRole::Tool => Role::Tool,
+    };
+    let mut fields = match serde_json::from_str(&message.extra) {
+        _ if message.extra.is_empty() => Object::new(),
+        Ok(Value::Object(object)) => object,
+        Ok(_) | Err(_) => return Err("`extra` of a message must be a JSON object".to_owned()),
+    };
+    let content = fields.shift_remove("parts").unwrap_or_else(|| Value::String(message.content));
+    fields.insert("role".to_owned(), role.name().into());
+    fields.insert("content".to_owned(), content);
+    Message::from_value(Value::Object(fields))
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+}

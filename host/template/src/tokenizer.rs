@@ -1,0 +1,157 @@
+//! The chat template of a tokenizer, as Hugging Face lays it out: `tokenizer_config.json`, and perhaps
+//! `chat_template.jinja` beside it.
+
+use crate::chat::{ChatTemplate, ChatTemplateError};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// Larger files are no configuration of a tokenizer.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Why a tokenizer's configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenizerError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is no tokenizer's configuration.
+    #[error("{} {message}", path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Its chat template is not valid.
+    #[error("{}: {source}", path.display())]
+    Template {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: ChatTemplateError,
+    },
+}
+
+/// A tokenizer's chat template, and where it is from.
+pub struct TokenizerTemplate {
+    /// The template, with the tokens at which a sequence begins and ends.
+    pub template: ChatTemplate,
+    /// The configuration's file.
+    pub path: PathBuf,
+}
+
+impl TokenizerTemplate {
+    /// Reads `tokenizer_config.json`, or the file of that name in a folder.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not one, holds no chat template, or one that is not valid.
+    pub fn read(path: &Path) -> Result<TokenizerTemplate, TokenizerError> {
+        let path = if path.is_dir() { path.join("tokenizer_config.json") } else { path.to_owned() };
+        let invalid = |message: String| TokenizerError::Invalid { path: path.clone(), message };
+        let config: Map<String, Value> = serde_json::from_str(&read(&path)?)
+            .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
+        let beside = path.with_file_name("chat_template.jinja");
+        let text = match chat_template(&config) {
+            Some(text) => text,
+            None if beside.is_file() => read(&beside)?,
+            None => {
+                return Err(invalid(
+                    "has no `chat_template`, and there is no chat_template.jinja beside it".to_owned(),
+                ));
+            }
+        };
+        let template = ChatTemplate::compile(&text, token(&config, "bos_token"), token(&config, "eos_token"))
+            .map_err(|source| TokenizerError::Template { path: path.clone(), source })?;
+        Ok(TokenizerTemplate { template, path })
+    }
+}
+
+fn read(path: &Path) -> Result<String, TokenizerError> {
+    let unreadable = |source| TokenizerError::Unreadable { path: path.to_owned(), source };
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > MOST_BYTES {
+        let message = format!("has {bytes} bytes; at most {MOST_BYTES} are read");
+        return Err(TokenizerError::Invalid { path: path.to_owned(), message });
+    }
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+/// The template: a string, or a list of named ones, of which `default` counts.
+fn chat_template(config: &Map<String, Value>) -> Option<String> {
+    match config.get("chat_template")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(named) => {
+            let default = named.iter().find(|one| one["name"] == "default")?;
+            default["template"].as_str().map(str::to_owned)
+        }
+        _ => None,
+    }
+}
+
+/// A token: its text, or an object with its `content`.
+fn token<'config>(config: &'config Map<String, Value>, key: &str) -> &'config str {
+    match config.get(key) {
+        Some(Value::String(text)) => text,
+        Some(Value::Object(token)) => token.get("content").and_then(Value::as_str).unwrap_or_default(),
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::{Message, Role};
+    use serde_json::json;
+
+    fn rendered(config: &Value, beside: Option<&str>) -> Result<String, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        std::fs::write(folder.path().join("tokenizer_config.json"), config.to_string())
+            .map_err(|error| error.to_string())?;
+        if let Some(text) = beside {
+            std::fs::write(folder.path().join("chat_template.jinja"), text)
+                .map_err(|error| error.to_string())?;
+        }
+        let read = TokenizerTemplate::read(folder.path()).map_err(|error| error.to_string())?;
+        read.template.render(&[Message::text(Role::User, "hi")], &[]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn templates_stand_in_several_places() {
+        let named = json!([{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]);
+        for (config, beside, expected) in [
+            (
+                json!({"chat_template": "{{ bos_token }}{{ messages[0].content }}", "bos_token": "<s>"}),
+                None,
+                "<s>hi",
+            ),
+            (
+                json!({"chat_template": "{{ eos_token }}", "eos_token": {"content": "</s>"}}),
+                Some("x"),
+                "</s>",
+            ),
+            (json!({"chat_template": named}), None, "d"),
+            (json!({}), Some("beside"), "beside"),
+        ] {
+            assert_eq!(rendered(&config, beside).as_deref(), Ok(expected), "{config}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_why() {
+        for (config, expected) in [
+            (json!({}), "has no `chat_template`"),
+            (json!([]), "is not a tokenizer's configuration"),
+            (json!({"chat_template": "{% if %}"}), "cannot be compiled"),
+        ] {
+            let error = rendered(&config, None).err().unwrap_or_default();
+            assert!(error.contains(expected), "{error}");
+        }
+        assert!(TokenizerTemplate::read(Path::new("nowhere/tokenizer_config.json")).is_err());
+    }
+}

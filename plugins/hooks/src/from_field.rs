@@ -1,0 +1,206 @@
+//! `visual_from_field` and `audio_from_field`: media that fields of a Sample name.
+
+use gage_row_kit::fields::{Fields, find, pointer, unusable};
+use gage_row_kit::media::{Kind, Source, read};
+use gage_sdk::doc_hook::{DocHook, HookKind, HookSpec, MediaKind, MediaSource};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use serde::Deserialize;
+
+/// Images, videos or documents.
+pub struct VisualFromField {
+    places: Places,
+    kind: Kind,
+}
+
+/// Sounds.
+pub struct AudioFromField(Places);
+
+/// Where media stand in a Sample.
+struct Places {
+    paths: Vec<String>,
+    required: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct VisualParams {
+    fields: Vec<String>,
+    /// An older name, for a single path.
+    content_field: Option<String>,
+    required: bool,
+    kind: VisualKind,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AudioParams {
+    fields: Vec<String>,
+    content_field: Option<String>,
+    required: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum VisualKind {
+    #[default]
+    Image,
+    Video,
+    File,
+}
+
+impl DocHook for VisualFromField {
+    fn spec() -> HookSpec {
+        let mut properties = properties();
+        properties["kind"] = json!({
+            "enum": ["image", "video", "file"], "default": "image", "description": "What the fields hold",
+        });
+        let description = "Images, videos or documents that fields of a Sample name";
+        HookSpec::new(HookKind::Visual, MemberSpec::new("visual_from_field", "1", description, properties))
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params: VisualParams = from_params(params)?;
+        let kind = match params.kind {
+            VisualKind::Image => Kind::Image,
+            VisualKind::Video => Kind::Video,
+            VisualKind::File => Kind::File,
+        };
+        Ok(VisualFromField {
+            places: Places::new(params.fields, params.content_field, params.required)?,
+            kind,
+        })
+    }
+
+    fn to_media(&self, sample: &Value) -> Result<Vec<MediaSource>, PluginError> {
+        self.places.media(sample, self.kind)
+    }
+}
+
+impl DocHook for AudioFromField {
+    fn spec() -> HookSpec {
+        let description = "Sounds that fields of a Sample name";
+        HookSpec::new(HookKind::Audio, MemberSpec::new("audio_from_field", "1", description, properties()))
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params: AudioParams = from_params(params)?;
+        Places::new(params.fields, params.content_field, params.required).map(AudioFromField)
+    }
+
+    fn to_media(&self, sample: &Value) -> Result<Vec<MediaSource>, PluginError> {
+        self.0.media(sample, Kind::Audio)
+    }
+}
+
+fn properties() -> Value {
+    json!({
+        "fields": {
+            "type": "array", "items": { "type": "string", "minLength": 1 }, "default": [],
+            "description": "Paths into the Sample, such as `metadata.image` or `raw_assets.pages`",
+        },
+        "content_field": {
+            "type": ["string", "null"], "minLength": 1, "description": "An older name, for a single path",
+        },
+        "required": {
+            "type": "boolean", "default": false,
+            "description": "Whether a Sample in which a field is missing or empty is an error",
+        },
+    })
+}
+
+impl Places {
+    fn new(
+        fields: Vec<String>,
+        content_field: Option<String>,
+        required: bool,
+    ) -> Result<Places, PluginError> {
+        let paths: Vec<String> = fields.into_iter().chain(content_field).collect();
+        if paths.is_empty() {
+            return Err(PluginError::invalid_config(
+                "params: 'fields' must name at least one path into the Sample",
+            )
+            .at("/fields"));
+        }
+        Ok(Places { paths, required })
+    }
+
+    /// The media at all paths, in order.
+    fn media(&self, sample: &Value, kind: Kind) -> Result<Vec<MediaSource>, PluginError> {
+        let no_fields = Fields::new();
+        let fields = sample.as_object().unwrap_or(&no_fields);
+        let mut media = Vec::new();
+        for path in &self.paths {
+            let value = find(fields, path).cloned().unwrap_or_default();
+            let sources = read(value, kind).map_err(|why| unusable(path, &why))?;
+            if sources.is_empty() && self.required {
+                let message = format!("field '{path}' is missing or empty");
+                return Err(PluginError::missing_field(message).at(pointer(path)));
+            }
+            media.extend(sources.into_iter().map(|source| media_source(source, kind)));
+        }
+        Ok(media)
+    }
+}
+
+/// A source as the host takes it.
+pub(crate) fn media_source(source: Source, kind: Kind) -> MediaSource {
+    let kind = match kind {
+        Kind::Image => MediaKind::Image,
+        Kind::Audio => MediaKind::Audio,
+        Kind::Video => MediaKind::Video,
+        Kind::File => MediaKind::File,
+    };
+    MediaSource { extra: Value::Object(source.extra).to_string(), ..MediaSource::new(kind, source.url) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::ErrorKind;
+
+    fn sources<H: DocHook>(params: Value, sample: &Value) -> Result<Vec<String>, PluginError> {
+        let media = H::prepare(params)?.to_media(sample)?;
+        Ok(media.into_iter().map(|media| media.source).collect())
+    }
+
+    #[test]
+    fn media_are_found() {
+        let sample = json!({ "metadata": {
+            "image": "a.png", "pages": [{ "path": "b.png", "bytes": null }, { "url": "c.png" }], "sound": "d.wav",
+        } });
+        for (params, expected) in [
+            (json!({ "fields": ["metadata.image", "metadata.pages"] }), vec!["a.png", "b.png", "c.png"]),
+            (json!({ "content_field": "metadata.pages.1" }), vec!["c.png"]),
+            (json!({ "fields": ["metadata.none"] }), vec![]),
+        ] {
+            let expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
+            assert_eq!(sources::<VisualFromField>(params, &sample), Ok(expected));
+        }
+        let params = json!({ "fields": ["metadata.sound"] });
+        assert_eq!(sources::<AudioFromField>(params, &sample), Ok(vec!["d.wav".to_owned()]));
+    }
+
+    #[test]
+    fn what_else_is_said_is_kept() {
+        let sample = json!({ "a": { "url": "v.mp4", "detail": "low" } });
+        let hook = VisualFromField::prepare(json!({ "fields": ["a"], "kind": "video" }));
+        let media = hook.and_then(|hook| hook.to_media(&sample)).unwrap_or_default();
+        assert_eq!((media[0].kind, media[0].extra.as_str()), (MediaKind::Video, r#"{"detail":"low"}"#));
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        for (params, kind, expected) in [
+            (json!({ "fields": ["a.b"], "required": true }), ErrorKind::MissingField, "/a/b"),
+            (json!({ "fields": ["empty"], "required": true }), ErrorKind::MissingField, "/empty"),
+            (json!({ "fields": ["number"] }), ErrorKind::InvalidInput, "/number"),
+            (json!({}), ErrorKind::InvalidConfig, "/fields"),
+        ] {
+            let error = sources::<VisualFromField>(params, &json!({ "number": 1, "empty": [] })).err();
+            let error = error.map(|error| (error.kind, error.pointer.unwrap_or_default()));
+            assert_eq!(error, Some((kind, expected.to_owned())));
+        }
+        assert!(AudioFromField::prepare(json!({ "fields": ["a"], "kind": "video" })).is_err());
+    }
+}

@@ -1,0 +1,19 @@
+//! Doc hooks: `visual_from_field`, `audio_from_field`, `text_from_field` and
+//! `embed_local_message_images`. They find what a Sample shows, plays or says in fields beside its
+//! messages.
+//!
+//! A hook only says where media are. The host reads them, checks them and puts them into the messages.
+
+mod from_field;
+mod local_images;
+mod text;
+
+pub use from_field::{AudioFromField, VisualFromField};
+pub use local_images::EmbedLocalMessageImages;
+pub use text::TextFromField;
+
+gage_sdk::doc_hooks!(
+    name: "hooks",
+    description: "Media and texts from the fields of a Sample",
+    doc_hooks: [VisualFromField, AudioFromField, TextFromField, EmbedLocalMessageImages],
+);

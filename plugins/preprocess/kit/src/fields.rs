@@ -1,0 +1,107 @@
+//! Reading fields of a raw row or of a Sample.
+
+use gage_sdk::PluginError;
+use gage_sdk::serde_json::{Map, Value};
+use gage_text_kit::number::float_text;
+use gage_text_kit::value::boolean_text;
+use std::borrow::Cow;
+
+/// A raw row, or any other object.
+pub type Fields = Map<String, Value>;
+
+/// An object of these members. Unlike `json!`, which copies what it is given, it takes the values as they
+/// are; that counts where rows come by the million.
+pub fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The value at a path of names and list indexes with dots between; a name that holds dots itself is
+/// found whole. Null counts as absent.
+pub fn find<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
+    let found = row.get(path).or_else(|| walk(row, path));
+    found.filter(|value| !value.is_null())
+}
+
+fn walk<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
+    let mut segments = path.split('.');
+    let first = row.get(segments.next()?)?;
+    segments.try_fold(first, |value, segment| match value {
+        Value::Object(members) => members.get(segment),
+        Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// The value at a path, which must be there.
+///
+/// # Errors
+/// `invalid-input` where it is missing or null.
+pub fn require<'row>(row: &'row Fields, path: &str) -> Result<&'row Value, PluginError> {
+    find(row, path).ok_or_else(|| unusable(path, "is missing"))
+}
+
+/// The text at a path, which must be there.
+///
+/// # Errors
+/// `invalid-input` where it is missing, or is a list or an object.
+pub fn require_text<'row>(row: &'row Fields, path: &str) -> Result<Cow<'row, str>, PluginError> {
+    text(require(row, path)?).ok_or_else(|| unusable(path, "must be a text"))
+}
+
+/// The error of a field that cannot be used.
+pub fn unusable(path: &str, why: &str) -> PluginError {
+    PluginError::invalid_input(format!("field '{path}' {why}")).at(pointer(path))
+}
+
+/// The JSON pointer of a path.
+pub fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('~', "~0").replace('/', "~1").replace('.', "/"))
+}
+
+/// A scalar as text: strings as they are, numbers and booleans in their JSON spelling.
+pub fn text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Bool(boolean) => Some(Cow::Borrowed(boolean_text(*boolean))),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map(|number| Cow::Owned(float_text(number)))
+        }
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::json;
+
+    #[test]
+    fn paths() {
+        let Value::Object(row) = json!({ "a": { "b": [1, { "c": "x" }] }, "d.e": 2, "n": null }) else {
+            panic!("a row is an object")
+        };
+        for (path, expected) in [
+            ("a.b.1.c", Some(json!("x"))),
+            ("d.e", Some(json!(2))),
+            ("n", None),
+            ("a.x", None),
+            ("a.b.9", None),
+            ("a.b.-1", None),
+            ("", None),
+        ] {
+            assert_eq!(find(&row, path), expected.as_ref(), "{path}");
+        }
+        let pointer = require(&row, "a.x").err().and_then(|error| error.pointer);
+        assert_eq!(pointer.as_deref(), Some("/a/x"));
+    }
+
+    #[test]
+    fn scalars_are_texts() {
+        for (value, expected) in
+            [(json!("a "), Some("a ")), (json!(18), Some("18")), (json!(1.5), Some("1.5")), (json!([]), None)]
+        {
+            assert_eq!(text(&value).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What preprocessors and doc hooks share: values at paths of a row, and media in the many shapes that
+//! datasets give them.
+
+pub mod fields;
+pub mod media;

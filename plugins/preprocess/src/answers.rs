@@ -1,0 +1,198 @@
+//! What the answer fields of a row become: references, a label that says the first of them, and the
+//! right option.
+
+use crate::openai_choices;
+use crate::options::{self, Choice};
+use crate::references::{as_reference, is_empty, reference_text, references_of};
+use crate::sample::reference;
+use gage_row_kit::fields::text;
+use gage_sdk::serde_json::Value;
+
+/// The fields of a row that say what is right.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// `references`
+    pub(crate) references: Option<Value>,
+    /// The field that a parameter names, or `answer`, or `answers`.
+    pub(crate) answer: Option<Value>,
+    /// `label`
+    pub(crate) label: Option<Value>,
+    /// What stands in for an answer where a row has none.
+    pub(crate) instead: Option<String>,
+}
+
+/// The same in standard form.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) references: Vec<Value>,
+    /// The text of the first reference. It can be another one only where the row says both: that is
+    /// for the host to refuse.
+    pub(crate) label: Option<String>,
+    /// The label of the right option.
+    pub(crate) correct_choice: Option<String>,
+    /// An `answer` that was not needed, since there are references.
+    pub(crate) unused_answer: Option<Value>,
+    /// A `label` that does not say the answer: a class of the row, say.
+    pub(crate) unused_label: Option<Value>,
+}
+
+/// References as the row lists them win over an answer, an answer over a label, and a label over
+/// `choices` in the shape of an answer of the OpenAI API. An answer that names one of the options becomes
+/// its label; any other answer stays what it is.
+pub(crate) fn settle(given: Given, options: Option<&[Choice]>, openai_choices: Option<&Value>) -> Answers {
+    let references: Vec<Value> = match given.references {
+        Some(Value::Array(references)) => references.into_iter().map(as_reference).collect(),
+        Some(single) => vec![as_reference(single)],
+        None => Vec::new(),
+    };
+    if !references.is_empty() {
+        return listed(references, given.answer, given.label, options);
+    }
+    let says_something = |value: &Value| !is_empty(value);
+    match (given.answer.filter(says_something), given.label.filter(says_something)) {
+        (Some(answer), label) => answered(answer, label, options),
+        (None, Some(label)) => answered(label, None, options),
+        (None, None) => {
+            let texts = openai_choices.map(openai_choices::texts).unwrap_or_default();
+            // As many choices as options are the options once more.
+            let are_options = texts.len() > 1 && options.is_some_and(|options| options.len() == texts.len());
+            let texts = if are_options { Vec::new() } else { texts };
+            let texts = if texts.is_empty() { Vec::from_iter(given.instead) } else { texts };
+            match <[String; 1]>::try_from(texts) {
+                Ok([single]) => answered(Value::from(single), None, options),
+                Err(texts) => plain(texts.into_iter().map(reference).collect()),
+            }
+        }
+    }
+}
+
+/// Answers that stand for themselves.
+fn plain(references: Vec<Value>) -> Answers {
+    let label = references.first().and_then(reference_text).map(|label| label.into_owned());
+    Answers { references, label, ..Answers::default() }
+}
+
+impl Answers {
+    /// The option that the only reference names.
+    fn only_choice(&self, options: Option<&[Choice]>) -> Option<String> {
+        let label = self.label.as_deref().filter(|_| self.references.len() == 1)?;
+        chosen(&Value::from(label), options)
+    }
+}
+
+fn listed(
+    references: Vec<Value>,
+    unused_answer: Option<Value>,
+    label: Option<Value>,
+    options: Option<&[Choice]>,
+) -> Answers {
+    let answers = plain(references);
+    let correct_choice = answers.only_choice(options).or_else(|| chosen(label.as_ref()?, options));
+    // Of several right answers none is the right option.
+    let correct_choice = correct_choice.filter(|_| answers.references.len() == 1);
+    let Some(label) = label else { return Answers { correct_choice, unused_answer, ..answers } };
+    let Some(said) = text(&label).map(|said| said.into_owned()) else {
+        return Answers { correct_choice, unused_answer, unused_label: Some(label), ..answers };
+    };
+    // The index, the letter and the text of an option are the same answer.
+    let is_same_option =
+        chosen(&label, options).is_some_and(|choice| Some(&choice) == correct_choice.as_ref());
+    let first = answers.label.filter(|_| is_same_option);
+    Answers {
+        label: Some(first.unwrap_or(said)),
+        references: answers.references,
+        correct_choice,
+        unused_answer,
+        unused_label: None,
+    }
+}
+
+fn answered(answer: Value, label: Option<Value>, options: Option<&[Choice]>) -> Answers {
+    let by_label = label.as_ref().and_then(|label| chosen(label, options));
+    let (named, plainly) = match chosen(&answer, options) {
+        Some(choice) => (Some(choice), Answers::default()),
+        None => {
+            let answers = plain(references_of(answer));
+            (answers.only_choice(options), answers)
+        }
+    };
+    let correct_choice = named.or_else(|| by_label.clone());
+    let answers = match &correct_choice {
+        Some(choice) => plain(vec![reference(choice.as_str())]),
+        None => plainly,
+    };
+    let says_the_same = |label: &Value| {
+        (by_label.is_some() && by_label == correct_choice)
+            || text(label).is_some_and(|said| answers.label.as_deref().map(str::trim) == Some(said.trim()))
+    };
+    let unused_label = label.filter(|label| !says_the_same(label));
+    Answers { correct_choice, unused_label, ..answers }
+}
+
+fn chosen(value: &Value, options: Option<&[Choice]>) -> Option<String> {
+    Some(options::resolve(value, options?, 0)?.label.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Labels;
+    use gage_sdk::json;
+
+    #[test]
+    fn labels_say_the_first_reference() {
+        let none = Value::Null;
+        let two = json!(["x", "y"]);
+        for (references, answer, label, options, expected_label, correct, unused) in [
+            (&none, json!("a"), none.clone(), &none, Some("a"), None, none.clone()),
+            (&none, none.clone(), json!(4), &none, Some("4"), None, none.clone()),
+            (&none, json!(["a", "b"]), json!("a"), &none, Some("a"), None, none.clone()),
+            (&none, json!("a"), json!("other"), &none, Some("a"), None, json!("other")),
+            (&none, json!("y"), json!(1), &two, Some("B"), Some("B"), none.clone()),
+            (&none, json!("y"), json!(0), &two, Some("B"), Some("B"), json!(0)),
+            (&none, json!(["y"]), none.clone(), &two, Some("B"), Some("B"), none.clone()),
+            (&none, json!(["x", "y"]), none.clone(), &two, Some("x"), None, none.clone()),
+            (&none, json!([]), json!("a"), &none, Some("a"), None, none.clone()),
+            (&none, json!("?"), json!("A"), &two, Some("A"), Some("A"), none.clone()),
+            (&json!(["y"]), none.clone(), json!("B"), &two, Some("y"), Some("B"), none.clone()),
+            (&json!(["B"]), none.clone(), json!("1"), &two, Some("B"), Some("B"), none.clone()),
+            (&json!(["a"]), json!("why"), none.clone(), &none, Some("a"), None, none.clone()),
+            (&json!(["a"]), none.clone(), json!("b"), &none, Some("b"), None, none.clone()),
+            (&json!(["a"]), none.clone(), json!(["b"]), &none, Some("a"), None, json!(["b"])),
+            (&json!([]), none.clone(), none.clone(), &none, None, None, none.clone()),
+        ] {
+            let there = |value: &Value| Some(value.clone()).filter(|value| !value.is_null());
+            let shown = format!("{references} {answer} {label}");
+            let given = Given {
+                references: there(references),
+                answer: there(&answer),
+                label: there(&label),
+                instead: None,
+            };
+            let options = options::read(options, Labels::Letters).ok();
+            let answers = settle(given, options.as_deref(), None);
+            assert_eq!(answers.label.as_deref(), expected_label, "{shown}");
+            assert_eq!(answers.correct_choice.as_deref(), correct, "{shown}");
+            assert_eq!(answers.unused_label.unwrap_or_default(), unused, "{shown}");
+        }
+    }
+
+    #[test]
+    fn choices_may_be_the_answer() {
+        let choices = |texts: &[&str]| -> Value {
+            texts.iter().map(|text| json!({ "message": { "content": text } })).collect()
+        };
+        let options = options::read(&json!(["x", "y"]), Labels::Letters).ok();
+        for (choices, options, label, references) in [
+            (choices(&["a"]), None, Some("a"), 1),
+            (choices(&["a", "b"]), None, Some("a"), 2),
+            (choices(&["y"]), options.as_deref(), Some("B"), 1),
+            (choices(&["x", "y"]), options.as_deref(), None, 0),
+            (choices(&[""]), None, None, 0),
+        ] {
+            let answers = settle(Given::default(), options, Some(&choices));
+            assert_eq!(answers.label.as_deref(), label, "{choices}");
+            assert_eq!(answers.references.len(), references, "{choices}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! `mmmu`: questions with images in them, with options or without.
+
+use crate::default;
+use crate::layout::{Layout, Spacing, Style, field_schema};
+use crate::media::kind_of;
+use crate::messages::add_system;
+use crate::multi_choice::INSTRUCTION;
+use crate::openai_choices;
+use crate::placeholders::{Piece, parts, pieces};
+use crate::python_list;
+use crate::question::{Names, Question};
+use crate::references::{reference_text, references_of};
+use crate::roles::Conversion;
+use crate::sample::{Draft, keep_assets, tag};
+use crate::task_type::known;
+use gage_row_kit::fields::{Fields, find, object, require, require_text, text, unusable};
+use gage_row_kit::media::{Kind, Source, read};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, json};
+use gage_text_kit::text::strip;
+use serde::Deserialize;
+
+const OPEN_INSTRUCTION: &str = "Answer with a word, a phrase or a number only.";
+
+/// Turns a row with a question, numbered images, options and an answer into a Sample. Rows with messages
+/// are passed on as `default` does.
+pub struct Mmmu {
+    question_field: String,
+    options_field: String,
+    answer_field: String,
+    system_prompt: Option<String>,
+    /// For questions with options.
+    layout: Layout,
+    open_instruction: String,
+    /// For rows with messages.
+    conversation: default::Params,
+}
+
+/// The parameters.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    question_field: String,
+    options_field: String,
+    answer_field: String,
+    system_prompt: Option<String>,
+    instruction: Option<String>,
+    open_instruction: Option<String>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        let [question_field, options_field, answer_field] =
+            ["question", "options", "answer"].map(str::to_owned);
+        Params {
+            question_field,
+            options_field,
+            answer_field,
+            system_prompt: None,
+            instruction: None,
+            open_instruction: None,
+        }
+    }
+}
+
+impl Conversion for Mmmu {
+    const NAME: &'static str = "mmmu";
+    const VERSION: &'static str = "1";
+    const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
+    type Params = Params;
+
+    fn properties() -> Fields {
+        let optional = |description: &str| json!({ "type": ["string", "null"], "description": description });
+        [
+            ("question_field", field_schema("question", "Where the question stands")),
+            ("options_field", field_schema("options", "Where the options stand")),
+            ("answer_field", field_schema("answer", "Where the answer stands")),
+            ("system_prompt", optional("A system message before all others")),
+            ("instruction", optional("What stands behind the options, and behind given messages")),
+            ("open_instruction", optional("What stands behind a question without options")),
+        ]
+        .map(|(name, schema)| (name.to_owned(), schema))
+        .into_iter()
+        .collect()
+    }
+
+    fn new(params: Params) -> Result<Self, PluginError> {
+        let Params { question_field, options_field, answer_field, system_prompt, instruction, .. } = params;
+        let conversation = default::Params::of_prompts(system_prompt.clone(), instruction.clone());
+        let layout = Layout::new(None, instruction, INSTRUCTION, Style::Letters, Spacing::WIDE);
+        let open_instruction = params.open_instruction.unwrap_or_else(|| OPEN_INSTRUCTION.to_owned());
+        Ok(Mmmu {
+            question_field,
+            options_field,
+            answer_field,
+            system_prompt,
+            layout,
+            open_instruction,
+            conversation,
+        })
+    }
+
+    fn sample(&self, mut row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
+        if row.get("messages").is_some_and(|messages| !messages.is_null()) {
+            return default::convert(row, &self.conversation, None, None);
+        }
+        for (tag_name, fields) in [("subject", ["subject", "subfield"]), ("difficulty", DIFFICULTY_FIELDS)] {
+            let value = fields.iter().find_map(|name| text(row.get(*name)?));
+            if let Some(value) = value.map(|value| value.into_owned()) {
+                tag(&mut row, tag_name, value);
+            }
+        }
+        let mut images = Images::take(&mut row)?;
+        let (prompt, mut draft) = if self.has_options(&row) { self.choice(&row)? } else { self.open(&row)? };
+        draft.messages = self.messages(&prompt, &mut images)?;
+        keep_assets(&mut row, &mut draft.metadata, images.unused());
+        let used = [self.question_field.as_str(), &self.options_field, &self.answer_field];
+        Ok(draft.finish(row, &used))
+    }
+}
+
+const DIFFICULTY_FIELDS: [&str; 2] = ["topic_difficulty", "difficulty"];
+
+impl Mmmu {
+    /// Whether a row is a question with options. Open ones may have an empty list of them.
+    fn has_options(&self, row: &Fields) -> bool {
+        let question_type = row.get("question_type").and_then(Value::as_str).and_then(known);
+        let is_empty = match find(row, &self.options_field) {
+            None => true,
+            Some(Value::Array(options)) => options.is_empty(),
+            Some(Value::String(options)) => {
+                options.trim().is_empty()
+                    || python_list::read(options).is_some_and(|options| options.is_empty())
+            }
+            Some(_) => false,
+        };
+        match question_type {
+            Some("multiple-choice") => true,
+            Some("short-answer") => false,
+            _ => !is_empty,
+        }
+    }
+
+    /// The prompt of a question with options, and its Sample so far.
+    fn choice(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
+        let names = Names {
+            question: &self.question_field,
+            choices: &self.options_field,
+            answer: &self.answer_field,
+        };
+        let text = require_text(row, names.question)?;
+        let (options, answer) = (require(row, names.choices)?, require(row, names.answer)?);
+        let question = Question::new(&text, options, answer, 0, &names)?;
+        let prompt = self.layout.user_text(&question);
+        let mut draft = question.into_draft(&names, Vec::new());
+        draft.choices = draft.label.as_deref().map(|label| openai_choices::of_texts([label]));
+        Ok((prompt, draft))
+    }
+
+    /// The prompt of a question without options, and its Sample so far.
+    fn open(&self, row: &Fields) -> Result<(String, Draft), PluginError> {
+        let question = require_text(row, &self.question_field)?;
+        let question = strip(&question);
+        let answer = require(row, &self.answer_field)?;
+        // Several answers are printed as a list.
+        let listed = answer.as_str().and_then(python_list::read).filter(|answers| !answers.is_empty());
+        let references = references_of(listed.map_or_else(|| answer.clone(), Value::from));
+        let label = references.first().and_then(reference_text).map(|label| label.into_owned());
+        let prompt = match self.open_instruction.as_str() {
+            "" => question.to_owned(),
+            instruction => format!("{question}\n\n{instruction}"),
+        };
+        let draft = Draft {
+            task_type: "image-qa",
+            messages: Vec::new(),
+            options: None,
+            choices: label.as_deref().map(|label| openai_choices::of_texts([label])),
+            references,
+            label,
+            metadata: Fields::from_iter([("question_text".to_owned(), Value::from(question))]),
+        };
+        Ok((prompt, draft))
+    }
+
+    /// The messages, with images in the places that the prompt gives them. Where it gives none they stand
+    /// before it.
+    fn messages(&self, prompt: &str, images: &mut Images) -> Result<Vec<Value>, PluginError> {
+        let mut pieces = pieces(prompt);
+        if !pieces.iter().any(|piece| matches!(piece, Piece::Image(_))) {
+            pieces.splice(0..0, images.numbers().into_iter().map(Piece::Image));
+        }
+        for piece in &pieces {
+            if let Piece::Image(number) = piece
+                && !images.has(*number)
+            {
+                let name = format!("image_{number}");
+                return Err(unusable(&name, "is missing, and the question or an option shows it"));
+            }
+        }
+        let content = parts(&pieces, |number| images.show(number));
+        let mut messages = vec![object([("role", "user".into()), ("content", content.into())])];
+        add_system(&mut messages, self.system_prompt.as_deref());
+        Ok(messages)
+    }
+}
+
+/// The numbered images of a row.
+struct Images(Vec<Image>);
+
+struct Image {
+    number: u32,
+    /// The field that it stood in.
+    name: String,
+    source: Source,
+    is_shown: bool,
+}
+
+impl Images {
+    /// Takes the images out of a row: `image_1`, `image_2` and so on, or those of `image` or `images` in
+    /// their order.
+    fn take(row: &mut Fields) -> Result<Images, PluginError> {
+        let mut images = Vec::new();
+        let number_of = |name: &str| name.strip_prefix("image_")?.parse::<u32>().ok();
+        let numbered: Vec<String> = row.keys().filter(|name| number_of(name).is_some()).cloned().collect();
+        let is_plain = |name: &&String| kind_of(name) == Some(Kind::Image);
+        let plain: Vec<String> = row.keys().filter(is_plain).cloned().collect();
+        for name in numbered {
+            let number = number_of(&name).unwrap_or_default();
+            for source in Images::read(row, &name)? {
+                images.push(Image { number, name: name.clone(), source, is_shown: false });
+            }
+        }
+        if images.is_empty() {
+            for name in plain {
+                for source in Images::read(row, &name)? {
+                    let number = u32::try_from(images.len() + 1).unwrap_or(u32::MAX);
+                    images.push(Image { number, name: name.clone(), source, is_shown: false });
+                }
+            }
+        }
+        Ok(Images(images))
+    }
+
+    fn read(row: &mut Fields, name: &str) -> Result<Vec<Source>, PluginError> {
+        let value = row.shift_remove(name).unwrap_or_default();
+        read(value, Kind::Image).map_err(|why| unusable(name, &why))
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.0.iter().any(|image| image.number == number)
+    }
+
+    fn numbers(&self) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.0.iter().map(|image| image.number).collect();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The parts that show the images of a number.
+    fn show(&mut self, number: u32) -> Vec<Value> {
+        let shown = self.0.iter_mut().filter(|image| image.number == number);
+        shown
+            .map(|image| {
+                image.is_shown = true;
+                image.source.clone().into_part(Kind::Image)
+            })
+            .collect()
+    }
+
+    /// Those that no part shows, under the names of their fields.
+    fn unused(self) -> Fields {
+        let unused = self.0.into_iter().filter(|image| !image.is_shown);
+        unused.map(|image| (image.name, Value::from(image.source.url))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! `choices` in the shape of an answer of the OpenAI API, `[{"index": 0, "message": {…}}]`, in which
+//! older programs keep either the options of a question or its right answer.
+
+use crate::options::Choice;
+use crate::sample::message;
+use gage_row_kit::fields::object;
+use gage_sdk::serde_json::Value;
+
+/// Whether a value has that shape.
+pub(crate) fn is_openai(value: &Value) -> bool {
+    value.as_array().is_some_and(|items| {
+        !items.is_empty() && items.iter().all(|item| item.get("message").is_some_and(Value::is_object))
+    })
+}
+
+/// The texts that choices hold, those that hold none left out.
+pub(crate) fn texts(choices: &Value) -> Vec<String> {
+    let contents =
+        choices.as_array().into_iter().flatten().filter_map(|item| item.get("message")?.get("content"));
+    contents.map(content_text).filter(|text| !text.is_empty()).collect()
+}
+
+/// The text of a message's content, that of all parts together.
+pub(crate) fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str())).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// One choice for each option.
+pub(crate) fn of_options(options: &[Choice]) -> Value {
+    of_texts(options.iter().map(|option| option.text.as_str()))
+}
+
+/// Choices with these texts.
+pub(crate) fn of_texts<'text>(texts: impl IntoIterator<Item = &'text str>) -> Value {
+    texts.into_iter().enumerate().map(|(index, text)| choice(index, text)).collect()
+}
+
+fn choice(index: usize, text: &str) -> Value {
+    object([("index", index.into()), ("message", message("assistant", text))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::json;
+
+    #[test]
+    fn choices_hold_texts() {
+        let made = of_texts(["a"]);
+        assert!(is_openai(&made));
+        assert_eq!(texts(&made), ["a"]);
+        assert_eq!(made.pointer("/0/message/content/0/text"), Some(&json!("a")));
+        let mixed = json!([{ "message": { "content": "x" } }, { "message": {} }]);
+        assert!(is_openai(&mixed));
+        assert_eq!(texts(&mixed), ["x"]);
+        for other in
+            [json!([]), json!(["a"]), json!([{ "index": 0 }]), json!([{ "message": "a" }]), json!({})]
+        {
+            assert!(!is_openai(&other), "{other}");
+        }
+    }
+}

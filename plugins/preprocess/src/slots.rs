@@ -1,0 +1,141 @@
+//! The fields of a row that have a meaning of their own, taken in one pass over it: rows come by the
+//! million, and looking each name up would cost more than the conversion itself.
+
+use crate::media::{MediaField, kind_of, may_be_media};
+use crate::openai_choices::is_openai;
+use crate::options::{self, Choice, Labels};
+use gage_row_kit::fields::{Fields, unusable};
+use gage_sdk::PluginError;
+use gage_sdk::serde_json::Value;
+
+macro_rules! slots {
+    ($($field:ident),+ $(,)?) => {
+        /// A row, taken apart. Null counts as absent.
+        #[derive(Default)]
+        pub(crate) struct Slots {
+            $(pub(crate) $field: Option<Value>,)+
+            pub(crate) media: Vec<MediaField>,
+            /// Everything else, in order.
+            pub(crate) rest: Vec<(String, Value)>,
+        }
+
+        impl Slots {
+            fn slot(&mut self, name: &str) -> Option<&mut Option<Value>> {
+                match name {
+                    $(stringify!($field) => Some(&mut self.$field),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+slots!(
+    schema_version,
+    id,
+    task_type,
+    question_type,
+    messages,
+    question,
+    prompt,
+    text,
+    options,
+    choices,
+    answer,
+    answers,
+    references,
+    label,
+    metadata,
+);
+
+impl Slots {
+    /// Takes a row apart; media only where they are asked for.
+    pub(crate) fn of(row: Fields, with_media: bool) -> Slots {
+        let mut slots = Slots::default();
+        slots.rest.reserve(row.len());
+        for (name, value) in row {
+            if let Some(slot) = slots.slot(&name) {
+                *slot = Some(value).filter(|value| !value.is_null());
+                continue;
+            }
+            match kind_of(&name).filter(|kind| with_media && may_be_media(*kind, &value)) {
+                Some(kind) => slots.media.push(MediaField { name, kind, value }),
+                None => slots.rest.push((name, value)),
+            }
+        }
+        slots
+    }
+
+    fn leave(&mut self, name: &str, value: Option<Value>) {
+        self.rest.extend(value.map(|value| (name.to_owned(), value)));
+    }
+
+    /// Puts what no step took back to the others, and an answer that was taken in vain.
+    pub(crate) fn leave_unused(&mut self, unused_answer: Option<Value>) {
+        let slots = [
+            ("question", self.question.take()),
+            ("prompt", self.prompt.take()),
+            ("text", self.text.take()),
+            ("question_type", self.question_type.take()),
+            ("answer", self.answer.take()),
+            ("answers", self.answers.take()),
+            ("answer", unused_answer),
+        ];
+        for (name, value) in slots {
+            self.leave(name, value);
+        }
+    }
+
+    /// Takes the options, under either name, and the `choices` that are none: those in the shape of an
+    /// answer of the OpenAI API are returned, others stay in the row.
+    ///
+    /// # Errors
+    /// When `options` cannot be read.
+    pub(crate) fn take_options(
+        &mut self,
+        is_sample: bool,
+    ) -> Result<(Option<Options>, Option<Value>), PluginError> {
+        let choices = self.choices.take();
+        let is_openai = choices.as_ref().is_some_and(is_openai);
+        let is_empty = |options: &Value| is_sample && options.as_array().is_some_and(Vec::is_empty);
+        if let Some(options) = self.options.take().filter(|options| !is_empty(options)) {
+            let read = options::read(&options, Labels::Own).map_err(|why| unusable("options", &why))?;
+            let standard = if is_standard(&options) { options } else { options::sample_options(&read) };
+            if !is_openai {
+                self.leave("choices", choices);
+                return Ok((Some(Options { read, standard }), None));
+            }
+            return Ok((Some(Options { read, standard }), choices));
+        }
+        if is_openai {
+            return Ok((None, choices));
+        }
+        let listed = choices
+            .as_ref()
+            .filter(|choices| choices.is_array() || choices.is_object() || is_list_text(choices));
+        let read = listed.and_then(|choices| options::read(choices, Labels::Letters).ok());
+        if read.is_none() {
+            self.leave("choices", choices);
+        }
+        let options = read.map(|read| Options { standard: options::sample_options(&read), read });
+        Ok((options, None))
+    }
+}
+
+/// Options as they were read, and as the Sample has them.
+pub(crate) struct Options {
+    pub(crate) read: Vec<Choice>,
+    pub(crate) standard: Value,
+}
+
+/// Whether options have the shape of the Sample already; then they keep whatever else they say.
+fn is_standard(options: &Value) -> bool {
+    let is_text = |option: &Value, name: &str| option.get(name).is_some_and(Value::is_string);
+    options.as_array().is_some_and(|options| {
+        options.iter().all(|option| is_text(option, "id") && is_text(option, "content"))
+    })
+}
+
+fn is_list_text(choices: &Value) -> bool {
+    choices.as_str().is_some_and(|text| text.trim_start().starts_with('['))
+}

@@ -1,0 +1,92 @@
+//! `multi_choice_struct_only`: as `multi_choice`, without any prompt. The suite's `prompts` write it from
+//! the fields that are made here.
+
+use crate::question::QuestionFields;
+use crate::roles::Conversion;
+use gage_row_kit::fields::Fields;
+use gage_sdk::PluginError;
+use gage_sdk::serde_json::Value;
+use serde::Deserialize;
+
+/// Turns a row with a question, options and an answer into a Sample without messages.
+pub struct StructOnly(QuestionFields);
+
+/// The parameters.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    question_field: String,
+    /// `options_field` is an older name of it.
+    choices_field: Option<String>,
+    options_field: Option<String>,
+    answer_field: String,
+    answer_index_base: usize,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            question_field: "question".to_owned(),
+            choices_field: None,
+            options_field: None,
+            answer_field: "answer".to_owned(),
+            answer_index_base: 0,
+        }
+    }
+}
+
+impl Conversion for StructOnly {
+    const NAME: &'static str = "multi_choice_struct_only";
+    const VERSION: &'static str = "1";
+    const DESCRIPTION: &'static str = "Questions with options and an answer among them, without a prompt";
+    type Params = Params;
+
+    fn properties() -> Fields {
+        QuestionFields::schema().into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+    }
+
+    fn new(params: Params) -> Result<Self, PluginError> {
+        Ok(StructOnly(QuestionFields {
+            question: params.question_field,
+            choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
+            answer: params.answer_field,
+            index_base: params.answer_index_base,
+        }))
+    }
+
+    fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
+        let question = self.0.read(&row)?;
+        Ok(self.0.sample(question, row, Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::convert;
+    use gage_sdk::json;
+
+    #[test]
+    fn nothing_is_said() {
+        let params = json!({ "question_field": "goal", "answer_field": "label", "answer_index_base": 1 });
+        let row = json!({ "goal": "g", "choices": { "A": "x", "B": "y" }, "label": 2 });
+        let sample = convert::<StructOnly>(params, row).unwrap_or_default();
+        assert_eq!(sample["messages"], json!([]));
+        assert_eq!(sample["options"][1], json!({ "id": "B", "content": "y" }));
+        assert_eq!(sample["label"], "B");
+        assert_eq!(
+            sample["metadata"],
+            json!({
+                "option_map": { "A": "x", "B": "y" }, "correct_choice": "B", "question_text": "g",
+                "question_field": "goal", "choices_field": "choices", "answer_field": "label",
+            })
+        );
+    }
+
+    #[test]
+    fn a_prompt_is_no_parameter() {
+        for name in ["instruction", "system_prompt", "style", "few_shot"] {
+            assert!(convert::<StructOnly>(json!({ name: "x" }), json!({})).is_err(), "{name}");
+        }
+    }
+}

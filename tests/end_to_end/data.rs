@@ -1,0 +1,420 @@
+//! Datasets: every task type, every loader, and what becomes of rows that are no Samples.
+
+use crate::hub_server::{Fault, HubServer};
+use crate::server::{Server, completion};
+use crate::support::{Workspace, repository, rows, suite};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The datasets that ship with the tests: a task type, and the file of its rows.
+const DATASETS: [(&str, &str, &str); 13] = [
+    ("multiple-choice", "jsonl", "samples.jsonl"),
+    ("short-answer", "csv", "samples.csv"),
+    ("dialogue", "json", "samples.json"),
+    ("audio-translation", "jsonl", "samples.jsonl"),
+    ("image-qa", "jsonl", "samples.jsonl"),
+    ("video-qa", "jsonl", "samples.jsonl"),
+    ("doc-qa", "jsonl", "samples.jsonl"),
+    ("text-to-image", "jsonl", "samples.jsonl"),
+    ("image-to-image", "jsonl", "samples.jsonl"),
+    ("text-to-audio", "jsonl", "samples.jsonl"),
+    ("text-to-video", "jsonl", "samples.jsonl"),
+    ("code-generation", "jsonl", "samples.jsonl"),
+    ("agent", "jsonl", "samples.jsonl"),
+];
+
+/// A suite over some files, with one task for each.
+fn suite_of(datasets: &[(&str, String)], backend: &str) -> String {
+    let listed: String =
+        datasets.iter().map(|(id, keys)| format!("  - {{dataset_id: {id}, {keys}}}\n")).collect();
+    let tasks: String =
+        datasets.iter().map(|(id, _)| format!("  - {{task_id: {id}, dataset_id: {id}}}\n")).collect();
+    format!(
+        "api_version: gage/v1alpha1\nkind: PipelineConfig\ndatasets:\n{listed}backends:\n  - backend_id: model\n    {backend}\n\
+         role_adapters:\n  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}\nmetrics: [exact_match]\n\
+         custom:\n  steps: [{{step: inference}}, {{step: auto_eval}}]\ntasks:\n{tasks}"
+    )
+}
+
+/// A server that keeps the bodies of its requests.
+fn listening(answer: &'static str) -> (Server, Arc<Mutex<Vec<Value>>>) {
+    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = Arc::clone(&bodies);
+    let server = Server::start(move |request| {
+        let body = serde_json::from_slice(&request.body).expect("JSON");
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
+        completion(answer)
+    });
+    (server, bodies)
+}
+
+fn taken(bodies: &Mutex<Vec<Value>>) -> Vec<Value> {
+    std::mem::take(&mut *bodies.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[test]
+fn every_task_type_is_shown_validated_and_run() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("an answer");
+    let folder = repository().join("tests/datasets");
+    let datasets: Vec<(&str, String)> = DATASETS
+        .iter()
+        .map(|(id, loader, file)| {
+            let path = folder.join(id).join(file);
+            (*id, format!("loader: {loader}, params: {{path: '{}'}}", path.display()))
+        })
+        .collect();
+    workspace.write("suite.yaml", suite_of(&datasets, &server.backend("")));
+
+    let report = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
+    let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
+    let counts = |key: &str| -> Vec<u64> {
+        let datasets = report["datasets"].as_array().expect("a list");
+        datasets.iter().map(|one| one[key].as_u64().expect("a number")).collect()
+    };
+    assert_eq!(counts("samples"), [6, 5, 4, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4]);
+    assert_eq!(counts("invalid"), [0; 13]);
+
+    for (id, _, _) in DATASETS {
+        let lines =
+            workspace.run(&["data", "preview", "suite.yaml", "--dataset", id, "--json"]).expect_code(0);
+        let samples: Vec<Value> =
+            lines.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(samples.len(), 3);
+        assert!(samples.iter().any(|sample| sample["task_type"] == id), "{id}: {samples:?}");
+        let shown = workspace.run(&["data", "preview", "suite.yaml", "--dataset", id]).expect_code(0);
+        assert!(shown.stdout.contains("user"), "{}", shown.stdout);
+    }
+
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    assert_eq!(samples.len(), 56);
+    assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
+    // What lies on this machine reaches the server as data, and nothing else does.
+    let bodies = taken(&bodies);
+    let images = bodies
+        .iter()
+        .flat_map(|body| body["messages"].as_array().expect("a list"))
+        .flat_map(|message| message["content"].as_array().cloned().unwrap_or_default());
+    let urls: Vec<String> = images
+        .filter_map(|part| Some(part["image_url"]["url"].as_str()?.chars().take(22).collect()))
+        .collect();
+    assert!(urls.len() >= 8 && urls.iter().all(|url| url == "data:image/png;base64,"), "{urls:?}");
+    let agent = bodies.iter().filter(|body| body.get("tools").is_some()).count();
+    assert_eq!(agent, 4, "tools reach the server");
+}
+
+#[test]
+fn a_broken_row_is_skipped_counted_and_shown() {
+    let workspace = Workspace::new();
+    let (server, _) = listening("answer 1");
+    let mut lines: Vec<String> = rows(10).lines().map(str::to_owned).collect();
+    lines[6] = "{\"id\": \"q6\", \"question\": oops}".to_owned();
+    workspace.write("rows.jsonl", lines.join("\n"));
+    let text = suite(&server.backend(""), "[exact_match]");
+    workspace.write("suite.yaml", text.replace("path: rows.jsonl", "path: rows.jsonl, max_invalid: 0.2"));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--set", "tasks=null"]);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.stderr);
+    let sample = &workspace.samples("r")[6];
+    assert_eq!((&sample["outcome"], &sample["error"]["stage"]), (&json!("invalid_sample"), &json!("load")));
+    let message = sample["error"]["message"].as_str().expect("a message");
+    assert!(message.starts_with("line 7 of rows.jsonl: ") && message.contains("column"), "{message}");
+    assert!(workspace.read("runs/r/events.jsonl").contains("line 7 of rows.jsonl"), "events");
+    let summary = workspace.json("r", "summary.json");
+    assert_eq!(summary["samples"]["outcomes"]["invalid_sample"], 1, "{summary}");
+
+    let report = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0);
+    insta::assert_snapshot!("data_validate_broken", report.stdout);
+    let strict = workspace.run(&["data", "validate", "rows.jsonl"]).expect_code(4);
+    assert!(strict.stdout.contains("not valid: 1 invalid"), "{}", strict.stdout);
+}
+
+#[test]
+fn too_many_broken_rows_end_the_run() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("answer 1");
+    let mut text = rows(400);
+    for number in 0..50 {
+        text.insert_str(0, &format!("broken {number}\n"));
+    }
+    workspace.write("rows.jsonl", text);
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "cap"]).expect_code(4);
+    assert!(
+        ended.stderr.contains(
+            "23 of the first 23 rows of `rows` are no Samples (100.0 %); it allows 5.0 % (max_invalid)"
+        ),
+        "{}",
+        ended.stderr
+    );
+    assert!(taken(&bodies).is_empty(), "no answer is asked for when it is clear that the run is in vain");
+    let first = ["run", "suite.yaml", "--run-id", "first", "--set", "datasets.rows.params.on_invalid=error"];
+    let ended = workspace.run(&first).expect_code(4);
+    assert!(ended.stderr.contains("(on_invalid: error): line 1 of rows.jsonl"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_same_rows_come_from_every_format() {
+    let workspace = Workspace::new();
+    let (server, _) = listening("a0");
+    let rows: Vec<Value> = (0..6)
+        .map(|n| json!({"id": format!("q{n}"), "question": format!("Q{n}"), "answer": format!("a{n}")}))
+        .collect();
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    workspace.write("rows.jsonl", &lines);
+    workspace.write("rows.json", json!({"data": {"rows": rows}}).to_string());
+    let table = |between: &str| {
+        let line = |row: &Value| {
+            format!(
+                "{}{between}{}{between}{}\n",
+                row["id"].as_str().unwrap_or_default(),
+                row["question"].as_str().unwrap_or_default(),
+                row["answer"].as_str().unwrap_or_default()
+            )
+        };
+        format!("id{between}question{between}answer\n{}", rows.iter().map(line).collect::<String>())
+    };
+    workspace.write("rows.csv", table(";"));
+    workspace.write("rows.tsv", table("\t"));
+    let datasets = [
+        ("jsonl", "loader: jsonl, params: {path: rows.jsonl, shuffle: true, seed: 7, limit: 4}".to_owned()),
+        ("json", "loader: json, params: {path: rows.json, records: data.rows, shuffle: true, seed: 7, limit: 4}".to_owned()),
+        ("csv", "loader: csv, params: {path: rows.csv, delimiter: ';', shuffle: true, seed: 7, limit: 4}".to_owned()),
+        ("tsv", "loader: tsv, params: {path: rows.tsv, shuffle: true, seed: 7, limit: 4}".to_owned()),
+        ("two", "loader: jsonl, params: {path: [rows.jsonl, rows.jsonl], filter: {id: [q1, q2]}, exclude: {answer: a2}}".to_owned()),
+    ];
+    workspace.write("suite.yaml", suite_of(&datasets, &server.backend("")));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    let ids = |task: &str| -> Vec<&str> {
+        let of_task = samples.iter().filter(|sample| sample["task_id"] == task);
+        of_task.map(|sample| sample["sample_id"].as_str().expect("an id")).collect()
+    };
+    assert_eq!(ids("jsonl").len(), 4);
+    for other in ["json", "csv", "tsv"] {
+        assert_eq!(ids(other), ids("jsonl"), "{other}");
+    }
+    assert_eq!(ids("two"), ["q1", "q1#2"]);
+    assert!(ended.stderr.contains("two: the dataset's filter left out 10 rows"), "{}", ended.stderr);
+}
+
+#[test]
+fn preprocessors_are_chained_and_hooks_inherit_parameters() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("x");
+    std::fs::create_dir_all(workspace.path("data/pictures")).expect("a folder");
+    let picture = repository().join("tests/datasets/image-qa/media/red-square.png");
+    std::fs::copy(picture, workspace.path("data/pictures/a.png")).expect("copied");
+    workspace.write(
+        "data/rows.jsonl",
+        "{\"id\":\"a\",\"messages\":[{\"role\":\"user\",\"content\":\"What?\"},{\"role\":\"assistant\",\"content\":\"red\"}],\"metadata\":{\"shot\":\"pictures/a.png\"}}\n",
+    );
+    let keys = "loader: jsonl, params: {path: data/rows.jsonl, preprocess: [strip_assistant, {name: default, kwargs: {instruction: Be brief.}}], \
+                doc_to_visual: visual_from_field, doc_to_visual_kwargs: {fields: [metadata.shot]}}";
+    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let body = &taken(&bodies)[0];
+    let content = &body["messages"][0]["content"];
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(1), "{body}");
+    assert!(
+        content[0]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/png")),
+        "{body}"
+    );
+    assert_eq!(content[1]["text"], "What?\n\nBe brief.");
+    let sample = &workspace.samples("r")[0]["sample"];
+    assert_eq!(sample["label"], "red");
+    assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["data/pictures/a.png"]));
+    assert_eq!(sample["_media_meta"]["images"][0]["media_type"], "image/png");
+    assert_eq!(sample["_dataset_metadata"], json!({"path": "data/rows.jsonl", "row": 0}));
+
+    let wrong = suite_of(
+        &[(
+            "d",
+            "loader: jsonl, params: {path: data/rows.jsonl, preprocess: multi_choise, doc_to_visual: visual_from_feild, doc_to_text: visual_from_field}".to_owned(),
+        )],
+        &server.backend(""),
+    );
+    workspace.write("wrong.yaml", wrong);
+    let ended = workspace.run(&["validate", "wrong.yaml"]).expect_code(2);
+    insta::assert_snapshot!("data_unknown_names", ended.stderr);
+    workspace.write(
+        "kwarg.yaml",
+        suite_of(
+            &[("d", "loader: jsonl, params: {path: data/rows.jsonl, preprocess: default, preprocess_kwargs: {instructoin: x}}".to_owned())],
+            &server.backend(""),
+        ),
+    );
+    let ended = workspace.run(&["validate", "kwarg.yaml"]).expect_code(2);
+    insta::assert_snapshot!("data_unknown_kwarg", ended.stderr);
+}
+
+#[test]
+fn media_that_cannot_be_used_are_typed_outcomes() {
+    let workspace = Workspace::new();
+    let (server, _) = listening("x");
+    let picture =
+        std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png")).expect("a file");
+    workspace.write("d/cut.png", &picture[..picture.len() / 2]);
+    workspace.write("d/text.png", "no picture at all");
+    workspace.write("d/good.png", &picture);
+    // The header of a picture of 50,000 x 50,000, and nothing behind it.
+    let header =
+        [b"IHDR".as_slice(), &50_000_u32.to_be_bytes(), &50_000_u32.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
+    let checked = [header.as_slice(), &crc32fast::hash(&header).to_be_bytes()].concat();
+    let bomb = [&picture[..8], &13_u32.to_be_bytes(), checked.as_slice(), &picture[33..]].concat();
+    workspace.write("d/bomb.png", bomb);
+    let urls = ["missing.png", "cut.png", "text.png", "bomb.png", "../../etc/passwd", "good.png"];
+    let lines: String = urls
+        .iter()
+        .map(|url| {
+            let content =
+                json!([{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "?"}]);
+            format!(
+                "{}\n",
+                json!({"id": url, "messages": [{"role": "user", "content": content}], "answer": "x"})
+            )
+        })
+        .collect();
+    workspace.write("d/rows.jsonl", lines);
+    let keys = "loader: jsonl, params: {path: d/rows.jsonl, max_invalid: 1}".to_owned();
+    workspace.write("suite.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]);
+    assert!(matches!(ended.code, Some(0 | 4)), "{}", ended.stderr);
+    let ends: Vec<(String, String)> = workspace
+        .samples("r")
+        .iter()
+        .map(|sample| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (text(&sample["outcome"]), text(&sample["error"]["kind"]))
+        })
+        .collect();
+    let ends: Vec<(&str, &str)> = ends.iter().map(|(one, two)| (one.as_str(), two.as_str())).collect();
+    assert_eq!(
+        ends,
+        [
+            ("invalid_sample", "media_missing"),
+            ("invalid_sample", "media_truncated"),
+            ("invalid_sample", "media_type"),
+            ("invalid_sample", "media_too_large"),
+            ("invalid_sample", "media_outside_root"),
+            ("scored", ""),
+        ]
+    );
+    let outside = workspace.samples("r")[4]["error"]["message"].to_string();
+    assert!(outside.contains("content_root"), "{outside}");
+}
+
+#[test]
+fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("x");
+    server.also_at("/v1/completions", |_| {
+        wiremock::ResponseTemplate::new(200)
+            .set_body_json(json!({"choices": [{"index": 0, "finish_reason": "stop", "text": "answer 0"}]}))
+    });
+    let template = "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+    workspace.write(
+        "model/tokenizer_config.json",
+        json!({"chat_template": template, "bos_token": "<s>"}).to_string(),
+    );
+    workspace.write("rows.jsonl", rows(1));
+    let keys = "loader: jsonl, params: {path: rows.jsonl, tokenizer_config: model}".to_owned();
+    workspace.write("suite.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert!(taken(&bodies).is_empty(), "the chat API would apply a template of its own");
+    let sample = &workspace.samples("r")[0];
+    assert_eq!(sample["sample"]["inputs"]["prompt"], "<s>[user]question 0[assistant]");
+    let flags = ["chat_template_mode", "rendered_by", "template_source", "cache_suffix", "_tokenizer_path"];
+    let flags: Vec<&str> = flags.iter().filter_map(|flag| sample["sample"][flag].as_str()).collect();
+    assert_eq!(
+        flags,
+        ["preprocess", "preprocess", "tokenizer", "-chat_template", "model/tokenizer_config.json"]
+    );
+    assert_eq!(sample["metrics"][0]["card"]["primary_score"], 1.0, "{sample}");
+}
+
+#[test]
+fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
+    const COMMIT: &str = "0123456789012345678901234567890123456789";
+    let workspace = Workspace::new();
+    let (server, _) = listening("answer 1");
+    let hub = HubServer::start();
+    hub.commit("team/questions", "main", COMMIT);
+    let (train, test) = (rows(2_000), rows(3));
+    hub.large_file("team/questions", "data/train.jsonl", train.as_bytes());
+    hub.file("team/questions", "data/test.jsonl", test.as_bytes());
+    let keys = |split: &str| {
+        format!(
+            "loader: hf_hub, params: {{hub_id: team/questions, split: {split}, endpoint: '{}'}}",
+            hub.endpoint()
+        )
+    };
+    workspace.write("suite.yaml", suite_of(&[("train", keys("train"))], &server.backend("")));
+    let run = |arguments: &[&str]| {
+        let mut program = workspace.program();
+        program
+            .args(arguments)
+            .env("GAGE_HOST_PLUGIN_DIR", "")
+            .env("XDG_CACHE_HOME", workspace.path("cache"));
+        program.env_remove("GAGE_HOST_PLUGIN_DIR");
+        crate::support::Ended::of(program.output().expect("the program runs"))
+    };
+
+    // The download breaks off, and the server is gone for as long as the program asks.
+    hub.fault("data/train.jsonl", Fault::CutAfter(30_000));
+    for _ in 0..5 {
+        hub.fault("data/train.jsonl", Fault::Status(503, vec![("retry-after", "0".to_owned())]));
+    }
+    let ended = run(&["data", "validate", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("503"), "{}", ended.stderr);
+    let before = hub.seen_of("data/train.jsonl").len();
+    let ended = run(&["data", "validate", "suite.yaml"]).expect_code(0);
+    assert!(ended.stdout.contains("2,000 rows"), "{}", ended.stdout);
+    let resumed = &hub.seen_of("data/train.jsonl")[before..];
+    assert!(
+        resumed.iter().any(|seen| seen.headers.get("range").is_some_and(|range| range == "bytes=30000-"))
+    );
+    assert!(resumed.iter().all(|seen| seen.sent <= train.len() - 30_000), "only the rest is sent");
+
+    // A run of the same, without the hub.
+    workspace.write("test.yaml", suite_of(&[("test", keys("test"))], &server.backend("")));
+    run(&["data", "stats", "test.yaml", "--json"]).expect_code(0);
+    let asked = hub.seen().len();
+    run(&["run", "test.yaml", "--run-id", "r", "--offline"]).expect_code(0);
+    assert_eq!(hub.seen().len(), asked, "nothing is asked for");
+    let manifest = workspace.json("r", "manifest.json");
+    assert_eq!(manifest["identity"]["datasets"]["test"]["commit"], COMMIT);
+    let sample = &workspace.samples("r")[0]["sample"];
+    assert_eq!(sample["_dataset_metadata"]["path"], format!("team/questions (split test) at {COMMIT}"));
+
+    let pinned = keys("test").replace("hub_id", &format!("sha256: {}, hub_id", "0".repeat(64)));
+    workspace.write("pinned.yaml", suite_of(&[("test", pinned)], &server.backend("")));
+    let ended = run(&["run", "pinned.yaml", "--offline"]).expect_code(2);
+    assert!(ended.stderr.contains("is another than the suite names: its sha256 is"), "{}", ended.stderr);
+
+    let unknown = keys("tset");
+    workspace.write("unknown.yaml", suite_of(&[("test", unknown)], &server.backend("")));
+    let ended = run(&["data", "preview", "unknown.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("train") && ended.stderr.contains("test"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_in_a_dataset() {
+    let workspace = Workspace::new();
+    let lines = [
+        json!({"id": "a", "question": "2 + 2?", "answer": "4", "data_tag": {"topic": ["sums", "easy"]}}),
+        json!({"id": "b", "question": "3 + 3?", "answer": "6", "data_tag": {"topic": "sums"}}),
+        json!({"id": "c", "question": "2 + 2?", "answer": "4"}),
+        json!({"id": "c", "question": "What is the capital of France?", "answer": "Paris"}),
+    ];
+    workspace.write("rows.jsonl", lines.map(|line| line.to_string()).join("\n"));
+    let stats = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0);
+    insta::assert_snapshot!("data_stats", stats.stdout);
+    let shown = workspace.run(&["data", "preview", "rows.jsonl", "--number", "2"]).expect_code(0);
+    insta::assert_snapshot!("data_preview", shown.stdout);
+    let schema = workspace.run(&["schema", "sample"]).expect_code(0);
+    let schema: Value = serde_json::from_str(&schema.stdout).expect("JSON");
+    assert!(schema["properties"]["messages"].is_object());
+    let ended = workspace.run(&["data", "preview", "rows.txt"]).expect_code(2);
+    assert!(ended.stderr.contains("--loader"), "{}", ended.stderr);
+}
