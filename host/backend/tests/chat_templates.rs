@@ -1,8 +1,6 @@
 //! Chat templates of model families, rendered here and by llama.cpp's own engine, which knows the formats
 //! of these families natively.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
-
 use gage_core::{Message, Role};
 use gage_template::ChatTemplate;
 use llama_cpp_2::llama_backend::LlamaBackend;

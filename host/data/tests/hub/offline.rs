@@ -79,7 +79,6 @@ fn a_hub_that_cannot_be_reached() {
     assert!(!error.contains("offline"), "{error}");
     let online = setup.fetch().expect("a dataset");
     // What was fetched lies where it would lie had it come from there.
-    std::fs::remove_dir_all(setup.hub_folder(source.endpoint.as_str())).expect("an empty folder");
     std::fs::rename(setup.hub_folder(&setup.server.endpoint()), setup.hub_folder(source.endpoint.as_str()))
         .expect("moved");
     assert_parts(&run(&source).expect_err("unreachable").to_string(), &["offline mode"]);
