@@ -86,6 +86,7 @@ fn labels_of_options() {
         match (correct, found) {
             (None, Err(_)) => {}
             (Some(correct), Ok(Converted::Sample(sample))) => {
+                let sample = sample.parse().expect("JSON");
                 assert_eq!(sample["metadata"]["correct_choice"], json!(correct), "{case}");
                 let contents: Vec<Value> = sample["options"]
                     .as_array()

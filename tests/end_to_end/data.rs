@@ -249,6 +249,36 @@ fn preprocessors_are_chained_and_hooks_inherit_parameters() {
 }
 
 #[test]
+fn a_hook_gives_the_text_and_one_that_fails_names_itself_and_the_row() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("x");
+    workspace.write("rows.jsonl", "{\"id\":\"a\",\"question\":\"old\",\"answer\":\"x\",\"asked\":\"new\"}\n");
+    let keys = "loader: jsonl, params: {path: rows.jsonl, doc_to_text: text_from_field, doc_to_text_kwargs: {field: metadata.asked}}";
+    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(taken(&bodies)[0]["messages"], json!([{"role": "user", "content": "new"}]));
+
+    let keys = "loader: jsonl, params: {path: rows.jsonl, doc_to_visual: visual_from_field, \
+                doc_to_visual_kwargs: {fields: [metadata.picture], required: true}}";
+    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
+    assert!(
+        ended.stdout.contains("line 1 of rows.jsonl: the doc hook `visual_from_field`: ")
+            && ended.stdout.contains("metadata.picture"),
+        "{}",
+        ended.stdout
+    );
+    let keys = "loader: jsonl, params: {path: rows.jsonl, preprocess: gsm8k}";
+    workspace.write("suite.yaml", suite_of(&[("d", keys.to_owned())], &server.backend("")));
+    let ended = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
+    assert!(
+        ended.stdout.contains("line 1 of rows.jsonl: the preprocessor `gsm8k`: field 'answer'"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
 fn media_that_cannot_be_used_are_typed_outcomes() {
     let workspace = Workspace::new();
     let (server, _) = listening("x");

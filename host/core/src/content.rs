@@ -5,6 +5,7 @@ use crate::fields::Problem;
 use crate::reading::Reading;
 use serde_json::Value;
 
+pub(crate) mod direct;
 mod read;
 
 pub(crate) use read::read_tool;
@@ -65,6 +66,10 @@ impl MediaKind {
             MediaKind::Video => "video_url",
             MediaKind::File => "file_url",
         }
+    }
+
+    fn from_type_name(name: &str) -> Option<MediaKind> {
+        MediaKind::ALL.into_iter().find(|kind| kind.type_name() == name)
     }
 }
 

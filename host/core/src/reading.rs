@@ -8,6 +8,8 @@ use crate::fields::{Problem, expected};
 use serde_json::Value;
 use std::fmt::{Display, Formatter, Result as FormatResult, Write as _};
 
+pub(crate) mod direct;
+
 /// The way from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {
     parent: Option<&'r Location<'r>>,

@@ -7,6 +7,7 @@ use crate::{Digest, Object};
 use serde_json::Value;
 
 mod checks;
+mod direct;
 mod label;
 mod parts;
 mod read;
@@ -106,6 +107,22 @@ impl Sample {
             Some(sample) if problems.is_empty() => Ok(sample),
             _ => Err(problems),
         }
+    }
+
+    /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value, but
+    /// in about half of the time where nothing is wrong and there is an `id`. How deep a text may be
+    /// nested is for the caller to check.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
+    pub fn from_text(text: &str) -> Result<Sample, Vec<Problem>> {
+        if let Some(sample) = direct::sample(text) {
+            return Ok(sample);
+        }
+        let value = serde_json::from_str(text).map_err(|error| {
+            vec![Problem { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
+        })?;
+        Sample::from_value(value)
     }
 
     /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.

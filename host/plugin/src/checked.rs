@@ -187,6 +187,17 @@ pub(crate) fn member(
 
 /// JSON text of a guest.
 pub(crate) fn json(text: &str, what: &str, limits: &Limits) -> Result<Value, ItemError> {
+    bounded_json(text, what, limits)?;
+    parsed(text, what)
+}
+
+/// Parses JSON text of a guest, whose bounds were checked.
+pub(crate) fn parsed(text: &str, what: &str) -> Result<Value, ItemError> {
+    serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
+}
+
+/// Size and depth of what ought to be JSON.
+pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<(), ItemError> {
     if text.len() > limits.result_bytes {
         let most = limits.result_bytes;
         return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", text.len())));
@@ -194,7 +205,7 @@ pub(crate) fn json(text: &str, what: &str, limits: &Limits) -> Result<Value, Ite
     if is_deeper(text, limits.json_depth) {
         return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
     }
-    serde_json::from_str(text).map_err(|error| invalid(format!("{what} is not JSON: {error}")))
+    Ok(())
 }
 
 /// JSON text of a guest that must be an object.

@@ -47,7 +47,9 @@ pub use kinds::doc_hook::{DocHook, DocHookFamily, DocHookKind, Hooked, MediaKind
 pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorFamily, ExtractorKind};
 pub use kinds::judge::{Judge, JudgeCase, JudgeFamily, JudgeKind, JudgeReply, Prompt, Verdict};
 pub use kinds::metric::{Metric, MetricFamily, MetricItem, MetricKind};
-pub use kinds::preprocessor::{Converted, Preprocessor, PreprocessorFamily, PreprocessorKind, RawRow};
+pub use kinds::preprocessor::{
+    Converted, Preprocessor, PreprocessorFamily, PreprocessorKind, RawRow, SampleText,
+};
 pub use kinds::role_adapter::{AdapterReply, Prepared, RoleAdapter, RoleAdapterFamily, RoleAdapterKind};
 pub use limits::Limits;
 pub use measure::{ComponentCosts, ItemBench, ItemCosts, Timing, component_costs};

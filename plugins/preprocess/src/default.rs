@@ -15,6 +15,8 @@ use gage_sdk::{PluginError, json};
 use gage_text_kit::text::strip;
 use serde::Deserialize;
 
+mod fast;
+
 /// Passes a Sample on, in its standard form, and makes one of the fields of older formats.
 pub struct DefaultRows(Params);
 
@@ -78,6 +80,10 @@ macro_rules! conversion {
 
             fn sample(&self, row: Fields, _removed: Vec<Value>) -> Result<Value, PluginError> {
                 convert(row, &self.0, None, $cache_suffix)
+            }
+
+            fn sample_text(&self, row: &str) -> Option<String> {
+                fast::sample(row, &self.0, $cache_suffix)
             }
         }
     };

@@ -72,6 +72,12 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
         .collect()
 }
 
+/// The same for a list of texts that get letters; none where there are no texts or too many.
+pub(crate) fn lettered<'text>(texts: impl ExactSizeIterator<Item = &'text str>) -> Option<Vec<Choice>> {
+    let option = |(index, text)| Choice { label: letter(index), id: None, text: strip(text).to_owned() };
+    (1..=MOST_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
+}
+
 /// The right option. An answer is first looked for among the dataset's own names. Other integers, also
 /// as text, count from `index_base`; other texts are a label, perhaps with marks around it or with its
 /// text behind it (`B. Dolphin`), or the text of an option.

@@ -52,9 +52,14 @@ pub(crate) enum Origin {
 impl Origin {
     /// The origin of a row.
     pub(crate) fn of(row: &Fields) -> Origin {
-        if row.contains_key("schema_version") {
+        Origin::told_by(|name| row.contains_key(name))
+    }
+
+    /// The origin of a row that `has` these names.
+    pub(crate) fn told_by(has: impl Fn(&str) -> bool) -> Origin {
+        if has("schema_version") {
             Origin::Sample
-        } else if row.contains_key("messages") {
+        } else if has("messages") {
             Origin::Conversation
         } else {
             Origin::Raw
@@ -153,7 +158,7 @@ pub(crate) fn add_rest(
     origin: Origin,
 ) {
     for (name, value) in rest {
-        if is_of_sample(&name, &value, origin) {
+        if is_of_sample(&name, value.is_object(), origin) {
             sample.insert(name, value);
         } else {
             metadata.entry(name).or_insert(value);
@@ -187,13 +192,14 @@ pub(crate) fn keep_assets(sample: &mut Fields, metadata: &mut Fields, assets: Fi
     }
 }
 
-fn is_of_sample(name: &str, value: &Value, origin: Origin) -> bool {
+/// Whether a field that nothing here makes belongs to the Sample itself and not to its `metadata`.
+pub(crate) fn is_of_sample(name: &str, is_object: bool, origin: Origin) -> bool {
     if OF_EARLIER_RUNS.contains(&name) {
         return false;
     }
     match origin {
         Origin::Sample => true,
-        Origin::Conversation if name == "inputs" => value.is_object(),
+        Origin::Conversation if name == "inputs" => is_object,
         Origin::Conversation => PASSED_ON.contains(&name) || RUNTIME.contains(&name),
         Origin::Raw => PASSED_ON.contains(&name),
     }

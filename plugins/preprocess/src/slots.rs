@@ -11,16 +11,22 @@ use gage_sdk::serde_json::Value;
 macro_rules! slots {
     ($($field:ident),+ $(,)?) => {
         /// A row, taken apart. Null counts as absent.
-        #[derive(Default)]
-        pub(crate) struct Slots {
-            $(pub(crate) $field: Option<Value>,)+
+        pub(crate) struct Slots<N = String, V = Value> {
+            $(pub(crate) $field: Option<V>,)+
             pub(crate) media: Vec<MediaField>,
             /// Everything else, in order.
-            pub(crate) rest: Vec<(String, Value)>,
+            pub(crate) rest: Vec<(N, V)>,
         }
 
-        impl Slots {
-            fn slot(&mut self, name: &str) -> Option<&mut Option<Value>> {
+        impl<N, V> Default for Slots<N, V> {
+            fn default() -> Self {
+                Slots { $($field: None,)+ media: Vec::new(), rest: Vec::new() }
+            }
+        }
+
+        impl<N, V> Slots<N, V> {
+            /// The place of a field that has a meaning of its own.
+            pub(crate) fn slot(&mut self, name: &str) -> Option<&mut Option<V>> {
                 match name {
                     $(stringify!($field) => Some(&mut self.$field),)+
                     _ => None,
@@ -72,18 +78,8 @@ impl Slots {
 
     /// Puts what no step took back to the others, and an answer that was taken in vain.
     pub(crate) fn leave_unused(&mut self, unused_answer: Option<Value>) {
-        let slots = [
-            ("question", self.question.take()),
-            ("prompt", self.prompt.take()),
-            ("text", self.text.take()),
-            ("question_type", self.question_type.take()),
-            ("answer", self.answer.take()),
-            ("answers", self.answers.take()),
-            ("answer", unused_answer),
-        ];
-        for (name, value) in slots {
-            self.leave(name, value);
-        }
+        let unused = self.take_unused(unused_answer);
+        self.rest.extend(unused.map(|(name, value)| (name.to_owned(), value)));
     }
 
     /// Takes the options, under either name, and the `choices` that are none: those in the shape of an
@@ -122,6 +118,25 @@ impl Slots {
     }
 }
 
+impl<N, V> Slots<N, V> {
+    /// Takes what no step took, and an answer that was taken in vain.
+    pub(crate) fn take_unused(
+        &mut self,
+        unused_answer: Option<V>,
+    ) -> impl Iterator<Item = (&'static str, V)> + use<N, V> {
+        let slots = [
+            ("question", self.question.take()),
+            ("prompt", self.prompt.take()),
+            ("text", self.text.take()),
+            ("question_type", self.question_type.take()),
+            ("answer", self.answer.take()),
+            ("answers", self.answers.take()),
+            ("answer", unused_answer),
+        ];
+        slots.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 /// Options as they were read, and as the Sample has them.
 pub(crate) struct Options {
     pub(crate) read: Vec<Choice>,
@@ -129,7 +144,7 @@ pub(crate) struct Options {
 }
 
 /// Whether options have the shape of the Sample already; then they keep whatever else they say.
-fn is_standard(options: &Value) -> bool {
+pub(crate) fn is_standard(options: &Value) -> bool {
     let is_text = |option: &Value, name: &str| option.get(name).is_some_and(Value::is_string);
     options.as_array().is_some_and(|options| {
         options.iter().all(|option| is_text(option, "id") && is_text(option, "content"))

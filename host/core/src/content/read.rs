@@ -62,7 +62,7 @@ impl ContentPart {
 }
 
 fn media_kind(name: &str, reading: &mut Reading<'_>) -> Option<MediaKind> {
-    let kind = MediaKind::ALL.into_iter().find(|kind| kind.type_name() == name);
+    let kind = MediaKind::from_type_name(name);
     if kind.is_none() {
         reading.key("type").problem(format!(
             "unknown type '{name}'; allowed: text, image_url, audio_url, video_url, file_url"
@@ -147,7 +147,7 @@ fn read_role(value: &Value, reading: &mut Reading<'_>) -> Option<Role> {
     None
 }
 
-fn read_tool_call(call: Value, reading: &mut Reading<'_>) -> Option<Value> {
+pub(super) fn read_tool_call(call: Value, reading: &mut Reading<'_>) -> Option<Value> {
     check_function(&call, "arguments", reading);
     if let Some(arguments) = call.pointer("/function/arguments")
         && !matches!(arguments, Value::Null | Value::String(_) | Value::Object(_))

@@ -36,12 +36,12 @@ pub(super) fn id(id: &str, reading: &mut Reading<'_>) {
     }
 }
 
-/// An answer that names an option must name one.
-pub(super) fn distinct_option_ids(options: &Value, reading: &mut Reading<'_>) {
-    let mut ids = BTreeSet::new();
-    for (index, option) in options.as_array().into_iter().flatten().enumerate() {
-        if let Some(Value::String(id)) = option.get("id")
-            && !ids.insert(id.as_str())
+/// An answer that names an option must name one. An option without an id is another problem.
+pub(super) fn distinct_option_ids<'v>(ids: impl Iterator<Item = Option<&'v str>>, reading: &mut Reading<'_>) {
+    let mut earlier = BTreeSet::new();
+    for (index, id) in ids.enumerate() {
+        if let Some(id) = id
+            && !earlier.insert(id)
         {
             let mut reading = reading.index(index);
             reading

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
 /// sample is set up with, and flags that would speak of another prompt.
-const NOT_IN_FEW_SHOT: [&str; 14] = [
+pub(super) const NOT_IN_FEW_SHOT: [&str; 14] = [
     "few_shot_examples",
     "predict_result",
     "eval_result",
@@ -92,7 +92,7 @@ fn require(members: &Object, reading: &mut Reading<'_>) {
 }
 
 /// The id of a sample; a number is another spelling of its digits.
-fn read_id(value: Value, reading: &mut Reading<'_>) -> String {
+pub(super) fn read_id(value: Value, reading: &mut Reading<'_>) -> String {
     let id = match value {
         Value::Number(number) => number.to_string(),
         Value::String(id) => id,
@@ -106,7 +106,8 @@ fn read_id(value: Value, reading: &mut Reading<'_>) -> String {
 }
 
 fn read_options(value: Value, reading: &mut Reading<'_>) -> Vec<ChoiceOption> {
-    checks::distinct_option_ids(&value, reading);
+    let ids = value.as_array().into_iter().flatten().map(|option| option.get("id").and_then(Value::as_str));
+    checks::distinct_option_ids(ids, reading);
     reading.items(value, read_option)
 }
 
@@ -210,7 +211,7 @@ fn read_trajectory(value: Value, reading: &mut Reading<'_>) -> Option<Vec<Messag
     Some(reading.items(value, Message::read))
 }
 
-fn read_sandbox(value: Value, reading: &mut Reading<'_>) -> Option<SandboxSpec> {
+pub(super) fn read_sandbox(value: Value, reading: &mut Reading<'_>) -> Option<SandboxSpec> {
     if value.is_null() {
         return None;
     }
@@ -232,7 +233,7 @@ fn read_sandbox(value: Value, reading: &mut Reading<'_>) -> Option<SandboxSpec> 
 }
 
 /// A Sample of which nothing is read yet.
-fn nothing() -> Sample {
+pub(super) fn nothing() -> Sample {
     Sample {
         schema_version: SCHEMA_VERSION.to_owned(),
         id: String::new(),

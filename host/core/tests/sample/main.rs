@@ -5,6 +5,7 @@
 
 mod datasets;
 mod examples;
+mod from_text;
 mod generated;
 mod round_trip;
 mod schema;

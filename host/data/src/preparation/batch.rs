@@ -4,8 +4,7 @@ use super::Prepared;
 use crate::rejection::Rejection;
 use crate::row::{Place, Row};
 use gage_core::{Outcome, Sample};
-use gage_plugin::{Converted, ItemError, Preprocessor, RawRow};
-use serde_json::Value;
+use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
 
 /// Rows on their way to Samples.
 pub(super) struct Batch<'f> {
@@ -29,8 +28,8 @@ struct Item {
 enum State {
     /// As it was read.
     Row,
-    /// What the preprocessors made of it so far.
-    Value(Value),
+    /// What the preprocessors made of it so far, and the name of the last of them.
+    Converted(SampleText, String),
     Sample(Box<Sample>),
     Rejected(Rejection),
 }
@@ -56,28 +55,29 @@ impl<'f> Batch<'f> {
 
     /// Lets a preprocessor convert what is neither a Sample yet nor rejected.
     pub(super) fn convert(&mut self, preprocessor: &Preprocessor) {
+        self.check_converted();
         let later: Vec<RawRow> = self
             .items
             .iter()
             .filter_map(|item| match &item.state {
-                State::Value(value) => {
+                State::Converted(text, _) => {
                     let RawRow { dataset, index, .. } = &self.raw[item.raw];
-                    Some(RawRow { dataset: dataset.clone(), index: *index, body: value.to_string() })
+                    Some(RawRow { dataset: dataset.clone(), index: *index, body: text.as_str().to_owned() })
                 }
                 State::Row | State::Sample(_) | State::Rejected(_) => None,
             })
             .collect();
-        // All are rows at first, and all are values later.
+        // All are rows at first, and all are converted later.
         let rows = if later.is_empty() { &self.raw } else { &later };
         let mut results = preprocessor.convert(rows).into_iter();
         let name = format!("the preprocessor `{}`", preprocessor.name());
         for item in &mut self.items {
-            if !matches!(item.state, State::Row | State::Value(_)) {
+            if !matches!(item.state, State::Row | State::Converted(..)) {
                 continue;
             }
             let result = results.next().unwrap_or_else(|| Err(missing()));
             item.state = match result {
-                Ok(Converted::Sample(value)) => State::Value(value),
+                Ok(Converted::Sample(text)) => State::Converted(text, name.clone()),
                 Ok(Converted::Skipped(reason)) => {
                     rejected(item, self.files, &self.raw, Rejection::skipped(reason))
                 }
@@ -86,22 +86,29 @@ impl<'f> Batch<'f> {
         }
     }
 
+    /// Rejects what a preprocessor returned that is no JSON, before another one is to read it.
+    fn check_converted(&mut self) {
+        for item in &mut self.items {
+            if let State::Converted(text, name) = &item.state
+                && let Err(error) = text.parse()
+            {
+                let rejection = Rejection::of_plugin(name, error);
+                item.state = rejected(item, self.files, &self.raw, rejection);
+            }
+        }
+    }
+
     /// Makes Samples of what the preprocessors returned.
     pub(super) fn validate(&mut self, complete: impl Fn(&mut Sample, u64)) {
         for item in &mut self.items {
             let state = std::mem::replace(&mut item.state, State::Row);
             item.state = match state {
-                State::Value(value) => match Sample::from_value(value) {
+                State::Converted(text, name) => match sample_of(&text, &name) {
                     Ok(mut sample) => {
                         complete(&mut sample, item.number);
                         State::Sample(Box::new(sample))
                     }
-                    Err(problems) => {
-                        let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-                        let pointer = problems.into_iter().next().map(|problem| problem.pointer);
-                        let rejection = Rejection::of_sample("invalid_sample", message, pointer);
-                        rejected(item, self.files, &self.raw, rejection)
-                    }
+                    Err(rejection) => rejected(item, self.files, &self.raw, rejection),
                 },
                 other => other,
             };
@@ -112,7 +119,7 @@ impl<'f> Batch<'f> {
     pub(super) fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.items.iter().filter_map(|item| match &item.state {
             State::Sample(sample) => Some(sample.as_ref()),
-            State::Row | State::Value(_) | State::Rejected(_) => None,
+            State::Row | State::Converted(..) | State::Rejected(_) => None,
         })
     }
 
@@ -134,7 +141,7 @@ impl<'f> Batch<'f> {
                 State::Sample(sample) => Ok(sample),
                 State::Rejected(rejection) => Err(rejection),
                 // Without a preprocessor nothing becomes a Sample.
-                State::Row | State::Value(_) => {
+                State::Row | State::Converted(..) => {
                     Err(located(&item, files, &raw, Rejection::of_plugin("no preprocessor", missing())))
                 }
             };
@@ -142,6 +149,19 @@ impl<'f> Batch<'f> {
         };
         items.into_iter().map(finish).collect()
     }
+}
+
+/// The Sample that a text spells, or whose fault it is that it spells none.
+fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Sample, Rejection> {
+    Sample::from_text(text.as_str()).map_err(|problems| {
+        // Text that is no JSON at all is the plugin's fault, and not the row's.
+        if let Err(error) = text.parse() {
+            return Rejection::of_plugin(preprocessor, error);
+        }
+        let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let pointer = problems.into_iter().next().map(|problem| problem.pointer);
+        Rejection::of_sample("invalid_sample", message, pointer)
+    })
 }
 
 fn rejected(item: &Item, files: &[String], raw: &[RawRow], rejection: Rejection) -> State {

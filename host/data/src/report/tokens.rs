@@ -28,3 +28,29 @@ impl TokenCounter {
         self.tokenizer.encode_fast(text, false).ok().map(|encoding| encoding.len() as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tokens_are_those_of_the_tokenizer() {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string());
+        let Ok(folder) = folder else { panic!("no folder") };
+        let words = json!({
+            "version": "1.0",
+            "pre_tokenizer": {"type": "Whitespace"},
+            "model": {"type": "WordLevel", "vocab": {"two": 0, "and": 1, "?": 2, "[unknown]": 3}, "unk_token": "[unknown]"},
+            "added_tokens": [],
+        });
+        let path = folder.path().join("tokenizer.json");
+        assert!(std::fs::write(&path, words.to_string()).is_ok());
+        let counter = TokenCounter::read(folder.path());
+        let count = |text: &str| counter.as_ref().ok()?.count(text);
+        assert_eq!((count("two and two?"), count(""), count("three")), (Some(4), Some(0), Some(1)));
+        assert!(std::fs::write(&path, "{}").is_ok());
+        let error = TokenCounter::read(&path).err().unwrap_or_default();
+        assert!(error.contains("is no tokenizer"), "{error}");
+    }
+}

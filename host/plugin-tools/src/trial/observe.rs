@@ -57,10 +57,10 @@ impl Trial {
             Trial::Preprocessor(preprocessor) => {
                 let rows: Vec<RawRow> = cases.iter().map(|case| raw_row(case)).collect();
                 let show = |converted| match converted {
-                    Converted::Sample(sample) => json!({"sample": sample}),
-                    Converted::Skipped(reason) => json!({"skip": reason}),
+                    Converted::Sample(sample) => sample.parse().map(|sample| json!({"sample": sample})),
+                    Converted::Skipped(reason) => Ok(json!({"skip": reason})),
                 };
-                preprocessor.convert(&rows).into_iter().map(|result| shown(result.map(show))).collect()
+                preprocessor.convert(&rows).into_iter().map(|result| shown(result.and_then(show))).collect()
             }
             Trial::DocHook(hook) => {
                 let samples: Vec<String> = cases.iter().map(|case| case.get("sample").to_string()).collect();

@@ -39,11 +39,31 @@ impl Kind for PreprocessorKind {
     }
 }
 
+/// What ought to be a Sample, as the component wrote it: its size and its depth are within the limits.
+/// It is read by whoever makes a Sample of it, once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleText(String);
+
+impl SampleText {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same as JSON.
+    ///
+    /// # Errors
+    /// `invalid_result` when it is not JSON.
+    pub fn parse(&self) -> Result<Value, ItemError> {
+        checked::parsed(&self.0, "the Sample")
+    }
+}
+
 /// What became of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Converted {
-    /// JSON that ought to be a Sample.
-    Sample(Value),
+    /// JSON text that ought to be a Sample.
+    Sample(SampleText),
     /// The row is left out, and why.
     Skipped(String),
 }
@@ -60,7 +80,8 @@ impl Preprocessor {
             },
             |result, _| match result {
                 Ok(Outcome::Sample(text)) => {
-                    checked::json(&text, "the Sample", &of_sample).map(Converted::Sample)
+                    checked::bounded_json(&text, "the Sample", &of_sample)?;
+                    Ok(Converted::Sample(SampleText(text)))
                 }
                 Ok(Outcome::Skip(reason)) => Ok(Converted::Skipped(checked::cut(reason, limits.error_bytes))),
                 Err(error) => Err(checked::error(error, limits)),

@@ -97,7 +97,8 @@ fn convert(host: &PluginHost, name: &str, bytes: &[u8]) -> Result<Ended, Ended> 
     let preprocessor = configured(&family, json!({}))?;
     let row = RawRow { dataset: "data".to_owned(), index: 0, body: "{}".to_owned() };
     match first(preprocessor.convert(&[row]))? {
-        Converted::Sample(_) | Converted::Skipped(_) => Ok(Ended::Score(1.0)),
+        Converted::Sample(text) => Ok(text.parse().map_or_else(failed, |_| Ended::Score(1.0))),
+        Converted::Skipped(_) => Ok(Ended::Score(1.0)),
     }
 }
 

@@ -1,0 +1,114 @@
+//! Reads messages and their parts straight from a text.
+
+use super::read::read_tool_call;
+use super::{ContentPart, MediaKind, Message, Role};
+use crate::Object;
+use crate::reading::direct::{Direct, Text, give_up, next, next_checked};
+use serde::de::{MapAccess, SeqAccess};
+
+/// `content` or `answer`: a list of parts, or one string.
+pub(crate) struct Content(pub(crate) Vec<ContentPart>);
+
+impl<'t> Direct<'t> for Content {
+    fn of_items<A: SeqAccess<'t>>(items: A) -> Result<Self, A::Error> {
+        Vec::of_items(items).map(Content)
+    }
+
+    fn of_string(text: &str) -> Option<Self> {
+        Some(Content(vec![ContentPart::text(text)]))
+    }
+}
+
+/// What a part shows, under the key that is also its type.
+enum Shown {
+    Text(String),
+    Media(MediaKind, Media),
+}
+
+impl<'t> Direct<'t> for ContentPart {
+    fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
+        let (mut name, mut shown, mut extra) = (None, None, Object::new());
+        while let Some(Text(key)) = members.next_key()? {
+            let found = if key == "text" {
+                Shown::Text(next(&mut members)?)
+            } else if let Some(kind) = MediaKind::from_type_name(&key) {
+                Shown::Media(kind, next(&mut members)?)
+            } else if key == "type" {
+                name = Some(members.next_value::<Text>()?);
+                continue;
+            } else {
+                extra.insert(key.into_owned(), members.next_value()?);
+                continue;
+            };
+            // One of two would be a key that is not known; which one, the type says, maybe later.
+            if shown.replace(found).is_some() {
+                return Err(give_up());
+            }
+        }
+        let (Some(Text(name)), Some(shown)) = (name, shown) else { return Err(give_up()) };
+        match shown {
+            Shown::Text(text) if name == "text" => Ok(ContentPart::Text { text, extra }),
+            Shown::Media(kind, Media { url, options }) if name == kind.type_name() => {
+                Ok(ContentPart::Media { kind, url, options, extra })
+            }
+            Shown::Text(_) | Shown::Media(..) => Err(give_up()),
+        }
+    }
+
+    fn of_string(text: &str) -> Option<Self> {
+        Some(ContentPart::text(text))
+    }
+}
+
+/// The URL of a media part and what stands beside it. A string alone is the URL.
+struct Media {
+    url: String,
+    options: Object,
+}
+
+impl<'t> Direct<'t> for Media {
+    fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
+        let (mut url, mut options) = (None, Object::new());
+        while let Some(Text(key)) = members.next_key()? {
+            if key == "url" {
+                url = Some(next(&mut members)?);
+            } else {
+                options.insert(key.into_owned(), members.next_value()?);
+            }
+        }
+        Ok(Media { url: url.ok_or_else(give_up)?, options })
+    }
+
+    fn of_string(text: &str) -> Option<Self> {
+        Some(Media { url: text.to_owned(), options: Object::new() })
+    }
+}
+
+impl<'t> Direct<'t> for Message {
+    fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
+        let (mut role, mut content) = (None, None);
+        let (mut name, mut tool_calls, mut tool_call_id) = (None, Vec::new(), None);
+        let mut extra = Object::new();
+        while let Some(Text(key)) = members.next_key()? {
+            match key.as_ref() {
+                "role" => role = Role::from_name(&members.next_value::<Text>()?.0),
+                "content" => content = next::<Option<Content>, _>(&mut members)?,
+                "name" => name = next(&mut members)?,
+                "tool_calls" => {
+                    tool_calls =
+                        next_checked(&mut members, |value, reading| reading.items(value, read_tool_call))?;
+                }
+                "tool_call_id" => tool_call_id = next(&mut members)?,
+                _ => {
+                    extra.insert(key.into_owned(), members.next_value()?);
+                }
+            }
+        }
+        let content = match content {
+            Some(Content(parts)) => parts,
+            None if tool_calls.is_empty() => return Err(give_up()),
+            None => Vec::new(),
+        };
+        Ok(Message { role: role.ok_or_else(give_up)?, content, name, tool_calls, tool_call_id, extra })
+    }
+}

@@ -1,0 +1,127 @@
+//! Texts, and writing them as JSON.
+
+use gage_sdk::serde_json;
+use gage_text_kit::text::strip;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A text of a row.
+pub(super) enum Text<'row> {
+    /// As it stands between its quotes: JSON text in which nothing is escaped has nothing that must be.
+    Plain(&'row str),
+    /// Any other: one that was escaped, or one that is made here.
+    Any(Cow<'row, str>),
+}
+
+impl<'row> Text<'row> {
+    pub(super) fn made(text: &'row str) -> Text<'row> {
+        Text::Any(Cow::Borrowed(text))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Text::Plain(text) => text,
+            Text::Any(text) => text,
+        }
+    }
+
+    pub(super) fn borrowed(&self) -> Text<'_> {
+        match self {
+            Text::Plain(text) => Text::Plain(text),
+            Text::Any(text) => Text::Any(Cow::Borrowed(text)),
+        }
+    }
+
+    /// Without white space at the ends.
+    pub(super) fn stripped(&self) -> Text<'_> {
+        match self {
+            Text::Plain(text) => Text::Plain(strip(text)),
+            Text::Any(text) => Text::Any(Cow::Borrowed(strip(text))),
+        }
+    }
+
+    /// Adds it to JSON text, in quotes.
+    pub(super) fn write(&self, json: &mut String) {
+        json.push('"');
+        self.write_inside(json);
+        json.push('"');
+    }
+
+    /// Adds it to JSON text, without the quotes.
+    pub(super) fn write_inside(&self, json: &mut String) {
+        match self {
+            Text::Plain(text) => json.push_str(text),
+            Text::Any(text) => write_escaped(json, text),
+        }
+    }
+}
+
+/// Adds the name of a member to JSON text, with a comma before it unless it is the first.
+pub(super) fn member(json: &mut String, name: &Text<'_>) {
+    if !json.ends_with('{') {
+        json.push(',');
+    }
+    name.write(json);
+    json.push(':');
+}
+
+/// The same for a name of the Sample, in which nothing must be escaped.
+pub(super) fn known_member(json: &mut String, name: &'static str) {
+    member(json, &Text::Plain(name));
+}
+
+/// Adds a text to JSON text, in quotes.
+pub(super) fn write_text(json: &mut String, text: &str) {
+    Text::made(text).write(json);
+}
+
+/// Adds content of one part of text to JSON text; its text is given in pieces.
+pub(super) fn write_text_parts(json: &mut String, pieces: &[Text<'_>]) {
+    json.push_str(r#"[{"type":"text","text":""#);
+    for piece in pieces {
+        piece.write_inside(json);
+    }
+    json.push_str(r#""}]"#);
+}
+
+/// As serde_json does it.
+fn write_escaped(json: &mut String, text: &str) {
+    if !text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        json.push_str(text);
+        return;
+    }
+    // Writing a text cannot fail.
+    let escaped = serde_json::to_string(text).unwrap_or_default();
+    json.push_str(escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default());
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Text<'_>) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl<'row> Deserialize<'row> for Text<'row> {
+    fn deserialize<D: Deserializer<'row>>(deserializer: D) -> Result<Text<'row>, D::Error> {
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'row> Visitor<'row> for TextVisitor {
+    type Value = Text<'row>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'row str) -> Result<Text<'row>, E> {
+        Ok(Text::Plain(text))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text<'row>, E> {
+        Ok(Text::Any(Cow::Owned(text.to_owned())))
+    }
+}
