@@ -20,7 +20,7 @@ pub use task_type::TaskType;
 /// A standard Sample. Fields that are not known are kept in `extra`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// Always [`SCHEMA_VERSION`].
+    /// Always [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
     pub schema_version: String,
     /// Unique within its dataset.
     pub id: String,
