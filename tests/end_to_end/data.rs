@@ -364,6 +364,31 @@ fn a_prompt_that_a_tokenizer_rendered_is_not_rendered_again() {
 }
 
 #[test]
+fn a_prompt_of_the_suite_shows_the_media_and_an_empty_one_is_refused() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("red");
+    let path = repository().join("tests/datasets/image-qa/samples.jsonl");
+    let keys = format!("loader: jsonl, params: {{path: '{}', limit: 1}}", path.display());
+    let text = suite_of(&[("d", keys.clone())], &server.backend(""))
+        .replace("backend_id: model}", "backend_id: model, prompt_id: p}")
+        .replace("metrics:", "prompts: [{prompt_id: p, template: 'Colour?'}]\nmetrics:");
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let content = taken(&bodies)[0]["messages"][0]["content"].clone();
+    assert!(
+        content[0]["image_url"]["url"].as_str().is_some_and(|url| url.starts_with("data:image/png")),
+        "{content}"
+    );
+    assert_eq!(content[1]["text"], "Colour?");
+
+    workspace.write("model/tokenizer_config.json", json!({"chat_template": "{{ nothing }}"}).to_string());
+    let keys = keys.replace("limit: 1", "limit: 1, tokenizer_config: model");
+    workspace.write("empty.yaml", suite_of(&[("d", keys)], &server.backend("")));
+    let ended = workspace.run(&["data", "validate", "empty.yaml"]).expect_code(4);
+    assert!(ended.stdout.contains("the chat template came out empty"), "{}", ended.stdout);
+}
+
+#[test]
 fn a_dataset_of_a_hub_is_fetched_resumed_and_pinned() {
     const COMMIT: &str = "0123456789012345678901234567890123456789";
     let workspace = Workspace::new();

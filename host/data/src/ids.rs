@@ -1,42 +1,43 @@
 //! Ids that occur several times are kept apart.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// How often each id of a dataset has occurred. Samples must come in their order.
 #[derive(Debug, Default)]
 pub struct Ids {
-    /// By the hash of the id.
-    counts: HashMap<u64, u32>,
+    /// The number that the next sample of an id gets at the earliest, by the hash of the id.
+    next: HashMap<u64, u32>,
 }
 
 impl Ids {
     /// Gives the second and each further sample of an id a number: `q1`, `q1#2`, `q1#3`. Returns
     /// whether it did.
     pub fn keep_apart(&mut self, id: &mut String) -> bool {
-        let count = self.count(id);
-        if count == 1 {
+        let hash = hash_of(id);
+        let Some(mut number) = self.next.get(&hash).copied() else {
+            self.next.insert(hash, 2);
             return false;
-        }
-        let mut number = count;
+        };
+        // Each number is tried once for an id, however often it occurs.
         loop {
             let made = format!("{id}#{number}");
-            if self.count(&made) == 1 {
+            number += 1;
+            if let Entry::Vacant(free) = self.next.entry(hash_of(&made)) {
+                free.insert(2);
+                self.next.insert(hash, number);
                 *id = made;
                 return true;
             }
-            number += 1;
         }
     }
+}
 
-    /// How often an id has occurred, this time included.
-    fn count(&mut self, id: &str) -> u32 {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        let count = self.counts.entry(hasher.finish()).or_insert(0);
-        *count += 1;
-        *count
-    }
+fn hash_of(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::loader::{self, Fault};
 use crate::row::DataError;
 use crate::source::{DataFile, LabelsFile};
 use gage_core::Object;
+use serde_json::Value;
 
 /// The lines of a labels file, joined to rows by their number.
 pub(crate) struct Labels {
@@ -42,11 +43,9 @@ impl Labels {
         if object.contains_key(&self.field) {
             return Err(format!("the row has a field '{}' of its own, beside the labels file", self.field));
         }
-        // Numbers stay numbers, so that `0` in the file is the index 0.
-        let value = match label.parse::<i64>() {
-            Ok(number) => number.into(),
-            Err(_) => label.as_str().into(),
-        };
+        // Numbers stay numbers, so that `0` in the file is the index 0; `01` is a name.
+        let number = label.parse::<i64>().ok().filter(|number| number.to_string() == *label);
+        let value = number.map_or_else(|| label.as_str().into(), Value::from);
         object.insert(self.field.clone(), value);
         Ok(())
     }

@@ -101,6 +101,7 @@ impl Located {
         };
         let media = &spec.media;
         let most_bytes = media.most_mib << 20;
+        let is_resizing = media.min_pixels.is_some() || media.max_pixels.is_some() || media.factor.is_some();
         MediaStore::new(MediaOptions {
             allowed_roots: media.allowed_roots.clone(),
             most_image_bytes: most_bytes,
@@ -113,7 +114,8 @@ impl Located {
                 most_pixels: media.most_pixels,
             },
             embed_local_media: media.embed_local_media,
-            cache_folder: cache_folder.map(Path::to_owned),
+            // Only resized images are kept.
+            cache_folder: cache_folder.filter(|_| is_resizing).map(Path::to_owned),
             ..MediaOptions::new(root, shown)
         })
     }

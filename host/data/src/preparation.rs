@@ -90,6 +90,11 @@ fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Reje
     let prompt = tokenizer.template.render(&sample.conversation(), &sample.tools).map_err(|error| {
         Rejection::of_sample("chat_template", error.to_string(), Some("/messages".to_owned()))
     })?;
+    if prompt.trim().is_empty() {
+        let message =
+            "the chat template came out empty; it may expect the content of messages in another shape";
+        return Err(Rejection::of_sample("chat_template", message.to_owned(), Some("/messages".to_owned())));
+    }
     sample.inputs.insert("prompt".to_owned(), Value::String(prompt));
     let flag = |text: &str| Some(text.to_owned());
     sample.chat_template_mode = flag("preprocess");

@@ -21,6 +21,9 @@ const BATCH: usize = 256;
 /// A batch is not filled further once its rows have so many bytes.
 const BATCH_BYTES: usize = 1 << 20;
 
+/// Batches that may be on their way for each worker.
+const WINDOW: usize = 4;
+
 /// What became of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Streamed {
@@ -51,8 +54,10 @@ pub fn stream(
     let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
     let (prepared_sender, prepared) = sync_channel::<Numbered<Prepared>>(workers);
     let batches = Mutex::new(Some(batches));
+    // Batches that are read and not handed over yet: where one takes long, those behind it wait.
+    let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
     std::thread::scope(|threads| {
-        let reader = threads.spawn(move || read(rows, &batch_sender));
+        let reader = threads.spawn(move || read(rows, &batch_sender, &begin));
         let batches = &batches;
         let working: Vec<_> = (0..workers)
             .map(|_| {
@@ -61,12 +66,14 @@ pub fn stream(
             })
             .collect();
         drop(prepared_sender);
-        let (rows, renamed) = hand_over(&prepared, &mut take);
+        let (rows, renamed) = hand_over(&prepared, &handed_over, &mut take);
         // Whoever still works finds nobody who takes it, and ends; then so does the reader.
-        drop(prepared);
-        let preparing: Duration = working.into_iter().map(|worker| joined(worker.join())).sum();
+        drop((prepared, handed_over));
+        let ended: Vec<_> = working.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         *batches.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let read = joined(reader.join())?;
+        let read = joined(reader.join());
+        let preparing: Duration = ended.into_iter().map(joined).sum();
+        let read = read?;
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
         Ok(Streamed { rows, filtered: read.filtered, renamed, spent: read.spent + preparing / share })
     })
@@ -83,9 +90,16 @@ struct Read {
 }
 
 /// Reads rows in batches until there are no more, or nobody takes them.
-fn read(mut rows: Rows, sender: &SyncSender<Numbered<Row>>) -> Result<Read, DataError> {
+fn read(
+    mut rows: Rows,
+    sender: &SyncSender<Numbered<Row>>,
+    begin: &SyncSender<()>,
+) -> Result<Read, DataError> {
     let mut spent = Duration::ZERO;
     for number in 0.. {
+        if begin.send(()).is_err() {
+            break;
+        }
         let began = Instant::now();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -135,6 +149,7 @@ fn work(
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
 fn hand_over(
     prepared: &Receiver<Numbered<Prepared>>,
+    handed_over: &Receiver<()>,
     take: &mut impl FnMut(Prepared) -> ControlFlow<()>,
 ) -> (u64, u64) {
     let (mut ids, mut early) = (Ids::default(), BTreeMap::new());
@@ -143,6 +158,8 @@ fn hand_over(
         early.insert(number, batch);
         while let Some(batch) = early.remove(&next) {
             next += 1;
+            // The reader said so before it read the batch.
+            let _ = handed_over.try_recv();
             for mut one in batch {
                 if let Ok(sample) = &mut one.result {
                     renamed += u64::from(ids.keep_apart(&mut sample.id));

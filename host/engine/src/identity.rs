@@ -15,7 +15,11 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
     for task in &plan.tasks {
         let spec = &task.dataset.spec;
         if let Some(dataset) = datasets.get(&spec.dataset_id) {
-            data.insert(spec.dataset_id.clone(), dataset.located.identity.clone());
+            let mut identity = dataset.located.identity.clone();
+            if let Some(tokenizer) = &task.dataset.tokenizer {
+                identity["chat_template"] = json!(tokenizer.template.digest());
+            }
+            data.insert(spec.dataset_id.clone(), identity);
         }
         if let Some(prompt) = &task.prompt {
             prompts.insert(

@@ -6,7 +6,9 @@ use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
 };
 use gage_config::{ContinuationText, RequestKind};
-use gage_core::{FinishReason, Message, ModelOutput, Object, Outcome, Sample, SamplingParams};
+use gage_core::{
+    ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Sample, SamplingParams,
+};
 use gage_data::MediaStore;
 use gage_record::{ErrorNote, SampleTiming, Stage};
 use gage_template::PromptContext;
@@ -159,6 +161,7 @@ fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (V
     };
     let own_messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
     let has_media = own_messages.iter().any(Message::has_media);
+    let shown = if task.prompt.is_some() { media_of(&sample) } else { Vec::new() };
     // A server's template has to place media, so the messages are sent where there are some.
     let rendered = sample.rendered_prompt().filter(|_| task.prompt.is_none() && !has_media);
     let rendered = rendered.map(str::to_owned);
@@ -184,6 +187,7 @@ fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (V
             Err(error) => return Err((sample, note("prompt", error.to_string(), None))),
         },
     };
+    let messages = with_shown(messages, shown);
     if messages.is_empty() && rendered.is_none() {
         let message = "the sample has no messages, and the role no prompt that could make some".to_owned();
         return Err((sample, note("no_messages", message, Some("/messages".to_owned()))));
@@ -214,6 +218,20 @@ fn own_params(sample: &Sample) -> Object {
     let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
     let generation = sample.generation_params.iter().filter(|(name, _)| is_known(name));
     generation.chain(&sample.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The media of the messages of a Sample, which a prompt's text cannot hold.
+fn media_of(sample: &Sample) -> Vec<ContentPart> {
+    let parts = sample.messages.iter().flat_map(|message| &message.content);
+    parts.filter(|part| matches!(part, ContentPart::Media { .. })).cloned().collect()
+}
+
+/// Puts media before the text of the last message of the user.
+fn with_shown(mut messages: Vec<Message>, shown: Vec<ContentPart>) -> Vec<Message> {
+    if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
+        last.content.splice(0..0, shown);
+    }
+    messages
 }
 
 /// What the prompt of the model under test sees: there is nothing before it.

@@ -78,7 +78,9 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
         return Err(terminal::refuse(&message, None));
     };
     let stem = source.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rows");
-    let id: String = stem.chars().map(|one| if one.is_alphanumeric() { one } else { '_' }).collect();
+    let plain = stem.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' });
+    let id: String = plain.skip_while(|one| !one.is_ascii_alphabetic()).take(64).collect();
+    let id = if id.is_empty() { "rows".to_owned() } else { id };
     let literal = |text: &str| text.replace("${", "$${");
     let suite = json!({
         "api_version": "gage/v1alpha1",
