@@ -52,7 +52,7 @@ pub fn stream(
 ) -> Result<Streamed, DataError> {
     let workers = workers.max(1);
     let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
-    let (prepared_sender, prepared) = sync_channel::<Numbered<Prepared>>(workers);
+    let (prepared_sender, prepared) = sync_channel::<Option<Numbered<Prepared>>>(workers);
     let batches = Mutex::new(Some(batches));
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
@@ -124,12 +124,24 @@ fn read(
     Ok(Read { filtered: rows.filtered(), spent })
 }
 
+/// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.
+struct TellOnPanic<'s>(&'s SyncSender<Option<Numbered<Prepared>>>);
+
+impl Drop for TellOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.0.send(None);
+        }
+    }
+}
+
 /// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
 fn work(
     batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
     preparation: &Preparation,
-    sender: &SyncSender<Numbered<Prepared>>,
+    sender: &SyncSender<Option<Numbered<Prepared>>>,
 ) -> Duration {
+    let _guard = TellOnPanic(sender);
     let mut spent = Duration::ZERO;
     loop {
         let next = {
@@ -140,7 +152,7 @@ fn work(
         let began = Instant::now();
         let prepared = preparation.prepare(rows);
         spent += began.elapsed();
-        if sender.send((number, prepared)).is_err() {
+        if sender.send(Some((number, prepared))).is_err() {
             return spent;
         }
     }
@@ -148,13 +160,13 @@ fn work(
 
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
 fn hand_over(
-    prepared: &Receiver<Numbered<Prepared>>,
+    prepared: &Receiver<Option<Numbered<Prepared>>>,
     handed_over: &Receiver<()>,
     take: &mut impl FnMut(Prepared) -> ControlFlow<()>,
 ) -> (u64, u64) {
     let (mut ids, mut early) = (Ids::default(), BTreeMap::new());
     let (mut next, mut rows, mut renamed) = (0, 0, 0);
-    while let Ok((number, batch)) = prepared.recv() {
+    while let Ok(Some((number, batch))) = prepared.recv() {
         early.insert(number, batch);
         while let Some(batch) = early.remove(&next) {
             next += 1;
