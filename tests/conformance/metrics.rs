@@ -30,8 +30,11 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
         judge_output: &case["judge_output"],
     };
     let item = metric.resolve("case", roots);
-    let card =
-        metric.score(vec![item]).remove(0).map_err(|error| format!("{}: {}", error.kind, error.message))?;
+    let card = metric
+        .score(vec![item])
+        .results
+        .remove(0)
+        .map_err(|error| format!("{}: {}", error.kind, error.message))?;
     let Some(primary) = card.primary_score else { return Ok(None) };
     let mut values = card.sub_scores;
     values.insert(metric.description().values[0].name.clone(), primary.into());

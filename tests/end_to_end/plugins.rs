@@ -399,7 +399,7 @@ fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
     let backend =
         "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
     workspace.write("suite.yaml", suite(backend, "[./recall.wasm, exact_match, contains]"));
-    let mut files = Vec::new();
+    let (mut files, mut fuel) = (Vec::new(), Vec::new());
     for round in 0..3 {
         for concurrency in ["1", "16"] {
             let run_id = format!("r{round}-{concurrency}");
@@ -410,9 +410,12 @@ fn promise_6_the_same_suite_with_one_and_many_workers_three_times() {
                 workspace.read(&format!("runs/{run_id}/samples.jsonl"))
                     + &workspace.read(&format!("runs/{run_id}/summary.json")).replace(&run_id, "r"),
             );
+            let timings = workspace.json(&run_id, "timings.json");
+            fuel.push(timings["tasks"][0]["scoring_fuel"].as_u64().expect("a count"));
         }
     }
     assert!(files.iter().all(|file| *file == files[0]), "runs differ");
+    assert!(fuel[0] > 0 && fuel.iter().all(|one| *one == fuel[0]), "{fuel:?}");
 }
 
 #[test]

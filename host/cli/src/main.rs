@@ -11,6 +11,10 @@ use arguments::{Arguments, Command};
 use clap::Parser as _;
 use exit_code::ExitCode;
 
+/// Samples are made on some threads and dropped on others, at which the system's allocator is slow.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     wait_policy::make_passive();
     let arguments = Arguments::parse();

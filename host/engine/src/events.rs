@@ -1,8 +1,8 @@
 //! The events of a run: when it and its tasks begin and end, and every sample that was not
 //! scored.
 
+use crate::progress::Finished;
 use gage_observe::EventLog;
-use gage_record::SampleRecord;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
 
@@ -23,9 +23,9 @@ impl Events {
     }
 
     /// A sample that did not end as `scored`.
-    pub(crate) fn sample_failed(&self, record: &SampleRecord) {
-        let payload = json!({"index": record.index, "outcome": record.outcome, "error": record.error});
-        self.append("sample_not_scored", Some(&record.task_id), Some(&record.sample_id), &payload);
+    pub(crate) fn sample_failed(&self, task_id: &str, finished: &Finished<'_>) {
+        let payload = json!({"index": finished.index, "outcome": finished.outcome, "error": finished.error});
+        self.append("sample_not_scored", Some(task_id), Some(finished.sample_id), &payload);
     }
 
     fn append(&self, kind: &str, task_id: Option<&str>, sample_id: Option<&str>, payload: &Value) {

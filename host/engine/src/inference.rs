@@ -1,6 +1,6 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
-use crate::plan::PlannedTask;
+use crate::plan::{CLOCKS, PlannedTask};
 use crate::stop::Stop;
 use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
@@ -10,7 +10,7 @@ use gage_core::{
     ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Sample, SamplingParams,
 };
 use gage_data::MediaStore;
-use gage_record::{ErrorNote, SampleTiming, Stage};
+use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
 use gage_template::PromptContext;
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
@@ -23,12 +23,97 @@ pub(crate) struct Inferred {
     pub(crate) sample_id: String,
     /// The Sample as JSON, for metrics and the record.
     pub(crate) sample: Value,
-    /// What the model said, as JSON; null where it said nothing.
+    /// What the model said, as JSON, with the [`CLOCKS`]; null where it said nothing.
     pub(crate) model_output: Value,
     /// `scored` as long as nothing speaks against it.
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<ErrorNote>,
     pub(crate) timing: SampleTiming,
+}
+
+impl Inferred {
+    /// An answer that was recorded by an earlier process, and is to be scored.
+    pub(crate) fn of_record(record: SampleRecord) -> Inferred {
+        let mut inferred = Inferred {
+            index: record.index,
+            row_digest: record.row_digest,
+            sample_id: record.sample_id,
+            sample: record.sample,
+            model_output: record.model_output.unwrap_or(Value::Null),
+            outcome: record.outcome,
+            error: None,
+            timing: record.timing,
+        };
+        inferred.put_clocks();
+        inferred
+    }
+
+    /// Its line in the journal, before it is scored.
+    pub(crate) fn entry<'a>(&'a self, task_id: &'a str) -> AnswerEntry<'a> {
+        AnswerEntry {
+            task_id,
+            index: self.index,
+            sample_id: &self.sample_id,
+            row_digest: &self.row_digest,
+            outcome: self.outcome,
+            sample: &self.sample,
+            model_output: Without { value: &self.model_output, keys: &CLOCKS },
+            judge_output: None,
+            timing: self.timing,
+            awaits_scores: true,
+        }
+    }
+
+    /// Its record, where it is not to be scored.
+    pub(crate) fn into_record(mut self, task_id: &str) -> SampleRecord {
+        if let Value::Object(output) = &mut self.model_output {
+            for key in CLOCKS {
+                output.shift_remove(key);
+            }
+        }
+        let has_output = !self.model_output.is_null();
+        SampleRecord {
+            task_id: task_id.to_owned(),
+            index: self.index,
+            sample_id: self.sample_id,
+            row_digest: self.row_digest,
+            outcome: self.outcome,
+            error: self.error,
+            sample: self.sample,
+            row: None,
+            model_output: has_output.then_some(self.model_output),
+            judge_output: None,
+            metrics: Vec::new(),
+            timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
+            timing_metrics: Vec::new(),
+        }
+    }
+
+    /// Puts what varies from run to run where metrics can read it.
+    fn put_clocks(&mut self) {
+        if let Value::Object(output) = &mut self.model_output {
+            let timing = &self.timing;
+            let values: [Value; 3] =
+                [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
+            for (key, value) in CLOCKS.into_iter().zip(values) {
+                output.insert(key.to_owned(), value);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(index: u64) -> Inferred {
+        Inferred {
+            index,
+            row_digest: String::new(),
+            sample_id: String::new(),
+            sample: Value::Null,
+            model_output: Value::Null,
+            outcome: Outcome::Scored,
+            error: None,
+            timing: SampleTiming::default(),
+        }
+    }
 }
 
 enum Request {
@@ -92,6 +177,7 @@ pub(crate) async fn infer(
             inferred.timing.attempts = timing.attempts;
             inferred.outcome = outcome_of(&output, &task.spec.score_outcomes);
             inferred.model_output = output.into_value();
+            inferred.put_clocks();
         }
         Err(error) => {
             inferred.timing.attempts = error.attempts;

@@ -11,7 +11,9 @@
 //! All queues between them are bounded, so memory does not grow with the number of samples.
 //! Imports everything below it; knows nothing of terminals or of how results are shown.
 
+mod batches;
 mod datasets;
+mod earlier;
 mod events;
 mod identity;
 mod inference;
@@ -27,7 +29,7 @@ mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use plan::{Plan, PlannedDataset, PlannedMetric, PlannedTask};
-pub use progress::{NoProgress, Progress};
+pub use progress::{Finished, NoProgress, Progress};
 pub use reader::TooManyInvalid;
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;

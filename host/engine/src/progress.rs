@@ -1,15 +1,64 @@
 //! What a run tells about itself while it goes on.
 
-use gage_record::SampleRecord;
+use gage_core::{MetricResult, Outcome};
+use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
+
+/// A sample that is finished and in the journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// The number of its row.
+    pub index: u64,
+    /// Its id.
+    pub sample_id: &'a str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, where it failed.
+    pub error: Option<&'a ErrorNote>,
+    /// What the metrics said, in the order of the suite.
+    pub metrics: &'a [MetricResult],
+    /// What those said that read a clock.
+    pub timing_metrics: &'a [MetricResult],
+    /// Whether its answer was told of before.
+    pub was_answered: bool,
+}
+
+impl<'a> Finished<'a> {
+    pub(crate) fn of_scores(entry: &'a ScoresEntry) -> Finished<'a> {
+        Finished {
+            index: entry.index,
+            sample_id: &entry.sample_id,
+            outcome: entry.outcome,
+            error: entry.scores.error.as_ref(),
+            metrics: &entry.scores.metrics,
+            timing_metrics: &entry.scores.timing_metrics,
+            was_answered: true,
+        }
+    }
+
+    pub(crate) fn of_record(record: &'a SampleRecord) -> Finished<'a> {
+        Finished {
+            index: record.index,
+            sample_id: &record.sample_id,
+            outcome: record.outcome,
+            error: record.error.as_ref(),
+            metrics: &record.metrics,
+            timing_metrics: &record.timing_metrics,
+            was_answered: false,
+        }
+    }
+}
 
 /// Hears how a run goes on. Called from several threads; must not block.
 pub trait Progress: Send + Sync {
     /// A task begins. `total` is the number of its samples, where it is known; `done` of them
-    /// were finished by an earlier process.
+    /// were answered by an earlier process, or finished without an answer.
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64);
 
+    /// An answer is in the journal, and awaits its scores.
+    fn sample_answered(&self);
+
     /// A sample is finished and in the journal.
-    fn sample_finished(&self, record: &SampleRecord);
+    fn sample_finished(&self, finished: &Finished<'_>);
 
     /// A task ends.
     fn task_finished(&self, task_id: &str);
@@ -20,6 +69,7 @@ pub struct NoProgress;
 
 impl Progress for NoProgress {
     fn task_started(&self, _task_id: &str, _total: Option<u64>, _done: u64) {}
-    fn sample_finished(&self, _record: &SampleRecord) {}
+    fn sample_answered(&self) {}
+    fn sample_finished(&self, _finished: &Finished<'_>) {}
     fn task_finished(&self, _task_id: &str) {}
 }

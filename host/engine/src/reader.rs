@@ -1,11 +1,11 @@
 //! The thread that loads rows and prepares Samples.
 
+use crate::earlier::Earlier;
 use crate::stop::Stop;
 use gage_config::{DatasetSpec, OnInvalid};
 use gage_data::{DataError, Preparation, Prepared, Rows, stream};
-use gage_record::JournalIndex;
+use gage_record::{RecordError, SampleRecord};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -18,27 +18,10 @@ const LEAST_JUDGED: u64 = 1_000;
 pub(crate) enum ReadError {
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error(transparent)]
+    Record(#[from] RecordError),
     #[error("row {row} has changed since the run began; resume with the data as it was, or begin a new run")]
     Changed { row: u64 },
-}
-
-/// What an earlier process has done already.
-pub(crate) struct Done {
-    pub(crate) index: Arc<JournalIndex>,
-    pub(crate) task_id: String,
-}
-
-impl Done {
-    /// Whether a row needs no more work; an error when it is not the row that was recorded.
-    fn contains(&self, prepared: &Prepared) -> Result<bool, ReadError> {
-        match self.index.get(&self.task_id, prepared.index) {
-            None => Ok(false),
-            Some(recorded) if !recorded.is_of_row(&prepared.row_digest) => {
-                Err(ReadError::Changed { row: prepared.index })
-            }
-            Some(recorded) => Ok(recorded.is_done(&prepared.row_digest)),
-        }
-    }
 }
 
 /// Rows that are no Samples, beyond what the dataset allows.
@@ -138,31 +121,43 @@ pub(crate) struct ReadOutput {
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
 }
 
+/// A row that needs work.
+pub(crate) enum Next {
+    /// It is for the model, or is no Sample.
+    Row(Prepared),
+    /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
+    Answered(Box<SampleRecord>),
+}
+
 /// Reads rows in batches, prepares them, and hands on those that still need work.
 pub(crate) fn read(
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
     mut invalid: InvalidRows,
-    done: Option<&Done>,
-    sender: &mpsc::Sender<Prepared>,
+    earlier: Option<&Earlier>,
+    sender: &mpsc::Sender<Next>,
     stop: &Stop,
 ) -> Result<ReadOutput, ReadError> {
-    let mut changed = None;
+    let mut failed = None;
+    let mut left = earlier.map(Earlier::left);
     let streamed = stream(rows, preparation, workers, |prepared| {
         let is_last = invalid.add(&prepared);
-        let is_done = match done.map(|done| done.contains(&prepared)) {
-            None => false,
-            Some(Ok(is_done)) => is_done,
-            Some(Err(error)) => {
-                changed = Some(error);
+        let next = match left.as_mut() {
+            None => Ok(Some(Next::Row(prepared))),
+            Some(left) => left.of(prepared),
+        };
+        let next = match next {
+            Ok(next) => next,
+            Err(error) => {
+                failed = Some(error);
                 return ControlFlow::Break(());
             }
         };
-        let goes_on = !stop.is_set() && (is_done || sender.blocking_send(prepared).is_ok());
+        let goes_on = !stop.is_set() && next.is_none_or(|next| sender.blocking_send(next).is_ok());
         if goes_on && !is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
-    match changed {
+    match failed {
         Some(error) => Err(error),
         None => Ok(ReadOutput {
             spent: streamed.spent,

@@ -2,47 +2,76 @@
 //! disk once, before any of it counts as done.
 
 use crate::events::Events;
-use crate::progress::Progress;
+use crate::inference::Inferred;
+use crate::progress::{Finished, Progress};
 use gage_core::{Outcome, OutcomeCounts};
-use gage_record::{JournalWriter, RecordError, SampleRecord};
-use std::sync::mpsc::Receiver;
-use tokio::sync::OwnedSemaphorePermit;
+use gage_record::{JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// Most records that are written together.
+/// Most entries that are written together.
 const BATCH: usize = 256;
 
-/// A finished sample. Its permit is given back when it is recorded.
-pub(crate) struct Finished {
-    pub(crate) record: SampleRecord,
+/// What is to be recorded.
+pub(crate) struct ToRecord {
+    pub(crate) what: What,
+    /// Given back when it is recorded.
     pub(crate) permit: OwnedSemaphorePermit,
+}
+
+pub(crate) enum What {
+    /// An answer that awaits its scores.
+    Answer(Arc<Inferred>),
+    /// The scores of an answer that was recorded before.
+    Scores(Box<ScoresEntry>),
+    /// A sample that is finished without scores.
+    Whole(Box<SampleRecord>),
+}
+
+impl What {
+    fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
+        match self {
+            What::Answer(inferred) => JournalEntry::Answer(inferred.entry(task_id)),
+            What::Scores(entry) => JournalEntry::Scores(entry),
+            What::Whole(record) => JournalEntry::Whole(record),
+        }
+    }
+
+    /// The sample, where it is finished with this.
+    fn finished(&self) -> Option<Finished<'_>> {
+        match self {
+            What::Answer(_) => None,
+            What::Scores(entry) => Some(Finished::of_scores(entry)),
+            What::Whole(record) => Some(Finished::of_record(record)),
+        }
+    }
 }
 
 /// Records until every sender is gone. Returns how the samples ended.
 pub(crate) fn work(
+    task_id: &str,
     writer: &mut JournalWriter,
-    finished: &Receiver<Finished>,
+    waiting: &mut mpsc::Receiver<ToRecord>,
     progress: &dyn Progress,
     events: &Events,
 ) -> Result<OutcomeCounts, RecordError> {
     let mut counts = OutcomeCounts::default();
-    while let Ok(first) = finished.recv() {
-        let (mut records, mut permits) = (vec![first.record], vec![first.permit]);
-        while records.len() < BATCH {
-            match finished.try_recv() {
-                Ok(next) => {
-                    records.push(next.record);
-                    permits.push(next.permit);
+    let mut batch = Vec::with_capacity(BATCH);
+    while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
+        let entries: Vec<JournalEntry<'_>> =
+            batch.iter().map(|one: &ToRecord| one.what.entry(task_id)).collect();
+        writer.append_batch(&entries)?;
+        for ToRecord { what, permit } in batch.drain(..) {
+            drop(permit);
+            match what.finished() {
+                None => progress.sample_answered(),
+                Some(finished) => {
+                    counts.add(finished.outcome);
+                    progress.sample_finished(&finished);
+                    if finished.outcome != Outcome::Scored {
+                        events.sample_failed(task_id, &finished);
+                    }
                 }
-                Err(_) => break,
-            }
-        }
-        writer.append_batch(&records)?;
-        drop(permits);
-        for record in &records {
-            counts.add(record.outcome);
-            progress.sample_finished(record);
-            if record.outcome != Outcome::Scored {
-                events.sample_failed(record);
             }
         }
     }

@@ -1,11 +1,12 @@
 //! A whole run: its folder, its tasks one after the other, and what came of them.
 
 use crate::datasets::Datasets;
+use crate::earlier::Earlier;
 use crate::events::Events;
 use crate::identity;
 use crate::plan::{Plan, PlannedTask};
 use crate::progress::Progress;
-use crate::reader::{Done, TooManyInvalid};
+use crate::reader::TooManyInvalid;
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::task::{TaskInput, TaskOutput, run_task};
@@ -229,20 +230,21 @@ fn begin_task(
     let dataset =
         datasets.get(&task.dataset.spec.dataset_id).ok_or(RunError::Panicked("search for datasets"))?;
     let rows = dataset.open(most)?;
-    let already = index.outcomes(task_id).total();
+    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, rows.total()));
+    let already = index.samples(task_id).count() as u64;
     if let Some(total) = rows.total().filter(|total| *total < already) {
         let message = format!(
             "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
         );
         return Err(RunError::Different(vec![message]));
     }
-    progress.task_started(task_id, rows.total(), already);
+    progress.task_started(task_id, rows.total(), earlier.as_ref().map_or(0, Earlier::kept));
     run_task(TaskInput {
         task: Arc::clone(task),
         backend: Arc::clone(backend),
         rows,
         preparation: dataset.preparation(),
-        done: (already > 0).then(|| Done { index: Arc::clone(index), task_id: task_id.clone() }),
+        earlier,
         concurrency: options.concurrency.max(1),
         workers: options.workers,
         writer,

@@ -1,89 +1,51 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
+use crate::batches::Waiting;
 use crate::inference::Inferred;
-use crate::plan::{CLOCKS, PlannedMetric, PlannedTask};
-use crate::recorder::Finished;
+use crate::plan::{PlannedMetric, PlannedTask};
+use crate::recorder::{ToRecord, What};
 use gage_core::{MetricResult, Outcome, Roots};
 use gage_plugin::{ItemError, MetricItem};
-use gage_record::{ErrorNote, SampleRecord, Stage, unix_milliseconds};
+use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
-/// Most samples that are scored in one call.
-const BATCH: usize = 64;
-
-/// A sample on its way to the scorers, with the permit that bounds how many are in flight.
-pub(crate) enum Job {
-    /// The model has answered, or failed.
-    Inferred { inferred: Box<Inferred>, permit: OwnedSemaphorePermit },
-    /// The row did not become a Sample; there is nothing to score.
-    Rejected { record: Box<SampleRecord>, permit: OwnedSemaphorePermit },
-}
-
-/// What all scorers of a task share: the queue, of which one at a time takes a batch.
-pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<Job>>>;
+/// What all scorers of a task share: the batches, of which each takes one at a time.
+pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<Vec<Waiting>>>>;
 
 /// Scores batches until the queue is closed and empty. Returns how long that took.
-pub(crate) fn work(task: &PlannedTask, queue: &Queue, finished: &SyncSender<Finished>) -> Duration {
+pub(crate) fn work(task: &PlannedTask, queue: &Queue, recorder: &mpsc::Sender<ToRecord>) -> Duration {
     let mut spent = Duration::ZERO;
     loop {
-        let batch = take_batch(queue);
-        if batch.is_empty() {
-            return spent;
-        }
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+        let Some(batch) = next else { return spent };
         let began = Instant::now();
-        let (mut inferred, mut permits, mut records) = (Vec::new(), Vec::new(), Vec::new());
-        for job in batch {
-            match job {
-                Job::Inferred { inferred: one, permit } => {
-                    inferred.push(*one);
-                    permits.push(permit);
-                }
-                Job::Rejected { record, permit } => records.push((*record, permit)),
-            }
-        }
-        records.extend(score(task, inferred).into_iter().zip(permits));
+        let answers: Vec<&Inferred> = batch.iter().map(|waiting| waiting.inferred.as_ref()).collect();
+        let scored = score(task, &answers);
         spent += began.elapsed();
-        for (record, permit) in records {
+        for (entry, waiting) in scored.into_iter().zip(batch) {
             // The recorder ends early only when the journal cannot be written.
-            if finished.send(Finished { record, permit }).is_err() {
+            if recorder
+                .blocking_send(ToRecord { what: What::Scores(Box::new(entry)), permit: waiting.held })
+                .is_err()
+            {
                 return spent;
             }
         }
     }
 }
 
-/// Waits for a job, and takes what else there is, up to a batch.
-fn take_batch(queue: &Queue) -> Vec<Job> {
-    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut batch: Vec<Job> = queue.blocking_recv().into_iter().collect();
-    while !batch.is_empty() && batch.len() < BATCH {
-        match queue.try_recv() {
-            Ok(job) => batch.push(job),
-            Err(_) => break,
-        }
-    }
-    batch
-}
-
-/// Scores a batch and makes records of it.
-pub(crate) fn score(task: &PlannedTask, mut batch: Vec<Inferred>) -> Vec<SampleRecord> {
+/// Scores a batch, in the order of its rows.
+fn score(task: &PlannedTask, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     let began = Instant::now();
-    for inferred in &mut batch {
-        put_clocks(inferred);
-    }
-    let mut results: Vec<Vec<MetricResult>> = batch.iter().map(|_| Vec::new()).collect();
-    let mut timings: Vec<Vec<MetricResult>> = batch.iter().map(|_| Vec::new()).collect();
+    let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
+    let mut fuel = 0;
     for planned in &task.metrics {
-        let chosen: Vec<usize> =
-            (0..batch.len()).filter(|place| batch[*place].outcome == Outcome::Scored).collect();
-        let items: Vec<MetricItem> = chosen
+        let items: Vec<MetricItem> = batch
             .iter()
-            .map(|place| {
-                let inferred = &batch[*place];
+            .map(|inferred| {
                 let roots = Roots {
                     sample: &inferred.sample,
                     model_output: &inferred.model_output,
@@ -92,31 +54,26 @@ pub(crate) fn score(task: &PlannedTask, mut batch: Vec<Inferred>) -> Vec<SampleR
                 planned.metric.resolve(&inferred.sample_id, roots)
             })
             .collect();
-        for (place, scored) in chosen.into_iter().zip(planned.metric.score(items)) {
-            let target = if planned.is_timing { &mut timings } else { &mut results };
-            target[place].push(result_of(planned, scored));
+        let scored = planned.metric.score(items);
+        // What a clock says is longer at one time than at another, and so is reading it.
+        fuel += if planned.is_timing { 0 } else { scored.fuel };
+        for (scores, result) in results.iter_mut().zip(scored.results) {
+            let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
+            target.push(result_of(planned, result));
         }
     }
-    let share = began.elapsed().as_secs_f64() * 1_000.0 / batch.len().max(1) as f64;
-    batch
-        .into_iter()
-        .zip(results)
-        .zip(timings)
-        .map(|((inferred, metrics), timing_metrics)| {
-            record_of(task, inferred, metrics, timing_metrics, share)
+    let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
+    let many = batch.len().max(1);
+    let (share, rest) = (fuel / many as u64, fuel % many as u64);
+    let entries = batch.iter().zip(results).zip(0..);
+    entries
+        .map(|((inferred, mut scores), place)| {
+            scores.scoring_ms = milliseconds / many as f64;
+            scores.scoring_fuel = share + u64::from(place < rest);
+            scores.finished_unix_ms = unix_milliseconds();
+            entry_of(task, inferred, scores)
         })
         .collect()
-}
-
-/// Puts what varies from run to run where metrics can read it.
-fn put_clocks(inferred: &mut Inferred) {
-    if let Value::Object(output) = &mut inferred.model_output {
-        let timing = &inferred.timing;
-        let values: [Value; 3] = [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
-        for (key, value) in CLOCKS.into_iter().zip(values) {
-            output.insert(key.to_owned(), value);
-        }
-    }
 }
 
 fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemError>) -> MetricResult {
@@ -136,47 +93,23 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
     }
 }
 
-fn record_of(
-    task: &PlannedTask,
-    mut inferred: Inferred,
-    metrics: Vec<MetricResult>,
-    timing_metrics: Vec<MetricResult>,
-    scoring_ms: f64,
-) -> SampleRecord {
-    if let Value::Object(output) = &mut inferred.model_output {
-        for key in CLOCKS {
-            output.shift_remove(key);
-        }
-    }
-    let failed = metrics
-        .iter()
-        .chain(&timing_metrics)
-        .find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
-    if let (Some(failed), Outcome::Scored) = (failed, inferred.outcome) {
-        inferred.outcome = failed.outcome;
-        inferred.error = Some(ErrorNote {
-            stage: Stage::Scoring,
-            kind: failed.outcome.name().to_owned(),
-            message: format!("{}: {}", failed.metric_id, failed.error.as_deref().unwrap_or_default()),
-            pointer: None,
-        });
-    }
-    let has_output = !inferred.model_output.is_null();
-    inferred.timing.scoring_ms = scoring_ms;
-    inferred.timing.finished_unix_ms = unix_milliseconds();
-    SampleRecord {
+/// The scores of an answer, which fail where one of them did.
+fn entry_of(task: &PlannedTask, inferred: &Inferred, mut scores: Scores) -> ScoresEntry {
+    let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
+    let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
+    let outcome = failed.map_or(inferred.outcome, |failed| failed.outcome);
+    scores.error = failed.map(|failed| ErrorNote {
+        stage: Stage::Scoring,
+        kind: failed.outcome.name().to_owned(),
+        message: format!("{}: {}", failed.metric_id, failed.error.as_deref().unwrap_or_default()),
+        pointer: None,
+    });
+    ScoresEntry {
         task_id: task.spec.task_id.clone(),
         index: inferred.index,
-        sample_id: inferred.sample_id,
-        row_digest: inferred.row_digest,
-        outcome: inferred.outcome,
-        error: inferred.error,
-        sample: inferred.sample,
-        row: None,
-        model_output: has_output.then_some(inferred.model_output),
-        judge_output: None,
-        metrics,
-        timing: inferred.timing,
-        timing_metrics,
+        sample_id: inferred.sample_id.clone(),
+        row_digest: inferred.row_digest.clone(),
+        outcome,
+        scores,
     }
 }

@@ -1,29 +1,35 @@
 //! One task: the threads are started, the sample loop runs, and all of them end together.
 
+use crate::batches::{BATCH, Batches, Waiting};
+use crate::earlier::Earlier;
 use crate::events::Events;
-use crate::inference::infer;
+use crate::inference::{Inferred, infer};
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
-use crate::reader::{Done, InvalidRows, ReadError, TooManyInvalid, read};
-use crate::recorder::{self, Finished};
+use crate::reader::{InvalidRows, Next, ReadError, TooManyInvalid, read};
+use crate::recorder::{self, ToRecord, What};
 use crate::run::RunError;
-use crate::scoring::{self, Job, Queue};
+use crate::scoring::{self, Queue};
 use crate::stop::Stop;
 use gage_backend::Backend;
-use gage_core::OutcomeCounts;
-use gage_data::{MediaStore, Preparation, Prepared, Rejection, RejectionStage, Rows};
+use gage_core::{Outcome, OutcomeCounts};
+use gage_data::{MediaStore, Preparation, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, JournalWriter, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 /// Samples that are prepared ahead of the sample loop, as a multiple of the concurrency.
 const PREFETCH: usize = 2;
-/// Records that may wait for the recorder.
-const RECORDS_WAITING: usize = 512;
+/// Entries that may wait for the recorder.
+const ENTRIES_WAITING: usize = 512;
+/// Batches that may wait for a scorer.
+const BATCHES_WAITING: usize = 4;
+/// Batches whose answers may wait for one of them that takes long.
+const BATCHES_OPEN: u64 = 16;
 
 /// What a task needs besides its plan.
 pub(crate) struct TaskInput<'a> {
@@ -31,7 +37,7 @@ pub(crate) struct TaskInput<'a> {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
-    pub(crate) done: Option<Done>,
+    pub(crate) earlier: Option<Earlier>,
     pub(crate) concurrency: usize,
     pub(crate) workers: usize,
     pub(crate) writer: &'a mut JournalWriter,
@@ -57,42 +63,44 @@ pub(crate) struct TaskOutput {
 ///
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput { task, backend, rows, preparation, done, writer, progress, events, stop, runtime, .. } =
-        input;
+    let TaskInput {
+        task, backend, rows, preparation, earlier, writer, progress, events, stop, runtime, ..
+    } = input;
     let invalid = InvalidRows::new(&task.dataset.spec, rows.total());
     let media = Arc::clone(&preparation.media);
     let (concurrency, workers) = (input.concurrency, input.workers);
     let concurrency =
         concurrency.min(backend.info().max_concurrency).min(task.role.pool_size.unwrap_or(usize::MAX));
     let inflight = task.spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1);
-    let (prepared_sender, prepared) = mpsc::channel::<Prepared>(concurrency.saturating_mul(PREFETCH).max(1));
-    let (job_sender, jobs) = mpsc::channel::<Job>(inflight);
-    let (finished_sender, finished) = std::sync::mpsc::sync_channel::<Finished>(RECORDS_WAITING);
-    let jobs: Queue = Arc::new(Mutex::new(jobs));
+    let (next_sender, next) = mpsc::channel::<Next>(concurrency.saturating_mul(PREFETCH).max(1));
+    let (batch_sender, batches) = mpsc::channel::<Vec<Waiting>>(BATCHES_WAITING);
+    let (entry_sender, mut entries) = mpsc::channel::<ToRecord>(ENTRIES_WAITING);
+    let batches: Queue = Arc::new(Mutex::new(batches));
 
     std::thread::scope(|threads| {
         // Takes the sender along: the loop ends when it is gone.
         let reader = threads.spawn(move || {
             let _guard = StopOnPanic(stop);
-            read(rows, &preparation, workers, invalid, done.as_ref(), &prepared_sender, stop)
+            read(rows, &preparation, workers, invalid, earlier.as_ref(), &next_sender, stop)
         });
         let scorers: Vec<_> = (0..workers.max(1))
             .map(|_| {
-                let (task, jobs, sender) = (&task, Arc::clone(&jobs), finished_sender.clone());
+                let (task, batches, sender) = (&task, Arc::clone(&batches), entry_sender.clone());
                 threads.spawn(move || {
                     let _guard = StopOnPanic(stop);
-                    scoring::work(task, &jobs, &sender)
+                    scoring::work(task, &batches, &sender)
                 })
             })
             .collect();
         // With the last scorer the queue is closed, so that nobody waits for one that is gone.
-        drop(jobs);
+        drop(batches);
         let recorder_progress = Arc::clone(&progress);
+        let task_id = task.spec.task_id.as_str();
         let recorder = threads.spawn(move || {
             let _guard = StopOnPanic(stop);
-            let result = recorder::work(writer, &finished, recorder_progress.as_ref(), events);
+            let result = recorder::work(task_id, writer, &mut entries, recorder_progress.as_ref(), events);
             // With the receiver gone nobody waits for a journal that cannot be written.
-            drop(finished);
+            drop(entries);
             if result.is_err() {
                 stop.set();
             }
@@ -104,12 +112,12 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             backend,
             permits: Arc::new(Semaphore::new(concurrency)),
             inflight: Arc::new(Semaphore::new(inflight)),
-            jobs: job_sender,
+            held: Arc::new(Semaphore::new((BATCH * BATCHES_OPEN) as usize)),
             media,
             stop: stop.clone(),
+            hand: Hand { batches: Arc::default(), scorers: batch_sender, recorder: entry_sender },
         };
-        drop(finished_sender);
-        let looped = runtime.block_on(sample_loop.run(prepared));
+        let looped = runtime.block_on(sample_loop.run(next));
         let mut evaluation = Duration::ZERO;
         for scorer in scorers {
             evaluation += scorer.join().map_err(|_| RunError::Panicked("scorer"))?;
@@ -131,6 +139,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
                 evaluation,
             }),
             Err(ReadError::Data(error)) => Err(RunError::Data(error)),
+            Err(ReadError::Record(error)) => Err(RunError::Record(error)),
             Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
                 dataset: task.dataset.spec.shown_source(),
                 message: error.to_string(),
@@ -150,7 +159,7 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// Hands every prepared row to the model, as many at once as are allowed.
+/// Hands every row to the model, as many at once as are allowed.
 struct SampleLoop {
     task: Arc<PlannedTask>,
     backend: Arc<dyn Backend>,
@@ -158,56 +167,69 @@ struct SampleLoop {
     permits: Arc<Semaphore>,
     /// Bounds the samples between loading and the journal.
     inflight: Arc<Semaphore>,
-    jobs: mpsc::Sender<Job>,
+    /// Bounds the answers that wait for their neighbours. A batch has room, for rows come in order.
+    held: Arc<Semaphore>,
     media: Arc<MediaStore>,
     stop: Stop,
+    hand: Hand,
+}
+
+/// Hands on what came of a row.
+#[derive(Clone)]
+struct Hand {
+    batches: Arc<Mutex<Batches>>,
+    scorers: mpsc::Sender<Vec<Waiting>>,
+    recorder: mpsc::Sender<ToRecord>,
 }
 
 impl SampleLoop {
     /// Runs until there are no more rows or the run is stopped, and what was begun is handed
     /// to the scorers. Returns how long that took, and how many samples were handed over.
-    async fn run(self, mut prepared: mpsc::Receiver<Prepared>) -> Result<(Duration, u64), RunError> {
+    async fn run(self, mut rows: mpsc::Receiver<Next>) -> Result<(Duration, u64), RunError> {
         let began = Instant::now();
         let mut begun = 0;
         let mut requests: JoinSet<bool> = JoinSet::new();
-        loop {
-            let next = tokio::select! {
-                biased;
-                () = self.stop.wait() => None,
-                next = prepared.recv() => next,
-            };
-            let Some(next) = next else { break };
-            let permit = tokio::select! {
-                biased;
-                () = self.stop.wait() => None,
-                permit = Arc::clone(&self.inflight).acquire_owned() => permit.ok(),
-            };
-            let Some(permit) = permit else { break };
-            match next.result {
-                Err(rejection) => {
-                    let record = record_of(&self.task, next.index, next.row_digest, rejection);
-                    let job = Job::Rejected { record: Box::new(record), permit };
-                    if self.jobs.send(job).await.is_err() {
+        while let Some((next, held, permit)) = self.next(&mut rows).await {
+            let hand = self.hand.clone();
+            let row = match next {
+                Next::Answered(record) => {
+                    let inferred = Arc::new(Inferred::of_record(*record));
+                    if !hand.begin(inferred.index).await {
                         break;
                     }
-                    begun += 1;
+                    // It is in the journal already.
+                    drop(permit);
+                    begun += u64::from(hand.end(inferred.index, Some(Waiting { inferred, held })).await);
+                    continue;
+                }
+                Next::Row(row) => row,
+            };
+            if !hand.begin(row.index).await {
+                break;
+            }
+            match row.result {
+                Err(rejection) => {
+                    let record = record_of(&self.task, row.index, row.row_digest, rejection);
+                    begun += u64::from(hand.finished(record, permit).await);
                 }
                 Ok(sample) => {
                     let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
-                    let (permits, jobs, media, stop) = (
-                        Arc::clone(&self.permits),
-                        self.jobs.clone(),
-                        Arc::clone(&self.media),
-                        self.stop.clone(),
-                    );
+                    let (permits, media, stop) =
+                        (Arc::clone(&self.permits), Arc::clone(&self.media), self.stop.clone());
                     requests.spawn(async move {
-                        let prepared = (next.index, next.row_digest, *sample);
+                        let index = row.index;
+                        let prepared = (index, row.row_digest, *sample);
                         match infer(&task, backend.as_ref(), prepared, &media, &permits, &stop).await {
-                            Some(inferred) => {
-                                let inferred = Box::new(inferred);
-                                jobs.send(Job::Inferred { inferred, permit }).await.is_ok()
+                            Some(inferred) if inferred.outcome == Outcome::Scored => {
+                                hand.answered(inferred, permit, held).await
                             }
-                            None => false,
+                            Some(inferred) => {
+                                hand.finished(inferred.into_record(&task.spec.task_id), permit).await
+                            }
+                            None => {
+                                hand.end(index, None).await;
+                                false
+                            }
                         }
                     });
                 }
@@ -219,7 +241,80 @@ impl SampleLoop {
         while let Some(result) = requests.join_next().await {
             begun += u64::from(result.map_err(|_| RunError::Panicked("request"))?);
         }
+        self.hand.finish().await;
         Ok((began.elapsed(), begun))
+    }
+
+    /// The next row, with room for it; none when there is no more, or the run is stopped.
+    async fn next(
+        &self,
+        rows: &mut mpsc::Receiver<Next>,
+    ) -> Option<(Next, OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let next = async {
+            let next = rows.recv().await?;
+            let held = Arc::clone(&self.held).acquire_owned().await.ok()?;
+            let permit = Arc::clone(&self.inflight).acquire_owned().await.ok()?;
+            Some((next, held, permit))
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.wait() => None,
+            next = next => next,
+        }
+    }
+}
+
+impl Hand {
+    /// A row is on its way.
+    async fn begin(&self, index: u64) -> bool {
+        let complete = self.open().begin(index);
+        self.score(complete).await
+    }
+
+    /// An answer goes to the journal at once, and to the scorers with its neighbours.
+    async fn answered(
+        &self,
+        inferred: Inferred,
+        permit: OwnedSemaphorePermit,
+        held: OwnedSemaphorePermit,
+    ) -> bool {
+        let inferred = Arc::new(inferred);
+        let answer = ToRecord { what: What::Answer(Arc::clone(&inferred)), permit };
+        let is_recorded = self.recorder.send(answer).await.is_ok();
+        self.end(inferred.index, Some(Waiting { inferred, held })).await && is_recorded
+    }
+
+    /// A sample that needs no scores goes to the journal.
+    async fn finished(&self, record: SampleRecord, permit: OwnedSemaphorePermit) -> bool {
+        let index = record.index;
+        let record = ToRecord { what: What::Whole(Box::new(record)), permit };
+        let is_recorded = self.recorder.send(record).await.is_ok();
+        self.end(index, None).await && is_recorded
+    }
+
+    /// A row has ended; its batch is scored where it was the last.
+    async fn end(&self, index: u64, answer: Option<Waiting>) -> bool {
+        let complete = self.open().end(index, answer);
+        self.score(complete).await
+    }
+
+    /// No more rows come.
+    async fn finish(&self) {
+        let batches = self.open().finish();
+        for batch in batches {
+            self.score(Some(batch)).await;
+        }
+    }
+
+    async fn score(&self, batch: Option<Vec<Waiting>>) -> bool {
+        match batch {
+            Some(batch) => self.scorers.send(batch).await.is_ok(),
+            None => true,
+        }
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Batches> {
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

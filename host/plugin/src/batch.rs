@@ -2,7 +2,6 @@
 
 use crate::component::CallError;
 use gage_core::Outcome;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Why an item has no result.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,50 +38,57 @@ impl From<CallError> for ItemError {
     }
 }
 
-/// Calls with items in batches: as many at once as the budget of one item is likely to suffice for,
-/// which `typical` knows from earlier calls. When a call fails, its batch is halved until the guilty
-/// item stands alone, so that only it carries the error.
+/// What came of items that were called with.
+pub(crate) struct Batched<R> {
+    /// One for each item, in order.
+    pub(crate) results: Vec<Result<R, ItemError>>,
+    /// The work of all calls, those that failed among them.
+    pub(crate) fuel: u64,
+}
+
+/// Calls with all items at once. When a call fails, its batch is halved until the guilty item stands
+/// alone, so that only it carries the error; what is left is then called with in batches that the budget
+/// of one item is likely to suffice for.
 ///
-/// The budget of a call is that of one item: a batch that stays within it proves that each of
-/// its items does, and one that does not is decided item by item. So whether an item runs out
-/// does not depend on what it was batched with.
+/// The budget of a call is that of one item: a batch that stays within it proves that each of its items
+/// does, and one that does not is decided item by item. So whether an item runs out does not depend on
+/// what it was batched with, and equal items cost equal fuel: nothing is learned from other calls.
 pub(crate) fn call_in_batches<T, R>(
     items: &[T],
     budget: u64,
-    typical: &AtomicU64,
     call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
-) -> Vec<Result<R, ItemError>> {
-    let mut results = Vec::with_capacity(items.len());
-    let mut rest = items;
+) -> Batched<R> {
+    let mut batched = Batched { results: Vec::with_capacity(items.len()), fuel: 0 };
+    let (mut rest, mut typical) = (items, 0);
     while !rest.is_empty() {
-        let size = match typical.load(Ordering::Relaxed) {
-            0 => rest.len(),
-            fuel => usize::try_from(budget / 2 / fuel).unwrap_or(usize::MAX).clamp(1, rest.len()),
+        let size = match budget.checked_div(typical * 2) {
+            None => rest.len(),
+            Some(size) => usize::try_from(size).unwrap_or(usize::MAX).clamp(1, rest.len()),
         };
         let (batch, later) = rest.split_at(size);
-        results.extend(call_and_split(batch, typical, call));
-        rest = later;
-    }
-    results
-}
-
-fn call_and_split<T, R>(
-    items: &[T],
-    typical: &AtomicU64,
-    call: &mut impl FnMut(&[T]) -> (Result<Vec<Result<R, ItemError>>, CallError>, u64),
-) -> Vec<Result<R, ItemError>> {
-    let (outcome, fuel) = call(items);
-    typical.store((fuel / items.len().max(1) as u64).max(1), Ordering::Relaxed);
-    match outcome {
-        Ok(results) => results,
-        Err(error) if items.len() == 1 => vec![Err(error.into())],
-        Err(_) => {
-            let (left, right) = items.split_at(items.len() / 2);
-            let mut results = call_and_split(left, typical, call);
-            results.extend(call_and_split(right, typical, call));
-            results
+        let (outcome, fuel) = call(batch);
+        batched.fuel += fuel;
+        typical = (fuel / batch.len() as u64).max(1);
+        match outcome {
+            Ok(results) => {
+                batched.results.extend(results);
+                rest = later;
+            }
+            Err(error) if batch.len() == 1 => {
+                batched.results.push(Err(error.into()));
+                rest = later;
+            }
+            // The first half, and then whatever is behind it.
+            Err(_) => {
+                let half = call_in_batches(&batch[..batch.len() / 2], budget, call);
+                rest = &rest[half.results.len()..];
+                typical = (half.fuel / half.results.len().max(1) as u64).max(1);
+                batched.fuel += half.fuel;
+                batched.results.extend(half.results);
+            }
         }
     }
+    batched
 }
 
 #[cfg(test)]
@@ -93,7 +99,7 @@ mod tests {
     fn only_the_guilty_items_carry_the_error() {
         let items: Vec<u32> = (0..50).collect();
         let mut calls = 0;
-        let results = call_in_batches(&items, 1000, &AtomicU64::new(0), &mut |batch: &[u32]| {
+        let batched = call_in_batches(&items, 1000, &mut |batch: &[u32]| {
             calls += 1;
             let outcome = match batch.iter().any(|item| item % 20 == 7) {
                 true => Err(CallError::Failed("no".to_owned())),
@@ -101,29 +107,28 @@ mod tests {
             };
             (outcome, 1)
         });
-        for (item, result) in items.iter().zip(&results) {
-            assert_eq!(result.is_err(), item % 20 == 7, "{item}");
+        assert_eq!(batched.results.len(), items.len());
+        for (item, result) in items.iter().zip(&batched.results) {
+            assert_eq!(result.as_ref().ok(), (item % 20 != 7).then_some(&(item * 2)), "{item}");
         }
         assert!(calls < 40, "{calls} calls");
+        assert_eq!(batched.fuel, calls);
     }
 
     #[test]
     fn batches_fit_the_budget_once_the_cost_is_known() {
-        let items = [0_u8; 1000];
-        let typical = AtomicU64::new(0);
-        let mut sizes = Vec::new();
-        for _ in 0..2 {
-            sizes.clear();
-            let results = call_in_batches(&items, 1000, &typical, &mut |batch: &[u8]| {
-                sizes.push(batch.len());
-                let fuel = batch.len() as u64 * 10;
-                match fuel <= 1000 {
-                    true => (Ok(batch.iter().map(|_| Ok(())).collect()), fuel),
-                    false => (Err(CallError::Budget("fuel".to_owned())), 1000),
-                }
-            });
-            assert!(results.iter().all(Result::is_ok));
-        }
-        assert_eq!(sizes, [50; 20]);
+        let items: Vec<u64> = (0..1000).map(|place| if place == 700 { 2000 } else { 10 }).collect();
+        let mut calls = 0;
+        let batched = call_in_batches(&items, 1000, &mut |batch: &[u64]| {
+            calls += 1;
+            let fuel: u64 = batch.iter().sum();
+            match fuel <= 1000 {
+                true => (Ok(batch.iter().map(|_| Ok(())).collect()), fuel),
+                false => (Err(CallError::Budget("fuel".to_owned())), 1000),
+            }
+        });
+        let failed: Vec<usize> = (0..1000).filter(|place| batched.results[*place].is_err()).collect();
+        assert_eq!(failed, [700]);
+        assert!(calls < 60, "{calls} calls");
     }
 }

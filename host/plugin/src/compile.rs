@@ -113,6 +113,8 @@ fn in_child(
     let began = Instant::now();
     let mut child = command
         .env_clear()
+        // What the program's allocator reserves at once, in KiB: addresses are bounded there as memory is.
+        .env("MIMALLOC_ARENA_RESERVE", "65536")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

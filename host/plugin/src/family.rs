@@ -1,6 +1,6 @@
 //! What all kinds of plugins share: a component with members, described, checked and configured.
 
-use crate::batch::{ItemError, call_in_batches};
+use crate::batch::{Batched, ItemError, call_in_batches};
 use crate::bindings::types::{InputSpec, MemberSpec, PluginError, PluginInfo};
 use crate::capabilities::Access;
 use crate::capabilities::models::Models;
@@ -16,7 +16,6 @@ use crate::world::World;
 use gage_core::{Object, Problem};
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
@@ -233,13 +232,7 @@ impl<K: Kind> Family<K> {
             K::check(&plugin, store, &member.description.name, &params)
         });
         match checked {
-            Ok(Ok(())) => Ok(Configured {
-                family: Arc::clone(self),
-                index,
-                inputs,
-                params,
-                typical_fuel: AtomicU64::new(0),
-            }),
+            Ok(Ok(())) => Ok(Configured { family: Arc::clone(self), index, inputs, params }),
             Ok(Err(error)) => {
                 let error = checked::error(error, &self.linked.limits);
                 Err(vec![Problem { pointer: error.pointer.unwrap_or_default(), message: error.message }])
@@ -297,8 +290,6 @@ pub struct Configured<K: Kind> {
     index: usize,
     pub(crate) inputs: Inputs,
     params: String,
-    /// What an item cost lately, by which batches are cut.
-    typical_fuel: AtomicU64,
 }
 
 impl<K: Kind> Configured<K> {
@@ -354,7 +345,7 @@ impl<K: Kind> Configured<K> {
         call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
     ) -> Vec<Result<R, ItemError>> {
-        self.batch_with(self.family.linked.access(), items, call, check)
+        self.batch_with(self.family.linked.access(), items, call, check).results
     }
 
     /// The same with access of its own.
@@ -364,9 +355,9 @@ impl<K: Kind> Configured<K> {
         items: &[T],
         mut call: impl FnMut(&K::Plugin, &mut Store<GuestState>, &[T]) -> wasmtime::Result<Vec<Raw>>,
         check: impl Fn(Raw, &T) -> Result<R, ItemError>,
-    ) -> Vec<Result<R, ItemError>> {
+    ) -> Batched<R> {
         let linked = &self.family.linked;
-        call_in_batches(items, linked.limits.fuel_per_item, &self.typical_fuel, &mut |batch: &[T]| {
+        call_in_batches(items, linked.limits.fuel_per_item, &mut |batch: &[T]| {
             let (result, fuel) = linked.call_counted(access.clone(), |store| {
                 let plugin = K::instantiate(&self.family.pre, store)?;
                 call(&plugin, store, batch)
@@ -380,10 +371,5 @@ impl<K: Kind> Configured<K> {
             });
             (checked, fuel)
         })
-    }
-
-    /// The fuel that an item cost lately, the share of its call included; 0 before the first call.
-    pub fn typical_fuel(&self) -> u64 {
-        self.typical_fuel.load(Ordering::Relaxed)
     }
 }

@@ -46,7 +46,7 @@ pub use kinds::backend::{BackendComponent, BackendFamily, BackendKind, BackendOf
 pub use kinds::doc_hook::{DocHook, DocHookFamily, DocHookKind, Hooked, MediaKind, MediaSource};
 pub use kinds::extractor::{ExtractedAnswer, Extractor, ExtractorFamily, ExtractorKind};
 pub use kinds::judge::{Judge, JudgeCase, JudgeFamily, JudgeKind, JudgeReply, Prompt, Verdict};
-pub use kinds::metric::{Metric, MetricFamily, MetricItem, MetricKind};
+pub use kinds::metric::{Metric, MetricFamily, MetricItem, MetricKind, Scored};
 pub use kinds::preprocessor::{
     Converted, Preprocessor, PreprocessorFamily, PreprocessorKind, RawRow, SampleText,
 };

@@ -140,7 +140,7 @@ fn costs<R>(
 
 impl ItemBench for Metric {
     fn item_costs(&self, items: Vec<MetricItem>, time: Duration) -> ItemCosts {
-        costs(items, time, || self.work().fuel, |items| self.score_sound(items))
+        costs(items, time, || self.work().fuel, |items| self.score_sound(items).results)
     }
 }
 

@@ -25,7 +25,7 @@ fn item(metric: &Metric, deed: &str) -> MetricItem {
 /// The score of each deed, or how it ended.
 fn score(metric: &Metric, deeds: &[&str]) -> Vec<Result<f64, (Outcome, String)>> {
     let items = deeds.iter().map(|deed| item(metric, deed)).collect();
-    let results = metric.score(items);
+    let results = metric.score(items).results;
     results
         .into_iter()
         .map(|result| match result {

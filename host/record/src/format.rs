@@ -7,11 +7,12 @@
 //! | --- | --- | --- |
 //! | manifest | 1 | first |
 //! | journal | 1 | first |
+//! | journal | 2 | answers and their scores are lines of their own |
 
 /// Version of `manifest.json`.
 pub const MANIFEST_VERSION: u32 = 1;
 /// Version of the files in `journal/`.
-pub const JOURNAL_VERSION: u32 = 1;
+pub const JOURNAL_VERSION: u32 = 2;
 
 /// What the run is, its state, and digests of the files that never vary.
 pub const MANIFEST_FILE: &str = "manifest.json";

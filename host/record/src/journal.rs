@@ -2,14 +2,16 @@
 //!
 //! `journal/000001.jsonl` and so on, read in the order of their names, written at the end of
 //! the last. A line is eight hexadecimal digits of the CRC-32 of the JSON, a blank, the JSON,
-//! and a newline. The first line of a file is a header, every other line a
-//! [`SampleRecord`](crate::SampleRecord). Of several records of one sample the last one counts.
+//! and a newline. The first line of a file is a header, every other line a [`JournalEntry`]: a whole
+//! [`SampleRecord`](crate::SampleRecord), an answer that awaits its scores, or the scores of an answer
+//! before it. Of several records of one sample the last one counts, and of several scores the last.
 //!
 //! A process that is killed leaves at most a torn end: lines after the last good one, of a
 //! batch that was never acknowledged. It is cut off when the journal is opened again. A bad
 //! line before a good one is damage, and is reported.
 
 mod appender;
+mod entry;
 mod index;
 mod line;
 mod scan;
@@ -18,7 +20,8 @@ mod writer;
 #[cfg(test)]
 mod property_tests;
 
-pub use index::{IndexedSample, JournalIndex, RecordsInOrder};
+pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
+pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder};
 pub use writer::{JournalWriter, OpenedJournal};
 
 use crate::RecordError;

@@ -26,7 +26,10 @@ pub use clock::{rfc3339, unix_milliseconds};
 pub use differences::differences;
 pub use error::RecordError;
 pub use folder::RunFolder;
-pub use journal::{IndexedSample, JournalIndex, JournalWriter, OpenedJournal, RecordsInOrder};
+pub use journal::{
+    AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalWriter, OpenedJournal,
+    RecordsInOrder, Scores, ScoresEntry, Without,
+};
 pub use manifest::{Manifest, RunStatus};
 pub use reader::{RunReader, SampleLines};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};

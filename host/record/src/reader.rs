@@ -142,7 +142,7 @@ mod tests {
         let mut manifest = Manifest::new("run", "0.1.0", json!({}));
         manifest.write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
+        writer.append_whole(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         let samples = write_samples(&folder, &index, &["t"]).unwrap();
         let summary = folder.write_atomically(SUMMARY_FILE, b"{\"a\": 1}\n").unwrap();
@@ -171,7 +171,7 @@ mod tests {
         let folder = RunFolder::create(root.path(), "run").unwrap();
         Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        writer.append_whole(&[record("t", 0, "a")]).unwrap();
         let reader = RunReader::open(folder.path()).unwrap();
         assert_eq!(reader.journal().unwrap().len(), 1);
         assert!(reader.summary::<Value>().is_err());

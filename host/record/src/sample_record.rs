@@ -70,11 +70,14 @@ pub struct SampleTiming {
     /// The sample's share of scoring, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
+    /// The sample's share of the work of the plugins that scored it, in units of fuel; equal in every run.
+    #[serde(default)]
+    pub scoring_fuel: u64,
     /// When the sample was done, in milliseconds since 1970 in UTC.
     pub finished_unix_ms: u64,
 }
 
-/// Everything that is kept of one finished sample: one line of the journal.
+/// Everything that is kept of one finished sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// The task.
@@ -122,7 +125,8 @@ impl SampleRecord {
     }
 }
 
-fn finite<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes a number, or 0 for one that JSON cannot hold.
+pub(crate) fn finite<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(if number.is_finite() { *number } else { 0.0 })
 }
 

@@ -123,7 +123,7 @@ mod tests {
         let folder = RunFolder::create(root.path(), "run").unwrap();
         Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        batches.iter().for_each(|batch| writer.append_batch(batch).unwrap());
+        batches.iter().for_each(|batch| writer.append_whole(batch).unwrap());
         let index = JournalIndex::read(&folder).unwrap();
         let digest = write_samples(&folder, &index, &["b", "a"]).unwrap();
         (fs::read(folder.path_of(SAMPLES_FILE)).unwrap(), digest)

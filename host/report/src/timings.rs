@@ -62,6 +62,10 @@ pub struct TaskTimings {
     pub model_calls: u64,
     /// Calls that were made again.
     pub retries: u64,
+    /// The work of the plugins that scored, in units of about one instruction; unlike the rest, the same
+    /// in every run of the same answers. Metrics that read a clock are left out.
+    #[serde(default)]
+    pub scoring_fuel: u64,
     /// How long the calls took that were answered; null when there were none.
     pub latency: Option<LatencyFigures>,
 }
@@ -141,6 +145,7 @@ struct TaskBuilder {
     task_id: String,
     latency: LatencyBuilder,
     retries: u64,
+    scoring_fuel: u64,
     metrics: Vec<FigureBuilder>,
 }
 
@@ -151,6 +156,7 @@ impl TimingsBuilder {
             task_id: task.task_id.clone(),
             latency: LatencyBuilder::new(),
             retries: 0,
+            scoring_fuel: 0,
             metrics: figure_builders(&task.timing_metrics),
         };
         TimingsBuilder {
@@ -168,6 +174,7 @@ impl TimingsBuilder {
         let position = self.positions.of(&record.task_id)?;
         let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
         task.retries += u64::from(record.timing.attempts.saturating_sub(1));
+        task.scoring_fuel += record.timing.scoring_fuel;
         if record.model_output.is_some() && record.timing.attempts > 0 {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
@@ -217,6 +224,7 @@ impl TaskBuilder {
         let timings = TaskTimings {
             model_calls: self.latency.count(),
             retries: self.retries,
+            scoring_fuel: self.scoring_fuel,
             latency: self.latency.finish(),
             task_id: self.task_id,
         };

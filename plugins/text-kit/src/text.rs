@@ -108,6 +108,9 @@ impl Normalization {
 
     /// Whether two texts are equal once it is applied to both.
     pub fn same(self, left: &str, right: &str) -> bool {
+        if left == right {
+            return true;
+        }
         if !self.collapse && !self.case_sensitive && left.is_ascii() && right.is_ascii() {
             let (left, right) = if self.strip { (strip(left), strip(right)) } else { (left, right) };
             return left.eq_ignore_ascii_case(right);
@@ -117,7 +120,7 @@ impl Normalization {
 }
 
 /// Longest stretch of a text that a score card shows.
-const EXCERPT_BYTES: usize = 512;
+const EXCERPT_BYTES: usize = 256;
 
 /// The text as a score card shows it: cut where it is very long, since a card has a size limit and
 /// the record of the sample holds the whole text anyway.

@@ -13,6 +13,9 @@ const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Where Debian's packages `rustc-web` and `rust-web-src` put a compiler for WebAssembly.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+/// Lets the compiler use WebAssembly's vectors, which every engine of today has; loops over bytes become
+/// several times faster.
+const VECTORS: &str = r#"target.wasm32-unknown-unknown.rustflags=["-C","target-feature=+simd128"]"#;
 
 /// A compiler that can build for WebAssembly.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +84,7 @@ impl Compiler {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
         command.arg("--target-dir").arg(target);
+        command.args(["--config", VECTORS]);
         if *self == Compiler::Debian {
             command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1");
             command.arg("-Zbuild-std=std,panic_abort");

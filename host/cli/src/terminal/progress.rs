@@ -1,8 +1,7 @@
 //! The progress of a run: a bar with throughput, the time that is left and the running score.
 
 use gage_core::{MetricResult, Outcome};
-use gage_engine::Progress;
-use gage_record::SampleRecord;
+use gage_engine::{Finished, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::sync::{Mutex, PoisonError};
 
@@ -56,14 +55,18 @@ impl Progress for TerminalProgress {
         }
     }
 
-    fn sample_finished(&self, record: &SampleRecord) {
+    fn sample_answered(&self) {
+        self.bar.inc(1);
+    }
+
+    fn sample_finished(&self, finished: &Finished<'_>) {
         let mut score = self.score.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = record.metrics.first().or_else(|| record.timing_metrics.first());
+        let first = finished.metrics.first().or_else(|| finished.timing_metrics.first());
         if let Some(value) = first.and_then(MetricResult::score) {
             score.sum += value;
             score.scored += 1;
         }
-        if record.outcome != Outcome::Scored {
+        if finished.outcome != Outcome::Scored {
             score.failed += 1;
         }
         let mut message = String::new();
@@ -77,7 +80,9 @@ impl Progress for TerminalProgress {
         if !message.is_empty() {
             self.bar.set_message(message);
         }
-        self.bar.inc(1);
+        if !finished.was_answered {
+            self.bar.inc(1);
+        }
     }
 
     fn task_finished(&self, _task_id: &str) {

@@ -47,7 +47,7 @@ impl Trial {
                 let items = cases.iter().map(|case| metric_item(metric, case)).collect();
                 let name = metric.description().values.first().map(|value| value.name.as_str());
                 let show = |card: ScoreCard| card_to_json(card, name.unwrap_or("score"));
-                metric.score(items).into_iter().map(|result| shown(result.map(show))).collect()
+                metric.score(items).results.into_iter().map(|result| shown(result.map(show))).collect()
             }
             Trial::Extractor(extractor) => {
                 let items = cases.iter().map(|case| extractor_item(extractor, case)).collect();

@@ -110,6 +110,7 @@ impl BackendComponent {
                 Ok(generation)
             },
         )
+        .results
     }
 
     /// Scores the continuations of a batch of conversations: one list for each request.

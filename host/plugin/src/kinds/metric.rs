@@ -1,7 +1,7 @@
 //! Metrics: what they declare, and how a batch of samples is scored.
 
 use super::bindings;
-use crate::batch::ItemError;
+use crate::batch::{Batched, ItemError};
 use crate::bindings::metric_exports::MetricSpec;
 use crate::bindings::metric_world::{MetricPlugin, MetricPluginPre};
 use crate::bindings::types::{Item, MemberSpec, PluginInfo};
@@ -64,6 +64,14 @@ fn declared(spec: MetricSpec) -> Declared<MetricKind> {
 /// One item of a batch, resolved from a sample.
 pub struct MetricItem(pub(crate) Result<Item, ItemError>);
 
+/// What a metric said of a batch.
+pub struct Scored {
+    /// One result for each item, in order.
+    pub results: Vec<Result<ScoreCard, ItemError>>,
+    /// The work that it took, in units of about one instruction.
+    pub fuel: u64,
+}
+
 impl Metric {
     /// Its inputs, with the paths that count here.
     pub fn inputs(&self) -> &[Input] {
@@ -82,13 +90,21 @@ impl Metric {
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
     }
 
-    /// Scores a batch: one result for each item, in order.
-    pub fn score(&self, items: Vec<MetricItem>) -> Vec<Result<ScoreCard, ItemError>> {
-        with_sound_items(items, |sound| self.score_sound(sound))
+    /// Scores a batch. Equal batches give equal results and cost equal fuel, whatever was called before
+    /// and on however many threads.
+    pub fn score(&self, items: Vec<MetricItem>) -> Scored {
+        let mut fuel = 0;
+        let results = with_sound_items(items, |sound| {
+            let batched = self.score_sound(sound);
+            fuel = batched.fuel;
+            batched.results
+        });
+        Scored { results, fuel }
     }
 
-    pub(crate) fn score_sound(&self, items: &[Item]) -> Vec<Result<ScoreCard, ItemError>> {
-        self.batch(
+    pub(crate) fn score_sound(&self, items: &[Item]) -> Batched<ScoreCard> {
+        self.batch_with(
+            self.family.linked.access(),
             items,
             |plugin, store, batch| {
                 plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)

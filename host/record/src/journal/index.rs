@@ -2,21 +2,23 @@
 
 use super::scan::{GoodLine, Scanned, scan};
 use super::{Header, segment_paths};
+use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, RunFolder};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 mod records;
 
-pub use records::RecordsInOrder;
+pub use records::{Answers, RecordsInOrder};
 
-/// Where the last record of every sample is. Holds 32 bytes a record, however large it is.
+/// Where the last record of every sample is. Holds 48 bytes a sample, however large it is.
 #[derive(Debug)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -36,25 +38,66 @@ struct Segment {
 #[derive(Debug)]
 struct TaskEntries {
     task_id: String,
+    /// In the order of the journal; empty once the entries are made of them.
+    lines: Vec<Line>,
     /// Sorted by index, each index once.
     entries: Vec<Entry>,
 }
 
+/// A line of the journal.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    index: u64,
+    row: u64,
+    outcome: Outcome,
+    holds: Holds,
+    span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Whole,
+    Answer,
+    Scores,
+}
+
+/// Where a line is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    /// Beginning at the first byte of the first file.
+    offset: u64,
+    length: u32,
+}
+
+/// A sample.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: u64,
-    offset: u64,
     row: u64,
-    length: u32,
+    record: Span,
+    /// Of length 0 where there are none.
+    scores: Span,
     outcome: Outcome,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Finished, and was never to be scored.
+    Whole,
+    /// Answered, and not scored yet.
+    Awaits,
+    /// Answered and scored.
+    Scored,
 }
 
 /// What the index knows of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexedSample {
-    /// How the sample ended.
+    /// How the sample ended; of one that awaits its scores, how it will unless they speak against it.
     pub outcome: Outcome,
     row: u64,
+    state: State,
 }
 
 impl IndexedSample {
@@ -66,7 +109,18 @@ impl IndexedSample {
     /// Whether a resumed run leaves the sample as it is: it is that of the same row, and did
     /// not fail for a reason that may have passed.
     pub fn is_done(&self, row_digest: &str) -> bool {
-        self.is_of_row(row_digest) && !self.outcome.is_retried_on_resume()
+        self.is_of_row(row_digest) && self.is_finished()
+    }
+
+    /// Whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
+    /// scores.
+    pub fn is_finished(&self) -> bool {
+        self.state != State::Awaits && !self.outcome.is_retried_on_resume()
+    }
+
+    /// Whether the model's answer is there, so that only scores may be wanting.
+    pub fn is_answered(&self) -> bool {
+        self.state != State::Whole
     }
 }
 
@@ -83,14 +137,24 @@ impl JournalIndex {
         for (position, path) in paths.into_iter().enumerate() {
             builder.add_segment(path, position + 1 == count)?;
         }
-        Ok(builder.finish())
+        builder.finish()
     }
 
     /// What is known of a sample.
     pub fn get(&self, task_id: &str, index: u64) -> Option<IndexedSample> {
         let entries = self.entries(task_id);
         let position = entries.binary_search_by_key(&index, |entry| entry.index).ok()?;
-        entries.get(position).map(|entry| IndexedSample { outcome: entry.outcome, row: entry.row })
+        entries.get(position).map(Entry::sample)
+    }
+
+    /// The samples of a task with their indices, in order; those that await their scores too.
+    pub fn samples(&self, task_id: &str) -> impl Iterator<Item = (u64, IndexedSample)> {
+        self.entries(task_id).iter().map(|entry| (entry.index, entry.sample()))
+    }
+
+    /// Reads answers back that need scores.
+    pub fn answers(&self) -> Answers<'_> {
+        Answers::new(self)
     }
 
     /// Whether there is a record of a sample.
@@ -98,12 +162,12 @@ impl JournalIndex {
         self.get(task_id, index).is_some()
     }
 
-    /// Number of samples.
+    /// Number of samples that are there, those that await their scores among them.
     pub fn len(&self) -> usize {
         self.tasks.iter().map(|task| task.entries.len()).sum()
     }
 
-    /// Whether there are no records.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.tasks.is_empty()
     }
@@ -115,10 +179,11 @@ impl JournalIndex {
         task_ids
     }
 
-    /// How the samples of a task ended.
+    /// How the samples of a task ended; those that await their scores have not.
     pub fn outcomes(&self, task_id: &str) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
-        self.entries(task_id).iter().for_each(|entry| counts.add(entry.outcome));
+        let ended = self.entries(task_id).iter().filter(|entry| entry.state != State::Awaits);
+        ended.for_each(|entry| counts.add(entry.outcome));
         counts
     }
 
@@ -128,7 +193,8 @@ impl JournalIndex {
     }
 
     /// Reads the records in the order of tasks that is given and of their indices, one at a
-    /// time. Tasks that have records and are not named come after the others, by name.
+    /// time. Tasks that have records and are not named come after the others, by name. Answers that
+    /// await their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
         let mut order: Vec<usize> = Vec::with_capacity(self.tasks.len());
         let named = task_order.iter().map(AsRef::as_ref);
@@ -156,6 +222,10 @@ struct RecordKey<'a> {
     #[serde(borrow)]
     row_digest: Cow<'a, str>,
     outcome: Outcome,
+    #[serde(default)]
+    awaits_scores: bool,
+    #[serde(default)]
+    scores: Option<IgnoredAny>,
 }
 
 /// Makes an index of one file after the other.
@@ -196,21 +266,56 @@ impl<'a> IndexBuilder<'a> {
         Ok(scanned)
     }
 
-    /// The index: of each sample the last record.
-    pub(super) fn finish(mut self) -> JournalIndex {
+    /// The index: of each sample the last record, and its last scores.
+    ///
+    /// # Errors
+    /// When there are scores without their answer.
+    pub(super) fn finish(mut self) -> Result<JournalIndex, RecordError> {
         for task in &mut self.index.tasks {
-            // A stable sort keeps the records of one sample in the order of the journal.
-            task.entries.sort_by_key(|entry| entry.index);
-            task.entries.dedup_by(|later, kept| {
-                let is_same = later.index == kept.index;
-                if is_same {
-                    *kept = *later;
+            let mut lines = std::mem::take(&mut task.lines);
+            // A stable sort keeps the lines of one sample in the order of the journal.
+            lines.sort_by_key(|line| line.index);
+            for line in lines {
+                let last = task.entries.last_mut().filter(|entry| entry.index == line.index);
+                match (line.holds, last) {
+                    (Holds::Scores, Some(entry)) if entry.row == line.row && entry.state != State::Whole => {
+                        entry.scores = line.span;
+                        entry.outcome = line.outcome;
+                        entry.state = State::Scored;
+                    }
+                    (Holds::Scores, _) => {
+                        let reason = format!(
+                            "sample {} of the task `{}` has scores and no answer",
+                            line.index, task.task_id
+                        );
+                        return Err(RecordError::invalid(Path::new(JOURNAL_FOLDER), reason));
+                    }
+                    (_, Some(entry)) => *entry = line.entry(),
+                    (_, None) => task.entries.push(line.entry()),
                 }
-                is_same
-            });
+            }
             task.entries.shrink_to_fit();
         }
-        self.index
+        Ok(self.index)
+    }
+}
+
+impl Line {
+    fn entry(self) -> Entry {
+        Entry {
+            index: self.index,
+            row: self.row,
+            record: self.span,
+            scores: Span::default(),
+            outcome: self.outcome,
+            state: if self.holds == Holds::Answer { State::Awaits } else { State::Whole },
+        }
+    }
+}
+
+impl Entry {
+    fn sample(&self) -> IndexedSample {
+        IndexedSample { outcome: self.outcome, row: self.row, state: self.state }
     }
 }
 
@@ -219,24 +324,29 @@ impl JournalIndex {
         let key: RecordKey<'_> =
             serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
         let length = u32::try_from(line.length).map_err(|_| "the record is larger than 4 GiB".to_owned())?;
-        let entry = Entry {
+        let found = Line {
             index: key.index,
-            offset: start + line.offset,
             row: row_key(&key.row_digest),
-            length,
             outcome: key.outcome,
+            holds: match (key.scores, key.awaits_scores) {
+                (Some(_), _) => Holds::Scores,
+                (None, true) => Holds::Answer,
+                (None, false) => Holds::Whole,
+            },
+            span: Span { offset: start + line.offset, length },
         };
         let position = match self.positions.get(&*key.task_id) {
             Some(position) => *position,
             None => {
                 let position = self.tasks.len();
                 self.positions.insert(key.task_id.clone().into_owned(), position);
-                self.tasks.push(TaskEntries { task_id: key.task_id.into_owned(), entries: Vec::new() });
+                let task_id = key.task_id.into_owned();
+                self.tasks.push(TaskEntries { task_id, lines: Vec::new(), entries: Vec::new() });
                 position
             }
         };
         if let Some(task) = self.tasks.get_mut(position) {
-            task.entries.push(entry);
+            task.lines.push(found);
         }
         Ok(())
     }
@@ -253,7 +363,9 @@ fn row_key(row_digest: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{JournalWriter, Manifest, SampleRecord};
+    use crate::{
+        AnswerEntry, JournalEntry, JournalWriter, Manifest, SampleRecord, Scores, ScoresEntry, Without,
+    };
     use serde_json::json;
 
     fn written(batches: &[Vec<SampleRecord>]) -> (tempfile::TempDir, RunFolder) {
@@ -261,7 +373,7 @@ mod tests {
         let folder = RunFolder::create(root.path(), "run").unwrap();
         Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        batches.iter().for_each(|batch| writer.append_batch(batch).unwrap());
+        batches.iter().for_each(|batch| writer.append_whole(batch).unwrap());
         (root, folder)
     }
 
@@ -275,7 +387,7 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert_eq!(size_of::<Entry>(), 32);
+        assert_eq!(size_of::<Entry>(), 56);
     }
 
     #[test]
@@ -309,6 +421,73 @@ mod tests {
         assert_eq!((counts.total(), counts.get(Outcome::BackendError)), (2, 1));
     }
 
+    /// The line of an answer that awaits its scores.
+    fn answer(record: &SampleRecord) -> JournalEntry<'_> {
+        JournalEntry::Answer(AnswerEntry {
+            task_id: &record.task_id,
+            index: record.index,
+            sample_id: &record.sample_id,
+            row_digest: &record.row_digest,
+            outcome: record.outcome,
+            sample: &record.sample,
+            model_output: Without { value: record.model_output.as_ref().unwrap(), keys: &["clock"] },
+            judge_output: None,
+            timing: record.timing,
+            awaits_scores: true,
+        })
+    }
+
+    fn scores(record: &SampleRecord, outcome: Outcome) -> ScoresEntry {
+        ScoresEntry {
+            task_id: record.task_id.clone(),
+            index: record.index,
+            sample_id: record.sample_id.clone(),
+            row_digest: record.row_digest.clone(),
+            outcome,
+            scores: Scores { metrics: record.metrics.clone(), scoring_fuel: 7, ..Scores::default() },
+        }
+    }
+
+    #[test]
+    fn an_answer_is_there_before_its_scores_and_counts_with_them() {
+        let (first, second) = (record("t", 0, "a"), record("t", 1, "b"));
+        let mut clocked = second.clone();
+        clocked.model_output = Some(json!({"answer": "b", "clock": 1}));
+        let (_root, folder) = written(&[]);
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_batch(&[answer(&first), answer(&clocked)]).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        assert_eq!((index.len(), index.outcomes("t").total()), (2, 0));
+        assert!(answers(&index, &["t"]).is_empty());
+        let awaiting = index.get("t", 1).unwrap();
+        assert!(awaiting.is_answered() && !awaiting.is_finished());
+        let read = index.answers().read("t", 1).unwrap().unwrap();
+        assert_eq!((read.model_output, read.metrics.len()), (second.model_output.clone(), 0));
+
+        let given = [scores(&second, Outcome::PluginTimeout), scores(&second, Outcome::Scored)];
+        let entries: Vec<JournalEntry<'_>> = given.iter().map(JournalEntry::Scores).collect();
+        writer.append_batch(&entries[..1]).unwrap();
+        assert_eq!(JournalIndex::read(&folder).unwrap().outcomes("t").get(Outcome::PluginTimeout), 1);
+        writer.append_batch(&entries[1..]).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        assert_eq!(answers(&index, &["t"]), ["t1b"]);
+        let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
+        assert_eq!((&records[0].metrics, records[0].timing.scoring_fuel), (&second.metrics, 7));
+        assert!(index.get("t", 1).unwrap().is_finished());
+        // Asked once more, it awaits its scores once more.
+        writer.append_batch(&[answer(&second)]).unwrap();
+        assert!(!JournalIndex::read(&folder).unwrap().get("t", 1).unwrap().is_finished());
+    }
+
+    #[test]
+    fn scores_without_an_answer_are_damage() {
+        let (_root, folder) = written(&[]);
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_batch(&[JournalEntry::Scores(&scores(&record("t", 3, "a"), Outcome::Scored))]).unwrap();
+        let error = JournalIndex::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("sample 3 of the task `t` has scores and no answer"), "{error}");
+    }
+
     #[test]
     fn several_files_are_one_journal() {
         let (_root, folder) = written(&[vec![record("t", 0, "a"), record("t", 1, "a")]]);
@@ -319,7 +498,7 @@ mod tests {
         std::fs::write(folder.path_of("journal/000002.jsonl"), second).unwrap();
 
         let mut opened = JournalWriter::open(&folder).unwrap();
-        opened.writer.append_batch(&[record("t", 2, "b")]).unwrap();
+        opened.writer.append_whole(&[record("t", 2, "b")]).unwrap();
         assert_eq!(std::fs::read_to_string(&first).unwrap(), text);
         let index = JournalIndex::read(&folder).unwrap();
         assert_eq!(answers(&index, &["t"]), ["t0a", "t1a", "t2b"]);

@@ -20,7 +20,7 @@ impl Journal {
         let root = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(root.path(), "run").unwrap();
         Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
-        JournalWriter::open(&folder).unwrap().writer.append_batch(records).unwrap();
+        JournalWriter::open(&folder).unwrap().writer.append_whole(records).unwrap();
         Journal { _root: root, folder }
     }
 
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(opened.dropped_bytes, (length - good) as u64);
 
         let next = record("t", 99, "next");
-        opened.writer.append_batch(std::slice::from_ref(&next)).unwrap();
+        opened.writer.append_whole(std::slice::from_ref(&next)).unwrap();
         let mut expected = records[..kept].to_vec();
         expected.push(next);
         prop_assert_eq!(journal.read().unwrap(), expected);

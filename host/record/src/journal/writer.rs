@@ -2,10 +2,10 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
-use super::{FIRST_SEGMENT, Header, segment_paths};
+use super::{FIRST_SEGMENT, Header, JournalEntry, segment_paths};
 use crate::atomic_file::sync_folder;
 use crate::format::JOURNAL_FOLDER;
-use crate::{RecordError, RunFolder, SampleRecord};
+use crate::{RecordError, RunFolder};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -52,17 +52,17 @@ impl JournalWriter {
         if end.good_bytes == 0 {
             writer.append(&[Header::new(folder.run_id())])?;
         }
-        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes })
+        Ok(OpenedJournal { writer, index: builder.finish()?, dropped_bytes: end.torn_bytes })
     }
 
-    /// Appends records. When this returns, they survive the loss of power; when it fails, none
+    /// Appends entries. When this returns, they survive the loss of power; when it fails, none
     /// of them is in the journal and the next call begins where this one did.
     ///
     /// # Errors
     /// When the disk is full or fails, and when a record is larger than 4 GiB or nested deeper
     /// than 120 levels.
-    pub fn append_batch(&mut self, records: &[SampleRecord]) -> Result<(), RecordError> {
-        self.append(records)
+    pub fn append_batch(&mut self, entries: &[JournalEntry<'_>]) -> Result<(), RecordError> {
+        self.append(entries)
     }
 
     fn append(&mut self, values: &[impl Serialize]) -> Result<(), RecordError> {
@@ -78,10 +78,18 @@ fn open_to_write(path: &Path) -> Result<File, RecordError> {
 }
 
 #[cfg(test)]
+impl JournalWriter {
+    /// Appends whole records.
+    pub(crate) fn append_whole(&mut self, records: &[crate::SampleRecord]) -> Result<(), RecordError> {
+        self.append(records)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Manifest;
     use crate::sample_record::tests::record;
+    use crate::{Manifest, SampleRecord};
     use serde_json::json;
     use std::fs;
 
@@ -97,13 +105,13 @@ mod tests {
         let folder = begin(root.path());
         let mut opened = JournalWriter::open(&folder).unwrap();
         assert_eq!((opened.index.len(), opened.dropped_bytes), (0, 0));
-        opened.writer.append_batch(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
-        opened.writer.append_batch(&[]).unwrap();
+        opened.writer.append_whole(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
+        opened.writer.append_whole(&[]).unwrap();
         drop(opened);
 
         let mut opened = JournalWriter::open(&folder).unwrap();
         assert_eq!((opened.index.len(), opened.dropped_bytes), (2, 0));
-        opened.writer.append_batch(&[record("t", 2, "c")]).unwrap();
+        opened.writer.append_whole(&[record("t", 2, "c")]).unwrap();
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 3);
     }
 
@@ -114,8 +122,8 @@ mod tests {
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
         let mut deep = record("t", 0, "a");
         deep.sample = (0..200).fold(json!(1), |inner, _| json!([inner]));
-        assert!(matches!(writer.append_batch(&[deep]), Err(RecordError::Append { .. })));
-        writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        assert!(matches!(writer.append_whole(&[deep]), Err(RecordError::Append { .. })));
+        writer.append_whole(&[record("t", 0, "a")]).unwrap();
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
     }
 
@@ -132,7 +140,7 @@ mod tests {
         };
         let cases = [
             (header("gage-journal", 1, "other"), "line 1: it belongs to run 'other'"),
-            (header("gage-journal", 2, "run"), "use a newer gage-host"),
+            (header("gage-journal", 3, "run"), "use a newer gage-host"),
             (header("other", 1, "run"), "line 1: the format is 'other'"),
         ];
         for (line, part) in cases {
@@ -149,7 +157,7 @@ mod tests {
         fs::write(folder.path_of("journal/000001.jsonl"), b"1234").unwrap();
         let mut opened = JournalWriter::open(&folder).unwrap();
         assert_eq!(opened.dropped_bytes, 4);
-        opened.writer.append_batch(&[record("t", 0, "a")]).unwrap();
+        opened.writer.append_whole(&[record("t", 0, "a")]).unwrap();
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 1);
     }
 

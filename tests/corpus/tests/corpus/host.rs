@@ -86,7 +86,7 @@ fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
 pub fn score(metric: &Metric) -> Ended {
     let output = json!({"answer": "yes"});
     let roots = Roots { sample: &Value::Null, model_output: &output, judge_output: &Value::Null };
-    match first(metric.score(vec![metric.resolve("1", roots)])) {
+    match first(metric.score(vec![metric.resolve("1", roots)]).results) {
         Ok(card) => Ended::Score(card.primary_score.unwrap_or(f64::NAN)),
         Err(ended) => ended,
     }

@@ -1,9 +1,10 @@
 //! Reads records in an order that is not that of the journal.
 
-use super::super::line;
-use super::{Entry, JournalIndex, Segment};
+use super::super::{ScoresEntry, line};
+use super::{Entry, JournalIndex, Segment, Span, State};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::path::Path;
@@ -14,8 +15,9 @@ pub struct RecordsInOrder<'a> {
     /// Positions of tasks in the index, the next one last.
     tasks: Vec<usize>,
     entries: std::slice::Iter<'a, Entry>,
-    file: Option<OpenFile>,
-    buffer: Vec<u8>,
+    records: LineReader<'a>,
+    /// Reads elsewhere in the same files, so that both go forward.
+    scores: LineReader<'a>,
 }
 
 impl<'a> RecordsInOrder<'a> {
@@ -25,14 +27,14 @@ impl<'a> RecordsInOrder<'a> {
             index,
             tasks: order,
             entries: std::slice::Iter::default(),
-            file: None,
-            buffer: Vec::new(),
+            records: LineReader::new(index),
+            scores: LineReader::new(index),
         }
     }
 
     fn next_entry(&mut self) -> Option<Entry> {
         loop {
-            if let Some(entry) = self.entries.next() {
+            if let Some(entry) = self.entries.find(|entry| entry.state != State::Awaits) {
                 return Some(*entry);
             }
             let task = self.index.tasks.get(self.tasks.pop()?)?;
@@ -41,16 +43,71 @@ impl<'a> RecordsInOrder<'a> {
     }
 
     fn read(&mut self, entry: Entry) -> Result<SampleRecord, RecordError> {
+        let mut record: SampleRecord = self.records.read(entry.record)?;
+        if entry.state == State::Scored {
+            record.add_scores(self.scores.read::<ScoresEntry>(entry.scores)?);
+        }
+        Ok(record)
+    }
+}
+
+impl Iterator for RecordsInOrder<'_> {
+    type Item = Result<SampleRecord, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.next_entry()?;
+        Some(self.read(entry))
+    }
+}
+
+/// Reads answers without their scores, to score them anew.
+pub struct Answers<'a> {
+    index: &'a JournalIndex,
+    records: LineReader<'a>,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn new(index: &'a JournalIndex) -> Answers<'a> {
+        Answers { index, records: LineReader::new(index) }
+    }
+
+    /// The record of an answer as it was before it was scored; none where there is no answer.
+    ///
+    /// # Errors
+    /// When the journal cannot be read, or has changed.
+    pub fn read(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
+        let entries = self.index.entries(task_id);
+        let found = entries.binary_search_by_key(&index, |entry| entry.index).ok();
+        match found.and_then(|position| entries.get(position)) {
+            Some(entry) if entry.state != State::Whole => self.records.read(entry.record).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Reads lines of the journal by their places.
+struct LineReader<'a> {
+    index: &'a JournalIndex,
+    file: Option<OpenFile>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> LineReader<'a> {
+    fn new(index: &'a JournalIndex) -> LineReader<'a> {
+        LineReader { index, file: None, buffer: Vec::new() }
+    }
+
+    fn read<T: DeserializeOwned>(&mut self, span: Span) -> Result<T, RecordError> {
         let index = self.index;
-        let begins_before = |(_, segment): &(usize, &Segment)| segment.start <= entry.offset;
+        let begins_before = |(_, segment): &(usize, &Segment)| segment.start <= span.offset;
         let Some((number, segment)) = index.segments.iter().enumerate().rfind(begins_before) else {
             return Err(RecordError::invalid(
                 Path::new(JOURNAL_FOLDER),
                 "no file holds a record of the index",
             ));
         };
-        let position = entry.offset - segment.start;
-        self.read_line(number, segment, position, entry.length)
+        let position = span.offset - segment.start;
+        self.read_line(number, segment, position, span.length)
             .map_err(|source| RecordError::io("read", &segment.path, source))?;
         let malformed = |reason: String| {
             RecordError::invalid(
@@ -73,15 +130,6 @@ impl<'a> RecordsInOrder<'a> {
         file.read_at(position, &mut self.buffer)?;
         self.file = Some(file);
         Ok(())
-    }
-}
-
-impl Iterator for RecordsInOrder<'_> {
-    type Item = Result<SampleRecord, RecordError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.next_entry()?;
-        Some(self.read(entry))
     }
 }
 

@@ -1,0 +1,156 @@
+//! Which answers are scored together: those of neighbouring rows, whenever their answers come. So the
+//! batches of a run are the same however many requests and threads it has, and however often it was
+//! interrupted, and what a scorer makes of them is too.
+
+use crate::inference::Inferred;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Rows of a batch. Large enough that starting a component is cheap, and small enough that a score does
+/// not wait long for its neighbours.
+pub(crate) const BATCH: u64 = 32;
+
+/// An answer that waits for its neighbours, with the permit that bounds how many do.
+pub(crate) struct Waiting {
+    pub(crate) inferred: Arc<Inferred>,
+    /// Given back when the scores are in the journal.
+    pub(crate) held: OwnedSemaphorePermit,
+}
+
+/// The batches that are not complete. Rows are begun in their order and end in any.
+#[derive(Default)]
+pub(crate) struct Batches {
+    open: BTreeMap<u64, Open>,
+    /// The batch of the row that was begun last; further rows of it may come.
+    current: Option<u64>,
+}
+
+#[derive(Default)]
+struct Open {
+    begun: usize,
+    ended: usize,
+    answers: Vec<Waiting>,
+}
+
+impl Batches {
+    /// The rows of the batch that a row is in.
+    pub(crate) fn around(index: u64) -> Range<u64> {
+        let first = index - index % BATCH;
+        first..first + BATCH
+    }
+
+    /// A row is on its way. Returns the batch before it, where that only waited for this.
+    pub(crate) fn begin(&mut self, index: u64) -> Option<Vec<Waiting>> {
+        let batch = index / BATCH;
+        self.open.entry(batch).or_default().begun += 1;
+        match self.current.replace(batch) {
+            Some(before) if before != batch => self.take_complete(before),
+            _ => None,
+        }
+    }
+
+    /// A row has ended: with an answer to score, or without one. Returns its batch where it was the last.
+    pub(crate) fn end(&mut self, index: u64, answer: Option<Waiting>) -> Option<Vec<Waiting>> {
+        let batch = index / BATCH;
+        if let Some(open) = self.open.get_mut(&batch) {
+            open.ended += 1;
+            open.answers.extend(answer);
+        }
+        if self.current == Some(batch) { None } else { self.take_complete(batch) }
+    }
+
+    /// No further row comes: what is there is scored as it is.
+    pub(crate) fn finish(&mut self) -> Vec<Vec<Waiting>> {
+        let batches = std::mem::take(&mut self.open);
+        batches.into_values().map(Open::sorted).filter(|batch| !batch.is_empty()).collect()
+    }
+
+    fn take_complete(&mut self, batch: u64) -> Option<Vec<Waiting>> {
+        if self.open.get(&batch)?.ended < self.open.get(&batch)?.begun {
+            return None;
+        }
+        let complete = self.open.remove(&batch)?.sorted();
+        (!complete.is_empty()).then_some(complete)
+    }
+}
+
+impl Open {
+    /// Its answers in the order of their rows.
+    fn sorted(mut self) -> Vec<Waiting> {
+        self.answers.sort_by_key(|waiting| waiting.inferred.index);
+        self.answers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tokio::sync::Semaphore;
+
+    fn waiting(index: u64, held: &Arc<Semaphore>) -> Waiting {
+        let permit = Arc::clone(held).try_acquire_owned().expect("there is room");
+        Waiting { inferred: Arc::new(Inferred::for_test(index)), held: permit }
+    }
+
+    fn indices(batch: &[Waiting]) -> Vec<u64> {
+        batch.iter().map(|waiting| waiting.inferred.index).collect()
+    }
+
+    proptest! {
+        /// Rows begin in order, end in any order, some without an answer: all answers come out, in the
+        /// same batches, whatever the order.
+        #[test]
+        fn batches_do_not_depend_on_when_answers_come(
+            rows in proptest::collection::vec((0_u64..3, any::<bool>(), any::<u32>()), 0..200),
+        ) {
+            let held = Arc::new(Semaphore::new(rows.len()));
+            let mut index = 0;
+            let mut begun: Vec<(u64, bool, u32)> = Vec::new();
+            for (gap, answers, order) in &rows {
+                index += gap * 7 + 1;
+                begun.push((index, *answers, *order));
+            }
+            let mut batches = Batches::default();
+            let mut found = Vec::new();
+            // Each ends some rows after it was begun, as its number says.
+            let mut running: Vec<(u64, bool, u32)> = Vec::new();
+            for row in &begun {
+                found.extend(batches.begin(row.0));
+                running.push(*row);
+                running.sort_by_key(|(_, _, order)| *order);
+                if row.2 % 3 > 0 {
+                    let (index, answers, _) = running.remove(0);
+                    found.extend(batches.end(index, answers.then(|| waiting(index, &held))));
+                }
+            }
+            for (index, answers, _) in running {
+                found.extend(batches.end(index, answers.then(|| waiting(index, &held))));
+            }
+            found.extend(batches.finish());
+            let mut found: Vec<Vec<u64>> = found.iter().map(|batch| indices(batch)).collect();
+            found.sort();
+            let mut expected: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+            for (index, answers, _) in begun {
+                if answers {
+                    expected.entry(index / BATCH).or_default().push(index);
+                }
+            }
+            prop_assert_eq!(found, expected.into_values().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_batch_does_not_wait_for_rows_of_the_next() {
+        let held = Arc::new(Semaphore::new(10));
+        let mut batches = Batches::default();
+        assert!(batches.begin(BATCH - 1).is_none());
+        assert!(batches.end(BATCH - 1, Some(waiting(BATCH - 1, &held))).is_none());
+        let complete = batches.begin(BATCH).expect("the first batch is complete");
+        assert_eq!(indices(&complete), [BATCH - 1]);
+        assert!(batches.end(BATCH, None).is_none() && batches.finish().is_empty());
+        assert_eq!(Batches::around(BATCH + 3), BATCH..2 * BATCH);
+    }
+}

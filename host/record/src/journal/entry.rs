@@ -1,0 +1,119 @@
+//! What the lines of a journal hold.
+
+use crate::sample_record::finite;
+use crate::{ErrorNote, SampleRecord, SampleTiming};
+use gage_core::{MetricResult, Outcome};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+/// A line to be written. An answer is written as soon as it is there, since it was dear to get; its
+/// scores follow when those that are scored with it are there too.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum JournalEntry<'a> {
+    /// A sample that needs no scores: it failed before.
+    Whole(&'a SampleRecord),
+    /// An answer that awaits its scores.
+    Answer(AnswerEntry<'a>),
+    /// The scores of an answer that was written before.
+    Scores(&'a ScoresEntry),
+}
+
+/// A [`SampleRecord`] without scores, and with the mark that it awaits some.
+#[derive(Debug, Serialize)]
+pub struct AnswerEntry<'a> {
+    /// The task.
+    pub task_id: &'a str,
+    /// The number of the row in the task's dataset order, counted from 0.
+    pub index: u64,
+    /// The Sample's id.
+    pub sample_id: &'a str,
+    /// Short digest of the raw row, in hexadecimal digits.
+    pub row_digest: &'a str,
+    /// `scored`, unless the scorers find a reason against it.
+    pub outcome: Outcome,
+    /// The Sample as it was asked.
+    pub sample: &'a Value,
+    /// What the model said.
+    pub model_output: Without<'a>,
+    /// What the judge said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_output: Option<&'a Value>,
+    /// How long it took so far.
+    pub timing: SampleTiming,
+    /// Always true.
+    pub awaits_scores: bool,
+}
+
+/// A JSON object, written without some of its keys.
+#[derive(Debug)]
+pub struct Without<'a> {
+    /// The object; another value is written as it is.
+    pub value: &'a Value,
+    /// The keys that are left out.
+    pub keys: &'a [&'a str],
+}
+
+impl Serialize for Without<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Value::Object(object) = self.value else { return self.value.serialize(serializer) };
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in object.iter().filter(|(key, _)| !self.keys.contains(&key.as_str())) {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The scores of one answer: a line of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoresEntry {
+    /// The task.
+    pub task_id: String,
+    /// The number of the row in the task's dataset order, counted from 0.
+    pub index: u64,
+    /// The Sample's id.
+    pub sample_id: String,
+    /// Short digest of the raw row, in hexadecimal digits.
+    pub row_digest: String,
+    /// How the sample ended.
+    pub outcome: Outcome,
+    /// What the scorers said.
+    pub scores: Scores,
+}
+
+/// What the scorers said of one answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scores {
+    /// Why there is no score, where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorNote>,
+    /// What the metrics said, in the order of the suite.
+    #[serde(default)]
+    pub metrics: Vec<MetricResult>,
+    /// What the metrics said that read a clock; they vary from run to run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timing_metrics: Vec<MetricResult>,
+    /// The sample's share of scoring, in milliseconds.
+    #[serde(serialize_with = "finite")]
+    pub scoring_ms: f64,
+    /// The sample's share of the plugins' work, in units of fuel.
+    pub scoring_fuel: u64,
+    /// When the sample was done, in milliseconds since 1970 in UTC.
+    pub finished_unix_ms: u64,
+}
+
+impl SampleRecord {
+    /// Puts the scores of an answer into its record.
+    pub(super) fn add_scores(&mut self, entry: ScoresEntry) {
+        let ScoresEntry { outcome, scores, .. } = entry;
+        self.outcome = outcome;
+        self.error = scores.error;
+        self.metrics = scores.metrics;
+        self.timing_metrics = scores.timing_metrics;
+        self.timing.scoring_ms = scores.scoring_ms;
+        self.timing.scoring_fuel = scores.scoring_fuel;
+        self.timing.finished_unix_ms = scores.finished_unix_ms;
+    }
+}
