@@ -473,3 +473,37 @@ fn what_is_in_a_dataset() {
     let ended = workspace.run(&["data", "preview", "rows.txt"]).expect_code(2);
     assert!(ended.stderr.contains("--loader"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_file_that_breaks_off_leaves_a_run_with_what_was_read() {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.csv", "id,question,answer\na,1?,1\nb,2?,2\nc,\"3?,3\nd,4?,4\n");
+    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: \"1\"}}";
+    workspace.write(
+        "suite.yaml",
+        suite(backend, "[exact_match]").replace("jsonl", "csv").replace("rows.csvl", "rows.csv"),
+    );
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
+    assert!(ended.stderr.contains("a quoted field that begins in line 4 does not end"), "{}", ended.stderr);
+    assert_eq!(workspace.json("r", "manifest.json")["status"], "incomplete");
+    assert_eq!(workspace.samples("r").len(), 2);
+    let checked = workspace.run(&["data", "validate", "rows.csv"]).expect_code(2);
+    assert!(checked.stdout.contains("2 rows from"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("not valid: it was not read to its end"), "{}", checked.stdout);
+}
+
+#[test]
+fn a_filter_that_keeps_nothing_is_no_success() {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(20));
+    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: \"1\"}}";
+    let text =
+        suite(backend, "[exact_match]").replace("path: rows.jsonl", "path: rows.jsonl, filter: {id: none}");
+    workspace.write("suite.yaml", text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    assert!(ended.stderr.contains("0 of 0 samples were scored"), "{}", ended.stderr);
+    let checked = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
+    assert!(checked.stdout.contains("not valid: there is no row"), "{}", checked.stdout);
+}

@@ -90,9 +90,9 @@ pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, Fault> {
     parquet::Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
-/// The whole of a text file, which may be compressed.
-pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
+/// The whole of a text file, which may be compressed; at most `most` bytes of text.
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, Fault> {
     let (opened, kind) = kind::open(path)?;
     let mut input = input::Input::open(opened, kind, Format::Jsonl)?;
-    input.read_all()
+    input.read_all(most)
 }

@@ -6,6 +6,9 @@ use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
 use std::fs::File;
 
+/// So many rows are left out before [`Rows::advance`] comes back without one.
+const MOST_LEFT_OUT: u64 = 4096;
+
 /// Files that are larger than this together are not counted beforehand, in bytes.
 const MOST_COUNTED: u64 = 256 << 20;
 
@@ -17,6 +20,13 @@ pub struct Rows {
     most: u64,
     total: Option<u64>,
     filtered: u64,
+}
+
+enum Next {
+    Row(Row),
+    /// The filter left many out.
+    LeftOut,
+    End,
 }
 
 enum Feed {
@@ -82,7 +92,15 @@ impl Rows {
             self.feed = Feed::Offsets(offsets, file.clone());
             return self.know_total(rows, rows);
         }
-        let spool = Spool::fill(source.spool_folder.as_deref(), seed, || self.next_row())?;
+        let spool = Spool::fill(source.spool_folder.as_deref(), seed, || {
+            loop {
+                match self.next_row()? {
+                    Next::Row(row) => return Ok(Some(row)),
+                    Next::LeftOut => {}
+                    Next::End => return Ok(None),
+                }
+            }
+        })?;
         let (kept, all) = (spool.rows(), spool.rows() + self.filtered);
         self.feed = Feed::Spool(spool);
         self.know_total(kept, all)
@@ -98,23 +116,53 @@ impl Rows {
         self.preparer.labels.as_ref().map_or(Ok(()), |labels| labels.check(rows))
     }
 
-    fn next_row(&mut self) -> Result<Option<Row>, DataError> {
-        match &mut self.feed {
-            Feed::Spool(spool) => spool.next(),
+    fn next_row(&mut self) -> Result<Next, DataError> {
+        let next = match &mut self.feed {
+            Feed::Spool(spool) => spool.next()?,
             Feed::Offsets(offsets, file) => {
                 let next = offsets.next();
                 let next = next.map_err(|source| DataError::Unreadable { file: file.named(), source })?;
                 let numbered = next.map(|(number, record)| Numbered { number, file: 0, record });
-                Ok(numbered.and_then(|numbered| self.preparer.prepare(numbered)))
+                numbered.and_then(|numbered| self.preparer.prepare(numbered))
             }
             Feed::Chain(chain) => {
-                while let Some(numbered) = chain.next()? {
+                for _ in 0..MOST_LEFT_OUT {
+                    let Some(numbered) = chain.next()? else { return Ok(Next::End) };
                     match self.preparer.prepare(numbered) {
-                        Some(row) => return Ok(Some(row)),
+                        Some(row) => return Ok(Next::Row(row)),
                         None => self.filtered += 1,
                     }
                 }
-                Ok(None)
+                return Ok(Next::LeftOut);
+            }
+        };
+        Ok(next.map_or(Next::End, Next::Row))
+    }
+
+    /// The next row; `Some(Ok(None))` where many were left out, and there may be more. After an error, and
+    /// after the end, there is none.
+    pub(crate) fn advance(&mut self) -> Option<Result<Option<Row>, DataError>> {
+        if self.given >= self.most {
+            return None;
+        }
+        let next = self.next_row().and_then(|next| match next {
+            Next::End => self.end().map(|()| Next::End),
+            next => Ok(next),
+        });
+        match next {
+            Ok(Next::Row(row)) => {
+                let index = self.given;
+                self.given += 1;
+                Some(Ok(Some(Row { index, ..row })))
+            }
+            Ok(Next::LeftOut) => Some(Ok(None)),
+            Ok(Next::End) => {
+                self.most = 0;
+                None
+            }
+            Err(error) => {
+                self.most = 0;
+                Some(Err(error))
             }
         }
     }
@@ -132,25 +180,11 @@ impl Iterator for Rows {
     type Item = Result<Row, DataError>;
 
     fn next(&mut self) -> Option<Result<Row, DataError>> {
-        if self.given >= self.most {
-            return None;
-        }
-        let next = self.next_row().and_then(|row| match row {
-            Some(row) => Ok(Some(Row { index: self.given, ..row })),
-            None => self.end().map(|()| None),
-        });
-        match next {
-            Ok(Some(row)) => {
-                self.given += 1;
-                Some(Ok(row))
-            }
-            Ok(None) => {
-                self.most = 0;
-                None
-            }
-            Err(error) => {
-                self.most = 0;
-                Some(Err(error))
+        loop {
+            match self.advance()? {
+                Ok(Some(row)) => return Some(Ok(row)),
+                Ok(None) => {}
+                Err(error) => return Some(Err(error)),
             }
         }
     }

@@ -25,7 +25,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const WINDOW: usize = 4;
 
 /// What became of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Streamed {
     /// Rows that were given to the caller.
     pub rows: u64,
@@ -35,21 +35,22 @@ pub struct Streamed {
     pub renamed: u64,
     /// Reading, and preparing divided by the number of workers: without waiting for the caller.
     pub spent: Duration,
+    /// Why the data could not be read to its end; the rows before that were handed over.
+    pub failure: Option<DataError>,
 }
 
 /// A batch with its place among the batches.
 type Numbered<T> = (u64, Vec<T>);
 
-/// Reads and prepares all rows, and hands them to the caller in order, until it breaks off.
-///
-/// # Errors
-/// When the data cannot be read; the rows before that were handed over.
+/// Reads and prepares all rows, and hands them to the caller in order, until it breaks off, or is stopped:
+/// `is_stopped` is asked even where a filter keeps nothing.
 pub fn stream(
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
+    is_stopped: &(dyn Fn() -> bool + Sync),
     mut take: impl FnMut(Prepared) -> ControlFlow<()>,
-) -> Result<Streamed, DataError> {
+) -> Streamed {
     let workers = workers.max(1);
     let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
     let (prepared_sender, prepared) = sync_channel::<Option<Numbered<Prepared>>>(workers);
@@ -57,7 +58,7 @@ pub fn stream(
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
     std::thread::scope(|threads| {
-        let reader = threads.spawn(move || read(rows, &batch_sender, &begin));
+        let reader = threads.spawn(move || read(rows, &batch_sender, &begin, is_stopped));
         let batches = &batches;
         let working: Vec<_> = (0..workers)
             .map(|_| {
@@ -73,9 +74,9 @@ pub fn stream(
         *batches.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let read = joined(reader.join());
         let preparing: Duration = ended.into_iter().map(joined).sum();
-        let read = read?;
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
-        Ok(Streamed { rows, filtered: read.filtered, renamed, spent: read.spent + preparing / share })
+        let spent = read.spent + preparing / share;
+        Streamed { rows, filtered: read.filtered, renamed, spent, failure: read.failure }
     })
 }
 
@@ -87,6 +88,7 @@ fn joined<T>(result: std::thread::Result<T>) -> T {
 struct Read {
     filtered: u64,
     spent: Duration,
+    failure: Option<DataError>,
 }
 
 /// Reads rows in batches until there are no more, or nobody takes them.
@@ -94,7 +96,9 @@ fn read(
     mut rows: Rows,
     sender: &SyncSender<Numbered<Row>>,
     begin: &SyncSender<()>,
-) -> Result<Read, DataError> {
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Read {
+    let mut failure = None;
     let mut spent = Duration::ZERO;
     for number in 0.. {
         if begin.send(()).is_err() {
@@ -103,25 +107,27 @@ fn read(
         let began = Instant::now();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
-            match rows.next() {
+            match rows.advance() {
                 None => break,
-                Some(Ok(row)) => {
+                Some(Ok(Some(row))) => {
                     bytes += row.body.as_ref().map_or(0, String::len);
                     batch.push(row);
                 }
+                Some(Ok(None)) if is_stopped() => break,
+                Some(Ok(None)) => {}
+                // What was read before the error counts.
                 Some(Err(error)) => {
-                    // What was read before the error counts.
-                    let _ = sender.send((number, batch));
-                    return Err(error);
+                    failure = Some(error);
+                    break;
                 }
             }
         }
         spent += began.elapsed();
-        if batch.is_empty() || sender.send((number, batch)).is_err() {
+        if batch.is_empty() || sender.send((number, batch)).is_err() || failure.is_some() {
             break;
         }
     }
-    Ok(Read { filtered: rows.filtered(), spent })
+    Read { filtered: rows.filtered(), spent, failure }
 }
 
 /// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.

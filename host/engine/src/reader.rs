@@ -17,8 +17,6 @@ const LEAST_JUDGED: u64 = 1_000;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     #[error(transparent)]
-    Data(#[from] DataError),
-    #[error(transparent)]
     Record(#[from] RecordError),
     #[error("row {row} has changed since the run began; resume with the data as it was, or begin a new run")]
     Changed { row: u64 },
@@ -119,6 +117,8 @@ pub(crate) struct ReadOutput {
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
+    /// Why the data could not be read to its end.
+    pub(crate) failure: Option<DataError>,
 }
 
 /// A row that needs work.
@@ -141,7 +141,7 @@ pub(crate) fn read(
 ) -> Result<ReadOutput, ReadError> {
     let mut failed = None;
     let mut left = earlier.map(Earlier::left);
-    let streamed = stream(rows, preparation, workers, |prepared| {
+    let streamed = stream(rows, preparation, workers, &|| stop.is_set(), |prepared| {
         let is_last = invalid.add(&prepared);
         let next = match left.as_mut() {
             None => Ok(Some(Next::Row(prepared))),
@@ -156,13 +156,14 @@ pub(crate) fn read(
         };
         let goes_on = !stop.is_set() && next.is_none_or(|next| sender.blocking_send(next).is_ok());
         if goes_on && !is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    })?;
+    });
     match failed {
         Some(error) => Err(error),
         None => Ok(ReadOutput {
             spent: streamed.spent,
             filtered: streamed.filtered,
             too_many_invalid: if stop.is_set() { None } else { invalid.finish() },
+            failure: streamed.failure,
         }),
     }
 }

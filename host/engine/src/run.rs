@@ -79,7 +79,7 @@ impl From<RecordError> for RunError {
 }
 
 /// What came of a task in this process.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TaskReport {
     /// The task.
     pub task_id: String,
@@ -89,6 +89,8 @@ pub struct TaskReport {
     pub filtered: u64,
     /// Rows that are no Samples, where there were too many of them: the run ended there.
     pub too_many_invalid: Option<TooManyInvalid>,
+    /// Why the data could not be read to its end: the run ended there, and what was read before counts.
+    pub failure: Option<DataError>,
     /// Loading and preparing rows.
     pub reading: Duration,
     /// From the first request to the last answer.
@@ -166,7 +168,10 @@ pub fn run(
         let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
         events.of_task("task_finished", &task_id, &note);
         progress.task_finished(&task_id);
-        let is_last = output.too_many_invalid.is_some();
+        let is_last = output.too_many_invalid.is_some() || output.failure.is_some();
+        if let Some(error) = &output.failure {
+            events.of_task("data_failed", &task_id, &json!({"message": error.to_string()}));
+        }
         if let Some(invalid) = &output.too_many_invalid {
             events.of_task("too_many_invalid", &task_id, &json!({"message": invalid.to_string()}));
         }
@@ -175,6 +180,7 @@ pub fn run(
             counts: output.counts,
             filtered: output.filtered,
             too_many_invalid: output.too_many_invalid,
+            failure: output.failure,
             reading: output.reading,
             inference: output.inference,
             evaluation: output.evaluation,

@@ -13,7 +13,7 @@ use crate::scoring::{self, Queue};
 use crate::stop::Stop;
 use gage_backend::Backend;
 use gage_core::{Outcome, OutcomeCounts};
-use gage_data::{MediaStore, Preparation, Rejection, RejectionStage, Rows};
+use gage_data::{DataError, MediaStore, Preparation, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, JournalWriter, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +53,7 @@ pub(crate) struct TaskOutput {
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
+    pub(crate) failure: Option<DataError>,
     pub(crate) reading: Duration,
     pub(crate) inference: Duration,
     pub(crate) evaluation: Duration,
@@ -134,11 +135,11 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
                 counts,
                 filtered: read.filtered,
                 too_many_invalid: read.too_many_invalid,
+                failure: read.failure,
                 reading: read.spent,
                 inference,
                 evaluation,
             }),
-            Err(ReadError::Data(error)) => Err(RunError::Data(error)),
             Err(ReadError::Record(error)) => Err(RunError::Record(error)),
             Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
                 dataset: task.dataset.spec.shown_source(),

@@ -24,7 +24,7 @@ const MOST_MEMORIES: u32 = 256;
 /// The most that limits can be set to.
 const MOST_TABLE_ELEMENTS: usize = 1_000_000;
 /// Bytes of an instance that are cleared rather than given back to the system when it is gone.
-const KEEP_BYTES: usize = 1 << 20;
+const KEEP_BYTES: usize = 256 << 10;
 
 /// How a [`PluginHost`] is set up.
 #[derive(Clone, Default)]

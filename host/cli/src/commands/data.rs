@@ -115,9 +115,12 @@ fn read(
     dataset: &LocatedDataset,
     most: Option<u64>,
     take: impl FnMut(Prepared) -> ControlFlow<()>,
-) -> Result<Streamed, DataError> {
+) -> Streamed {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    stream(dataset.open(most)?, &dataset.preparation(), workers, take)
+    match dataset.open(most) {
+        Ok(rows) => stream(rows, &dataset.preparation(), workers, &|| false, take),
+        Err(error) => Streamed { failure: Some(error), ..Streamed::default() },
+    }
 }
 
 /// Says why a dataset could not be read to its end.

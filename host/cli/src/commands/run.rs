@@ -114,10 +114,15 @@ fn finish(
     let mut lacking = lacking(config, &written);
     lacking
         .splice(0..0, ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string));
-    let (status, code) = match (was_stopped, lacking.is_empty()) {
-        (true, _) => (RunStatus::Interrupted, ExitCode::Interrupted),
-        (false, true) => (RunStatus::Complete, ExitCode::Done),
-        (false, false) => (RunStatus::Incomplete, ExitCode::Incomplete),
+    let unread: Vec<String> = ran
+        .iter()
+        .filter_map(|task| task.failure.as_ref().map(|error| format!("{}: {error}", task.task_id)))
+        .collect();
+    let (status, code) = match (was_stopped, unread.is_empty(), lacking.is_empty()) {
+        (true, ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
+        (false, true, true) => (RunStatus::Complete, ExitCode::Done),
+        (false, true, false) => (RunStatus::Incomplete, ExitCode::Incomplete),
+        (false, false, _) => (RunStatus::Incomplete, ExitCode::Configuration),
     };
     manifest.files = written.files.clone();
     manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
@@ -153,6 +158,10 @@ fn finish(
         true => terminal::say(format_args!("interrupted; go on with --run-id {} --resume", folder.run_id())),
         false => lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}"))),
     }
+    for line in &unread {
+        let help = format!("mend the data, and begin a new run; what was read is in {path}");
+        terminal::refuse(line, Some(&help));
+    }
     Ok(code)
 }
 
@@ -164,7 +173,7 @@ fn lacking(config: &PipelineConfig, written: &Written) -> Vec<String> {
         .zip(&written.counts)
         .filter(|(task, counts)| {
             // Where nothing was scored there is no figure, whatever the suite is content with.
-            let nothing = counts.total() > 0 && counts.get(gage_core::Outcome::Scored) == 0;
+            let nothing = counts.get(gage_core::Outcome::Scored) == 0;
             nothing || counts.coverage() < task.min_coverage
         })
         .map(|(task, counts)| {

@@ -78,16 +78,14 @@ impl Delimited {
         self.fields.begin();
         self.fields.feed(&bytes);
         let mut more = Vec::new();
-        let mut problem = None;
         while self.fields.is_open() {
             more.clear();
             if self.input.read_line(&mut more)? == 0 {
                 let lines = self.line - first + 1;
-                let message = format!(
-                    "a quoted field does not end, it takes all {lines} lines up to the end of the file"
-                );
-                problem = Some(message);
-                break;
+                return Err(Fault::Damaged(format!(
+                    "a quoted field that begins in line {first} does not end; it would take all {lines} lines up to \
+                     the end of the file. Write a quote inside a quoted field twice"
+                )));
             }
             self.line += 1;
             is_too_long = is_too_long || bytes.len() + more.len() >= MOST_BYTES;
@@ -98,11 +96,13 @@ impl Delimited {
             }
             self.fields.feed(&more);
         }
-        if is_too_long && problem.is_none() {
-            let lines = self.line - first + 1;
-            problem = Some(format!("the record of {lines} lines is longer than {MOST_BYTES} bytes"));
-        }
-        problem = problem.or_else(|| self.fields.problem().map(str::to_owned));
+        let problem = match is_too_long {
+            true => {
+                let lines = self.line - first + 1;
+                Some(format!("the record of {lines} lines is longer than {MOST_BYTES} bytes"))
+            }
+            false => self.fields.problem().map(str::to_owned),
+        };
         Ok(Some(Lines { first, bytes, problem }))
     }
 

@@ -81,10 +81,14 @@ impl Input {
         }
     }
 
-    /// Everything up to the end.
-    pub(crate) fn read_all(&mut self) -> Result<String, Fault> {
+    /// Everything up to the end, at most `most` bytes.
+    pub(crate) fn read_all(&mut self, most: u64) -> Result<String, Fault> {
         let mut bytes = Vec::new();
-        self.reader.read_to_end(&mut bytes).map_err(|error| fault(self.packing, error))?;
+        let read = (&mut self.reader).take(most + 1).read_to_end(&mut bytes);
+        read.map_err(|error| fault(self.packing, error))?;
+        if bytes.len() as u64 > most {
+            return Err(Fault::Unsuited(format!("it is larger than {} MiB, unpacked", most >> 20)));
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             Fault::Unsuited(format!("the text is not UTF-8 behind byte {}", error.utf8_error().valid_up_to()))
         })?;

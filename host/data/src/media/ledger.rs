@@ -1,6 +1,7 @@
 //! The media that one Sample refers to, in the order of first reference.
 
-use super::error::MediaError;
+use super::error::{MediaError, MediaErrorKind};
+use super::source::Source;
 use super::store::{Facts, MediaStore, Purpose};
 use gage_core::{MediaKind, Object};
 use serde_json::{Value, json};
@@ -48,6 +49,7 @@ impl<'a> Ledger<'a> {
         let source = (kind, written.to_owned());
         let index = match self.by_source.get(&source) {
             Some(index) => *index,
+            None if Source::is_digest(written) => self.by_digest(kind, written)?,
             None => {
                 let medium = self.store.look(kind, written, self.purpose)?;
                 let url = medium.embedded.unwrap_or_else(|| medium.shown.clone());
@@ -67,6 +69,19 @@ impl<'a> Ledger<'a> {
         Ok(entry)
     }
 
+    /// The medium of a digest, which must be one that this Sample refers to already: what other rows hold,
+    /// and whether they came before, is not for this one to know.
+    fn by_digest(&self, kind: MediaKind, written: &str) -> Result<usize, MediaError> {
+        let is_meant = |entry: &Entry| {
+            let facts = entry.facts.as_ref().filter(|_| entry.kind == kind);
+            facts.is_some_and(|facts| facts.digest.to_string() == written)
+        };
+        self.entries.iter().position(is_meant).ok_or_else(|| {
+            let message = "a digest can only name media that the same Sample refers to by a path or a URL";
+            MediaError::new(MediaErrorKind::Url, message).of(written)
+        })
+    }
+
     /// Whether a message refers to media of this kind.
     pub(super) fn has(&self, kind: MediaKind) -> bool {
         self.referenced(kind).next().is_some()
@@ -79,32 +94,41 @@ impl<'a> Ledger<'a> {
 
     /// The distinct URLs of a kind.
     pub(super) fn urls(&self, kind: MediaKind) -> Vec<Value> {
-        let mut urls: Vec<Value> = Vec::new();
+        let places = self.places(kind);
+        let mut urls: Vec<(&str, usize)> = places.into_iter().collect();
+        urls.sort_unstable_by_key(|(_, place)| *place);
+        urls.into_iter().map(|(url, _)| url.into()).collect()
+    }
+
+    /// The distinct URLs of a kind, with the place of each among them.
+    fn places(&self, kind: MediaKind) -> HashMap<&str, usize> {
+        let mut places = HashMap::new();
         for entry in self.referenced(kind) {
-            if !urls.iter().any(|url| *url == entry.url) {
-                urls.push(entry.url.clone().into());
-            }
+            let next = places.len();
+            places.entry(entry.url.as_str()).or_insert(next);
         }
-        urls
+        places
     }
 
     /// What is known of each medium of a kind, without duplicates: local and `data:` media by the
     /// digest of their content, remote ones by their URL. `index` is that of its first URL among
     /// [`Ledger::urls`].
     pub(super) fn records(&self, kind: MediaKind) -> Vec<Value> {
-        let urls = self.urls(kind);
-        let mut records: Vec<(String, u64, Object)> = Vec::new();
+        let places = self.places(kind);
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut records: Vec<(u64, Object)> = Vec::new();
         for entry in self.referenced(kind) {
             let identity =
                 entry.facts.as_ref().map_or_else(|| entry.url.clone(), |facts| facts.digest.to_string());
-            if let Some((_, references, _)) = records.iter_mut().find(|(known, ..)| *known == identity) {
-                *references += entry.references;
-                continue;
+            let place = *known.entry(identity).or_insert(records.len());
+            if place == records.len() {
+                records.push((0, record(entry, places.get(entry.url.as_str()).copied())));
             }
-            let index = urls.iter().position(|url| *url == entry.url);
-            records.push((identity, entry.references, record(entry, index)));
+            if let Some((references, _)) = records.get_mut(place) {
+                *references += entry.references;
+            }
         }
-        let finish = |(_, references, mut record): (_, u64, Object)| {
+        let finish = |(references, mut record): (u64, Object)| {
             record.insert("references".to_owned(), references.into());
             Value::Object(record)
         };

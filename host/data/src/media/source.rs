@@ -12,13 +12,16 @@ pub(super) enum Source<'a> {
     Remote,
     /// `data:`
     Inline,
-    /// `sha256:`, of media that were settled before.
-    Known(Digest),
     /// A path, relative or absolute.
     Local(Cow<'a, str>),
 }
 
 impl<'a> Source<'a> {
+    /// Whether it is the digest of a medium, as `sha256:…`.
+    pub(super) fn is_digest(written: &str) -> bool {
+        written.parse::<Digest>().is_ok()
+    }
+
     /// Tells what it is.
     ///
     /// # Errors
@@ -38,10 +41,7 @@ impl<'a> Source<'a> {
             "http" | "https" if rest.starts_with("//") && rest.len() > 2 => Ok(Source::Remote),
             "http" | "https" => refuse("the URL names no host"),
             "data" => Ok(Source::Inline),
-            "sha256" => written
-                .parse()
-                .map(Source::Known)
-                .map_err(|message: String| MediaError::new(MediaErrorKind::Url, message)),
+            "sha256" => refuse("a digest names no file; write the path or the URL of the medium"),
             "file" => file_url(rest),
             other => Err(MediaError::new(
                 MediaErrorKind::Url,
@@ -113,7 +113,7 @@ mod tests {
             ("https://host/a.png", Some(Source::Remote)),
             ("HTTP://host/a.png", Some(Source::Remote)),
             ("data:,x", Some(Source::Inline)),
-            (&digest.to_string(), Some(Source::Known(digest))),
+            (&digest.to_string(), None),
             ("https:", None),
             ("https://", None),
             ("file://server/a", None),

@@ -137,7 +137,6 @@ impl MediaStore {
     pub(super) fn shown_as(&self, written: &str) -> Result<String, MediaError> {
         match Source::of(written)? {
             Source::Remote | Source::Inline => Ok(written.to_owned()),
-            Source::Known(digest) => Ok(self.file_of(digest)?.shown),
             Source::Local(path) => Ok(self.roots.find(&path, PathOrder::OfRow)?.shown),
         }
     }
@@ -149,7 +148,6 @@ impl MediaStore {
         let found = match Source::of(written)? {
             Source::Remote => return Ok(Medium { shown: written.to_owned(), facts: None, embedded: None }),
             Source::Inline => return self.look_inline(kind, written, purpose),
-            Source::Known(digest) => self.file_of(digest)?,
             Source::Local(path) => self.roots.find(&path, order)?,
         };
         let is_embedded = matches!(purpose, Purpose::Embed(..));

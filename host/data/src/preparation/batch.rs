@@ -3,8 +3,9 @@
 use super::Prepared;
 use crate::rejection::Rejection;
 use crate::row::{Place, Row};
-use gage_core::{Outcome, Sample};
+use gage_core::{Digest, Outcome, Sample};
 use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
+use serde_json::Value;
 
 /// Rows on their way to Samples.
 pub(super) struct Batch<'f> {
@@ -55,6 +56,8 @@ impl<'f> Batch<'f> {
 
     /// Lets a preprocessor convert what is neither a Sample yet nor rejected.
     pub(super) fn convert(&mut self, preprocessor: &Preprocessor) {
+        let is_first = self.items.iter().all(|item| matches!(item.state, State::Row | State::Rejected(_)))
+            && self.items.iter().any(|item| matches!(item.state, State::Row));
         self.check_converted();
         let later: Vec<RawRow> = self
             .items
@@ -68,7 +71,7 @@ impl<'f> Batch<'f> {
             })
             .collect();
         // All are rows at first, and all are converted later.
-        let rows = if later.is_empty() { &self.raw } else { &later };
+        let rows = if is_first { &self.raw } else { &later };
         let mut results = preprocessor.convert(rows).into_iter();
         let name = format!("the preprocessor `{}`", preprocessor.name());
         for item in &mut self.items {
@@ -136,7 +139,7 @@ impl<'f> Batch<'f> {
     pub(super) fn finish(self) -> Vec<Prepared> {
         let Batch { raw, items, files } = self;
         let finish = |item: Item| {
-            let (index, row_digest) = (item.index, item.digest.clone());
+            let (index, row_digest) = (item.index, digest_of(&item));
             let result = match item.state {
                 State::Sample(sample) => Ok(sample),
                 State::Rejected(rejection) => Err(rejection),
@@ -148,6 +151,18 @@ impl<'f> Batch<'f> {
             Prepared { index, row_digest, result }
         };
         items.into_iter().map(finish).collect()
+    }
+}
+
+/// The digest of a row; where its Sample refers to media, theirs are in it, so that a file that was
+/// changed shows.
+fn digest_of(item: &Item) -> String {
+    match &item.state {
+        State::Sample(sample) if !sample.media_meta.is_empty() => {
+            let media = Value::Object(sample.media_meta.clone());
+            Digest::of_bytes(format!("{} {media}", item.digest).as_bytes()).short()
+        }
+        _ => item.digest.clone(),
     }
 }
 

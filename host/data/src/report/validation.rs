@@ -74,9 +74,15 @@ impl Validation {
             Err(rejection) => rejection,
         };
         self.invalid += u64::from(rejection.is_invalid());
-        let kind = if self.reasons.len() < MOST_REASONS { rejection.kind.as_str() } else { "other" };
-        let is_same = |reason: &Reason| reason.outcome == rejection.outcome && reason.kind == kind;
-        let place = self.reasons.iter().position(is_same).unwrap_or_else(|| {
+        let place_of = |kind: &str| {
+            let is_same = |reason: &Reason| reason.outcome == rejection.outcome && reason.kind == kind;
+            self.reasons.iter().position(is_same)
+        };
+        let (kind, place) = match place_of(&rejection.kind) {
+            None if self.reasons.len() >= MOST_REASONS => ("other", place_of("other")),
+            place => (rejection.kind.as_str(), place),
+        };
+        let place = place.unwrap_or_else(|| {
             let (outcome, kind) = (rejection.outcome, kind.to_owned());
             self.reasons.push(Reason { outcome, kind, count: 0, first: Vec::new() });
             self.reasons.len() - 1

@@ -24,14 +24,14 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
             first.push(prepared);
             ControlFlow::Continue(())
         });
-        if let Err(error) = read {
-            return Ok(super::refuse(dataset, &error));
-        }
         for prepared in first {
             match arguments.data.json {
                 true => terminal::answer(to_json(prepared))?,
                 false => show(dataset, &prepared)?,
             }
+        }
+        if let Some(error) = &read.failure {
+            return Ok(super::refuse(dataset, error));
         }
     }
     Ok(ExitCode::Done)

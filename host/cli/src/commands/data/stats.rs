@@ -33,14 +33,14 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
             ControlFlow::Continue(())
         });
         progress.finish();
-        if let Err(error) = read {
-            return Ok(super::refuse(dataset, &error));
-        }
         let report = statistics.finish();
         if arguments.data.json {
             all.push(to_json(dataset, &report, rejected)?);
         } else {
             show(dataset, &report, rejected)?;
+        }
+        if let Some(error) = &read.failure {
+            return Ok(super::refuse(dataset, error));
         }
     }
     if arguments.data.json {

@@ -15,7 +15,7 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         Err(code) => return Ok(code),
     };
     let mut all = Vec::new();
-    let mut are_valid = true;
+    let (mut are_valid, mut code) = (true, ExitCode::Incomplete);
     for dataset in &datasets {
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
@@ -26,28 +26,27 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
             ControlFlow::Continue(())
         });
         progress.finish();
-        let streamed = match streamed {
-            Ok(streamed) => streamed,
-            Err(error) => return Ok(super::refuse(dataset, &error)),
-        };
         let report = validation.finish(streamed.filtered, streamed.renamed);
         let allowed = match spec.on_invalid {
             OnInvalid::Skip => spec.max_invalid,
             OnInvalid::Error => 0.0,
         };
-        let is_valid = report.is_within(allowed);
+        let is_valid = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
         are_valid &= is_valid;
         if arguments.data.json {
             all.push(to_json(dataset, &report, is_valid)?);
         } else {
             show(dataset, &report, is_valid, allowed)?;
         }
+        if let Some(error) = &streamed.failure {
+            code = super::refuse(dataset, error);
+        }
     }
     if arguments.data.json {
         let json = json!({"valid": are_valid, "datasets": all});
         terminal::answer(format_args!("{json:#}"))?;
     }
-    Ok(if are_valid { ExitCode::Done } else { ExitCode::Incomplete })
+    Ok(if are_valid { ExitCode::Done } else { code })
 }
 
 fn to_json(dataset: &LocatedDataset, report: &ValidationReport, is_valid: bool) -> anyhow::Result<Value> {
@@ -91,6 +90,8 @@ fn show(
         line(&format!("  {:<36}{:>10}  an id that occurred before got a number", "renamed", report.renamed))?;
     }
     let verdict = match (is_valid, report.invalid) {
+        (false, _) if report.rows == 0 => "not valid: there is no row".to_owned(),
+        (false, _) if report.is_within(allowed) => "not valid: it was not read to its end".to_owned(),
         (true, 0) => "valid".to_owned(),
         (true, invalid) => {
             format!("valid: {invalid} invalid, and {:.1} % may be (max_invalid)", allowed * 100.0)

@@ -133,8 +133,12 @@ fn files_by_their_digest() {
     lab.settle(user(json!([image_part("a.png")]))).expect("settled");
     let read = lab.store.read(digest).expect("read");
     assert_eq!((read.media_type, read.bytes), ("image/png", image));
-    let by_digest = lab.settle(user(json!([image_part(&digest.to_string())]))).expect("settled");
-    assert_eq!(url_of(&by_digest, 0, 0), "data/a.png");
+    // Within a Sample a digest names what it refers to otherwise; never what another row has.
+    let named = digest.to_string();
+    let by_digest = lab.settle(user(json!([image_part("a.png"), image_part(&named)]))).expect("settled");
+    assert_eq!(url_of(&by_digest, 0, 1), "data/a.png");
+    let alone = lab.settle(user(json!([image_part(&named)]))).expect_err("refused");
+    assert_eq!(alone.kind, MediaErrorKind::Url);
     lab.write("a.png", png(7, 7));
     assert_eq!(lab.store.read(digest).expect_err("changed").kind, MediaErrorKind::Unreadable);
 }
