@@ -6,10 +6,17 @@ fn main() {
     let root = Path::new("../..");
     let (plugins, sdk, wit) = (root.join("plugins"), root.join("sdk/rust"), root.join("wit"));
     let packages = [
+        "gage-plugin-aggregate",
         "gage-plugin-choice",
+        "gage-plugin-extract",
         "gage-plugin-hooks",
+        "gage-plugin-judge",
+        "gage-plugin-list",
         "gage-plugin-number",
+        "gage-plugin-overlap",
         "gage-plugin-preprocess",
+        "gage-plugin-reasoning",
+        "gage-plugin-score",
         "gage-plugin-text",
         "gage-plugin-timing",
     ];

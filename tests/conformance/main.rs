@@ -22,6 +22,28 @@ fn cases(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON")).collect()
 }
 
+/// The differences that are meant: file, case, what is expected here, and why.
+fn differences() -> Vec<Value> {
+    let text = std::fs::read_to_string(folder().join("known_differences.json")).expect("the differences");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// What a case gives here, where that is meant to be something else than recorded.
+fn difference(file: &str, case: &Value) -> Option<Value> {
+    let all = differences();
+    let known = all.iter().find(|known| known["file"] == *file && known["case"] == case["case"])?;
+    Some(known["expected"].clone())
+}
+
+#[test]
+fn every_known_difference_is_of_a_case_and_says_why() {
+    for known in differences() {
+        let file = known["file"].as_str().and_then(|name| name.strip_suffix(".jsonl")).expect("a file");
+        assert!(cases(file).iter().any(|case| case["case"] == known["case"]), "{known}");
+        assert!(known["reason"].as_str().is_some_and(|reason| reason.len() > 10), "{known}");
+    }
+}
+
 /// The first-party plugins, compiled once for all tests of this machine.
 fn registry() -> Registry {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");

@@ -19,13 +19,51 @@ macro_rules! component {
 
 /// All of them, each with the names of its members as the component itself gives them.
 pub const COMPONENTS: &[BundledComponent] = &[
-    component!("choice", World::Metric, &["multi_choice_accuracy"]),
+    component!(
+        "aggregate",
+        World::Aggregator,
+        &[
+            "corpus_bleu",
+            "corpus_chrf",
+            "ece",
+            "pass_at_k",
+            "majority_vote",
+            "confusion",
+            "krippendorff_alpha",
+        ]
+    ),
+    component!(
+        "choice",
+        World::Metric,
+        &["multi_choice_accuracy", "mmmu_accuracy", "loglikelihood_accuracy", "docvqa_anls"]
+    ),
+    component!(
+        "extract",
+        World::Extractor,
+        &[
+            "strip_thoughts",
+            "last_number",
+            "boxed",
+            "final_answer",
+            "json_field",
+            "regex",
+            "choice_letter",
+            "list_items",
+        ]
+    ),
     component!(
         "hooks",
         World::DocHook,
         &["visual_from_field", "audio_from_field", "text_from_field", "embed_local_message_images"]
     ),
-    component!("number", World::Metric, &["numeric_match"]),
+    component!("judge", World::Judge, &["verdict", "json_verdict", "rubric", "pairwise"]),
+    component!("list", World::Metric, &["list_overlap"]),
+    component!("number", World::Metric, &["numeric_match", "numeric_error"]),
+    component!(
+        "overlap",
+        World::Metric,
+        &["reference_rouge", "rouge_l", "bleu", "chrf", "token_f1", "squad"]
+    ),
     component!(
         "preprocess",
         World::Preprocessor,
@@ -44,6 +82,12 @@ pub const COMPONENTS: &[BundledComponent] = &[
             "strip_assistant",
         ]
     ),
+    component!(
+        "reasoning",
+        World::Metric,
+        &["reasoning_consistency", "claim_evidence_overlap", "reasoning_step_order", "claim_verifiability"]
+    ),
+    component!("score", World::Metric, &["judge_threshold", "likelihood", "ranking", "pass_at_k", "brier"]),
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),
 ];

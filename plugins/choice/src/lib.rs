@@ -1,22 +1,22 @@
-//! Metrics on multiple-choice answers: `multi_choice_accuracy`.
+//! Metrics on multiple-choice answers, `multi_choice_accuracy`, `mmmu_accuracy` and
+//! `loglikelihood_accuracy`, and on short answers to questions about images, `docvqa_anls`.
 //!
-//! A model that is asked for a letter answers in many ways: `B`, `(b)`, `**Answer:** B`, `答案是B`,
-//! `\boxed{B}`, or with the text of the option. [`extract`] says in which order these are looked for.
+//! How the option that an answer names is found stands in `gage-choice-kit`.
 
-mod characters;
-mod choices;
-mod cues;
-mod extraction;
-mod letters;
+mod anls;
+mod continuations;
+mod docvqa_anls;
+mod loglikelihood_accuracy;
 mod metric;
-mod option_texts;
+mod mmmu_accuracy;
 
-pub use choices::Choices;
-pub use extraction::extract;
+pub use docvqa_anls::DocVqaAnls;
+pub use loglikelihood_accuracy::LoglikelihoodAccuracy;
 pub use metric::MultiChoiceAccuracy;
+pub use mmmu_accuracy::MmmuAccuracy;
 
 gage_sdk::metrics!(
     name: "choice",
-    description: "Metrics on multiple-choice answers",
-    metrics: [MultiChoiceAccuracy],
+    description: "Metrics on multiple-choice answers and on short answers about images",
+    metrics: [MultiChoiceAccuracy, MmmuAccuracy, LoglikelihoodAccuracy, DocVqaAnls],
 );

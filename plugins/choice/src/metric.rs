@@ -1,13 +1,13 @@
 //! `multi_choice_accuracy`: whether the answer names the right option.
 
-use crate::choices::Choices;
-use crate::extraction::extract;
+use gage_choice_kit::{Choices, extract, extract_all, several};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
 use gage_text_kit::value::as_text;
+use std::collections::BTreeSet;
 
 const PREDICTION: usize = 0;
 const REFERENCE: usize = 1;
@@ -15,41 +15,51 @@ const OPTIONS: usize = 2;
 
 /// Scores 1 where the option that the answer names is the right one. An answer that names none
 /// scores 0, and so does a sample that does not say which option is right.
+///
+/// Where the reference is a list of several options, all of them must be named and no other.
 pub struct MultiChoiceAccuracy {
     allow_text_match: bool,
 }
 
+/// Adds the right option as an input, at the places where Samples keep it.
+pub(crate) fn with_reference(spec: MetricSpec) -> MetricSpec {
+    spec.input(
+        "reference",
+        &["label_field"],
+        &[
+            "sample.references.0.answer.0.text",
+            "sample.references.0.answer",
+            "sample.references.0",
+            "sample.metadata.correct_choice",
+            "sample.label",
+        ],
+        ValueKind::Any,
+    )
+}
+
+/// Adds the options as an input, at the places where Samples keep them.
+pub(crate) fn with_options(spec: MetricSpec) -> MetricSpec {
+    spec.input(
+        "options",
+        &["option_map_field"],
+        &["sample.metadata.option_map", "sample.options"],
+        ValueKind::Any,
+    )
+}
+
 impl Metric for MultiChoiceAccuracy {
     fn spec() -> MetricSpec {
-        MetricSpec::new("multi_choice_accuracy", "1", "Whether the answer names the right option")
+        let spec = MetricSpec::new("multi_choice_accuracy", "1", "Whether the answer names the right option")
             .value_name("acc")
             .input(
                 "prediction",
                 &["prediction_field"],
                 &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
                 ValueKind::Any,
-            )
-            .input(
-                "reference",
-                &["label_field"],
-                &[
-                    "sample.references.0.answer.0.text",
-                    "sample.references.0.answer",
-                    "sample.references.0",
-                    "sample.metadata.correct_choice",
-                    "sample.label",
-                ],
-                ValueKind::Any,
-            )
-            .input(
-                "options",
-                &["option_map_field"],
-                &["sample.metadata.option_map", "sample.options"],
-                ValueKind::Any,
-            )
-            .params(json!({
-                "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
-            }))
+            );
+        with_options(with_reference(spec)).params(json!({
+            "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+        }))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -60,6 +70,9 @@ impl Metric for MultiChoiceAccuracy {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
         let choices = Choices::new(inputs.value(OPTIONS));
+        if let Some(references) = several(reference).filter(|references| references.len() > 1) {
+            return Ok(self.score_several(prediction, &references, &choices));
+        }
         let expected = choices.resolve(reference);
         let chosen = as_text(prediction).and_then(|answer| extract(&answer, &choices, self.allow_text_match));
         let pass = chosen.is_some() && chosen == expected;
@@ -81,6 +94,30 @@ impl Metric for MultiChoiceAccuracy {
             Some(tag) => card.tag(tag),
             None => card,
         })
+    }
+}
+
+impl MultiChoiceAccuracy {
+    /// Scores an answer that is to name several options.
+    fn score_several(&self, prediction: &Value, references: &[Value], choices: &Choices) -> ScoreCard {
+        let expected: Option<BTreeSet<String>> =
+            references.iter().map(|reference| choices.resolve(reference)).collect();
+        let chosen = as_text(prediction)
+            .map(|answer| extract_all(&answer, choices, self.allow_text_match))
+            .unwrap_or_default();
+        let pass = expected.as_ref().is_some_and(|expected| *expected == chosen);
+        let card = ScoreCard::binary(pass).detail(&json!({ "prediction": chosen, "expected": expected }));
+        match &expected {
+            _ if pass => card,
+            None => card.tag("unknown_reference"),
+            _ if *prediction == Value::Absent => card.tag("missing_prediction"),
+            _ if chosen.is_empty() => card.tag("no_choice_found"),
+            Some(expected) => {
+                let card = card.tag("wrong_answer");
+                let card = if expected.is_subset(&chosen) { card } else { card.tag("missing_item") };
+                if chosen.is_subset(expected) { card } else { card.tag("extra_item") }
+            }
+        }
     }
 }
 
@@ -111,6 +148,30 @@ mod tests {
             assert_eq!(card.primary_score, Some(score));
             assert_eq!(card.error_tags.first().map(String::as_str), tag);
             assert_eq!(card.detail, detail);
+        }
+    }
+
+    #[test]
+    fn several_right_options() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let options = || Value::Json(r#"{"A":"Shark","B":"Dolphin","C":"Trout"}"#.to_owned());
+        for (answer, reference, score, tags) in [
+            (text("C, A"), r#"["A","C"]"#, 1.0, &[][..]),
+            (text("AC"), r#"["Shark",{"text":"C"}]"#, 1.0, &[]),
+            (Value::Json(r#"["A","C"]"#.to_owned()), r#"["A","C",null]"#, 1.0, &[]),
+            (text("AC"), r#"[{"answer":"A"},{"answer":[{"type":"text","text":"C"}]}]"#, 1.0, &[]),
+            (text("A"), r#"["A","C"]"#, 0.0, &["wrong_answer", "missing_item"]),
+            (text("ABC"), r#"["A","C"]"#, 0.0, &["wrong_answer", "extra_item"]),
+            (text("none"), r#"["A","C"]"#, 0.0, &["no_choice_found"]),
+            (Value::Absent, r#"["A","C"]"#, 0.0, &["missing_prediction"]),
+            (text("A"), r#"["A","X"]"#, 0.0, &["unknown_reference"]),
+            (text("(b)"), r#"["B"]"#, 1.0, &[]),
+        ] {
+            let Ok(metric) = MultiChoiceAccuracy::prepare(json!({})) else { panic!("the defaults") };
+            let inputs = [answer, Value::Json(reference.to_owned()), options()];
+            let Ok(card) = metric.score(Inputs::new(&inputs)) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(score), "{reference} {}", card.detail);
+            assert_eq!(card.error_tags, tags, "{reference} {}", card.detail);
         }
     }
 

@@ -1,5 +1,7 @@
 //! JSON numbers compared by value, without the rounding of floating point.
 
+use std::fmt::{self, Display, Formatter};
+
 /// The value of a JSON number: its sign, its digits without zeros at either end, and the power of
 /// ten that they are multiplied by. Two of them are equal exactly when the numbers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,6 +9,15 @@ pub struct Decimal {
     negative: bool,
     digits: String,
     exponent: i64,
+}
+
+impl Display for Decimal {
+    /// One spelling for each value: `-12e3`, `0e0`.
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let sign = if self.negative { "-" } else { "" };
+        let digits = if self.digits.is_empty() { "0" } else { &self.digits };
+        write!(formatter, "{sign}{digits}e{}", self.exponent)
+    }
 }
 
 impl Decimal {
@@ -77,6 +88,14 @@ mod tests {
         assert_ne!(Decimal::parse("9007199254740993"), Decimal::parse("9007199254740992"));
         assert_eq!(Decimal::from_float(0.1), Decimal::parse("0.10"));
         assert_eq!(Decimal::from_float(1e16), Decimal::parse("1E+16"));
+    }
+
+    #[test]
+    fn each_value_has_one_spelling() {
+        for (text, expected) in [("-12.50e1", "-125e0"), ("1000", "1e3"), ("-0.0", "0e0"), ("0.01", "1e-2")] {
+            let spelled = Decimal::parse(text).map(|decimal| decimal.to_string());
+            assert_eq!(spelled.as_deref(), Some(expected), "{text}");
+        }
     }
 
     #[test]

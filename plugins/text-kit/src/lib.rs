@@ -1,14 +1,25 @@
-//! What the first-party plugins share: text and numbers read as Python reads them, JSON values
-//! turned into text, parameters, thought tags.
+//! What the first-party plugins share: text and numbers read as Python reads them, numbers as people
+//! write them, JSON values turned into text, fields of parsed answers, parameters, thought tags, LaTeX
+//! boxes, JSON inside other text.
 //!
 //! The scores of existing suites were defined by a Python program, so white space, lower case and
 //! the spelling of numbers follow Python to the letter. Everything here is a pure function.
 
+pub mod answer;
+pub mod boxes;
 pub mod decimal;
+pub mod json;
+pub mod json_text;
 pub mod number;
+mod number_chinese;
+mod number_digits;
+pub mod number_search;
+pub mod number_written;
 pub mod params;
+pub mod references;
 pub mod text;
 pub mod thoughts;
+pub mod unit;
 pub mod value;
 
 pub use decimal::Decimal;

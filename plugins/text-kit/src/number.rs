@@ -13,7 +13,7 @@ const DIGIT_ZEROS: [u32; 66] = [
 ];
 
 /// The ASCII digit of the same value, for any decimal digit of Unicode.
-fn ascii_digit(character: char) -> Option<char> {
+pub fn ascii_digit(character: char) -> Option<char> {
     let code = u32::from(character);
     let block = DIGIT_ZEROS.partition_point(|&zero| zero <= code).checked_sub(1)?;
     let value = code.checked_sub(*DIGIT_ZEROS.get(block)?)?;

@@ -74,6 +74,11 @@ pub fn flag_schema(default: bool, description: &str) -> Value {
     json!({ "enum": [true, false, 0, 1], "default": default, "description": description })
 }
 
+/// The JSON Schema of a flag that decides something only where it is given.
+pub fn optional_flag_schema(description: &str) -> Value {
+    json!({ "enum": [true, false, 0, 1, null], "default": null, "description": description })
+}
+
 /// The JSON Schema of a number that may be given as text.
 pub fn number_schema(description: &str) -> Value {
     json!({ "type": ["number", "string"], "description": description })

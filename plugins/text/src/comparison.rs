@@ -1,6 +1,6 @@
 //! What the metrics that hold a prediction against a reference share.
 
-use gage_sdk::metric::{Inputs, Value};
+use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
@@ -38,8 +38,7 @@ struct Compared<'item> {
 }
 
 /// The card of a comparison, with what was compared and why it failed.
-pub(crate) fn card(inputs: Inputs<'_>, pass: bool) -> ScoreCard {
-    let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+pub(crate) fn card(prediction: &Value, reference: &Value, pass: bool) -> ScoreCard {
     let detail = Compared { prediction: shown(prediction), reference: shown(reference) };
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {

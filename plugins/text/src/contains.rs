@@ -41,7 +41,7 @@ impl Metric for Contains {
             }
             _ => false,
         };
-        Ok(comparison::card(inputs, pass))
+        Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass))
     }
 }
 

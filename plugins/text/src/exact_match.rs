@@ -3,6 +3,8 @@
 use crate::comparison::{self, PREDICTION, REFERENCE};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
+use gage_text_kit::answer::{PredictionField, field_schema, key_of, with_parsed};
+use gage_text_kit::params::optional_flag_schema;
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text, boolean_text};
 use gage_text_kit::{Decimal, Params};
@@ -13,26 +15,51 @@ use gage_text_kit::{Decimal, Params};
 /// compared as JSON: numbers by value, lists and objects member by member. A text and a number are
 /// the same where the text spells that number; a text and a boolean where it spells `true` or
 /// `false`.
+///
+/// With `pred_field` the prediction is that field of the parsed answer, and both are compared as the
+/// fields of answers are, see [`gage_text_kit::answer::key`]: white space inside texts does not count
+/// either, and a text is no number. `normalize: false` compares texts as they are.
 pub struct ExactMatch {
     normalization: Normalization,
+    field: PredictionField,
 }
 
 impl Metric for ExactMatch {
     fn spec() -> MetricSpec {
-        MetricSpec::new("exact_match", "1", "Whether the prediction is the reference")
+        let mut params = comparison::normalization_schema();
+        params.extend(field_schema());
+        let normalize =
+            "Whether case and white space are ignored, inner white space too; decides before the others";
+        params.insert("normalize".to_owned(), optional_flag_schema(normalize));
+        let spec = MetricSpec::new("exact_match", "1", "Whether the prediction is the reference")
             .prediction("prediction_field")
             .reference()
-            .params(comparison::normalization_schema().into())
+            .params(params.into());
+        with_parsed(spec)
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        Ok(ExactMatch { normalization: comparison::normalization(&params, false)? })
+        let field = PredictionField::new(&params)?;
+        let normalization =
+            match params.get("normalize").map(|_| params.flag("normalize", true)).transpose()? {
+                Some(true) => Normalization { case_sensitive: false, strip: true, collapse: true },
+                Some(false) => Normalization { case_sensitive: true, strip: false, collapse: false },
+                None => comparison::normalization(&params, field.is_set())?,
+            };
+        Ok(ExactMatch { normalization, field })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let pass = self.same(inputs.value(PREDICTION), inputs.value(REFERENCE));
-        Ok(comparison::card(inputs, pass))
+        let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+        if !self.field.is_set() {
+            return Ok(comparison::card(prediction, reference, self.same(prediction, reference)));
+        }
+        let prediction = self.field.prediction(inputs);
+        let keys = [prediction.as_ref(), reference].map(|value| key_of(value, self.normalization));
+        let [prediction_key, reference_key] = keys;
+        let pass = prediction_key.is_some() && prediction_key == reference_key;
+        Ok(comparison::card(&prediction, reference, pass))
     }
 }
 
@@ -138,6 +165,31 @@ mod tests {
         ] {
             assert_eq!(score(json!({}), prediction, reference), Some(expected));
         }
+    }
+
+    #[test]
+    fn fields_of_parsed_answers() {
+        for (params, parsed, reference, expected) in [
+            (json!({ "pred_field": "p" }), json!({ "p": " A  b" }), text("a B"), 1.0),
+            (json!({ "pred_field": "p.0" }), json!({ "p": ["A"] }), text("a"), 1.0),
+            (json!({ "pred_field": "p", "normalize": false }), json!({ "p": "A" }), text("a"), 0.0),
+            (json!({ "pred_field": "p", "case_sensitive": true }), json!({ "p": "A" }), text("a"), 0.0),
+            (json!({ "pred_field": "p" }), json!({ "p": 1 }), Value::Number(1.0), 1.0),
+            (json!({ "pred_field": "p" }), json!({ "p": 1 }), text("1"), 0.0),
+            (json!({ "pred_field": "p" }), json!({ "p": ["A"] }), json_text(r#"["a"]"#), 0.0),
+            (json!({ "pred_field": "p" }), json!({ "p": null }), Value::Absent, 0.0),
+            (json!({ "pred_field": "p" }), json!({ "p": "" }), Value::Absent, 0.0),
+            (json!({ "pred_field": "p" }), json!("an id"), Value::Absent, 0.0),
+        ] {
+            let Ok(metric) = ExactMatch::prepare(params.clone()) else { panic!("they are accepted") };
+            let inputs = [text("a"), reference, Value::from(parsed.clone())];
+            let score = metric.score(Inputs::new(&inputs)).ok().and_then(|card| card.primary_score);
+            assert_eq!(score, Some(expected), "{params} {parsed}");
+        }
+        // Without a field it is not read.
+        assert_eq!(score(json!({ "normalize": true }), text("a  b"), text("A b")), Some(1.0));
+        assert_eq!(score(json!({ "normalize": false }), text("A"), text("a")), Some(0.0));
+        assert_eq!(score(json!({}), text("a  b"), text("a b")), Some(0.0));
     }
 
     #[test]

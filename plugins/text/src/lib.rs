@@ -7,13 +7,11 @@
 mod comparison;
 mod contains;
 mod exact_match;
-mod python_regex;
 mod regex_match;
 mod text_length;
 
 pub use contains::Contains;
 pub use exact_match::ExactMatch;
-pub use python_regex::{PatternError, PythonRegex};
 pub use regex_match::RegexMatch;
 pub use text_length::TextLength;
 

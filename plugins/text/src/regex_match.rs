@@ -1,6 +1,6 @@
 //! `regex_match`: whether a pattern occurs in a text.
 
-use crate::python_regex::PythonRegex;
+use gage_python_regex::PythonRegex;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;

@@ -1,3 +1,5 @@
+import json
+import math
 import unittest
 from typing import Any
 
@@ -6,6 +8,7 @@ from gage_sdk import (
     Likelihood,
     MultiReference,
     NumericThreshold,
+    PluginError,
     Ranking,
     ScoreCard,
     SequenceDistance,
@@ -22,6 +25,12 @@ class Bases(unittest.TestCase):
         card = base(**params).score(*inputs)
         assert isinstance(card, ScoreCard)
         return card
+
+    def near(self, found: float | None, expected: float | None) -> None:
+        if found is None or expected is None:
+            self.assertEqual(found, expected)
+        else:
+            self.assertAlmostEqual(found, expected, delta=1e-9)
 
     def test_comparison(self) -> None:
         card = self.score(Same, "a", "a")
@@ -85,49 +94,122 @@ class Bases(unittest.TestCase):
         e = 2.718281828459045
         for loss, logprobs, metric_type, score, source in [
             (1.25, None, "nll", 1.25, "loss"),
+            (0, None, "nll", 0.0, "loss"),
             ("1.25", None, "nll", 1.25, "loss"),
             (1.0, [-5.0], "nll", 1.0, "loss"),
             ("x", [-1, -2], "nll", 1.5, "token_logprobs"),
-            (True, None, "nll", None, None),
+            (True, None, "nll", 1.0, "loss"),
+            (False, [-1], "nll", 0.0, "loss"),
             (None, [[-0.1, -0.2], [-0.3, [-0.4]]], "nll", 0.25, "token_logprobs"),
             (None, [{"logprob": -0.7}], "nll", 0.7, "token_logprobs"),
             (1.0, None, "PPL", e, "loss"),
             (1e6, None, "ppl", None, "loss"),
+            (None, ["inf", "-inf"], "nll", None, "token_logprobs"),
             ("nan", None, "nll", None, None),
+            ("nan", [-1], "nll", 1.0, "token_logprobs"),
             (None, None, "ppl", None, None),
         ]:
             with self.subTest(loss=loss, logprobs=logprobs, metric_type=metric_type):
                 card = self.score(Likelihood, loss, logprobs, metric_type=metric_type)
-                if score is None or card.primary_score is None:
-                    self.assertEqual(card.primary_score, score)
-                else:
-                    self.assertAlmostEqual(card.primary_score, score, delta=1e-9)
-                    self.assertEqual(list(card.sub_scores), [metric_type.lower()])
+                self.near(card.primary_score, score)
+                self.near(card.sub_scores.get(metric_type.lower()), score)
+                self.assertEqual(card.explain is None, score is not None)
                 self.assertEqual(card.detail.get("source"), source)
+
+    def test_what_is_known_of_a_likelihood(self) -> None:
+        card = self.score(Likelihood, 1000.0, None, None, 2.0, metric_type="ppl")
+        self.assertEqual((card.primary_score, card.sub_scores), (None, {"nll": 1000.0}))
+        detail = {"source": "loss", "token_count": 2, "metric_type": "ppl"}
+        self.assertEqual(card.detail, detail)
+        self.assertEqual(json.dumps(card.detail), json.dumps(detail))
+
+    def test_bits_per_byte(self) -> None:
+        bit = math.log(2)
+        # Two tokens of one bit each that stand for four bytes make half a bit a byte.
+        for inputs, score in [
+            ((None, [-bit, -bit], 4), 0.5),
+            ((bit, None, "4", 2.0), 0.5),
+            ((bit, None, 4), None),
+            ((bit, None, 4, True), None),
+            ((None, [-bit, -bit], 0), None),
+            ((None, [-bit, -bit], "inf"), None),
+            ((None, [-bit, -bit]), None),
+        ]:
+            with self.subTest(inputs=inputs):
+                card = self.score(Likelihood, *inputs, metric_type="bits_per_byte")
+                self.near(card.primary_score, score)
+                self.near(card.sub_scores["nll"], bit)
 
     def test_ranking(self) -> None:
         for candidates, targets, params, score, rank in [
             (["a", "b", "c"], ["a"], {}, 1.0, 1),
             (["a", "b", "c"], ["c", "b"], {}, 0.5, 2),
-            (["a", "b", "c", "d"], ["d"], {"metric_type": "HIT@K", "k": 3}, 0.0, 4),
+            (["a", "b", "c", "d"], ["d"], {"metric_type": "HIT@K"}, 0.0, 4),
             (["a", "b", "c", "d"], ["d"], {"metric_type": "hit_at_k", "k": 4}, 1.0, 4),
+            (["a"], ["a"], {"metric_type": "hit_at_k", "k": 0}, 0.0, 1),
             (["Paris"], ["paris"], {}, 0.0, None),
             ([1, 2], ["2"], {}, 0.5, 2),
-            (["None"], [None], {}, 0.0, None),
+            ([1, 2.0], [2], {}, 0.5, 2),
+            ([1.5], ["1.5"], {}, 1.0, 1),
+            ([True], ["True"], {}, 1.0, 1),
+            (["False"], [False], {}, 1.0, 1),
+            ([True], [1], {}, 0.0, None),
+            (["true"], ["True"], {}, 0.0, None),
+            (["None", None], [None], {}, 0.0, None),
             ("a", "a", {}, 1.0, 1),
             (None, ["a"], {}, 0.0, None),
-            ([{"doc": "x"}, {"doc": "y"}], "y", {"candidate_key": "doc"}, 0.5, 2),
+            (["x", {"doc": "y"}], "y", {"candidate_field": "doc"}, 0.5, 2),
+            (["x", {"doc": "y"}], "y", {"candidate_key": "doc"}, 0.5, 2),
             ([{"id": 7}, {"id": 8}], [8], {}, 0.5, 2),
+            ([7, 8], {"id": 8}, {}, 0.5, 2),
+            ([{"doc": "y"}], ["y"], {}, 0.0, None),
+            (['{"doc":"y"}'], [{"doc": "y"}], {}, 1.0, 1),
             ([None, {"text": "y"}], ["y"], {}, 0.5, 2),
         ]:
             with self.subTest(candidates=candidates, targets=targets):
                 card = self.score(Ranking, candidates, targets, **params)
                 self.assertEqual((card.primary_score, card.detail["rank"]), (score, rank))
+                self.assertEqual(list(card.sub_scores), ["mrr", "hit_at_k"])
+
+    def test_rankings_with_grades(self) -> None:
+        candidates = ["a", "b", "a", "c"]
+        for targets in [
+            {"a": 1, "c": 3, "d": 0},
+            [
+                {"id": "a", "grade": 1},
+                {"id": "c", "relevance": 3.0},
+                {"text": "d", "gain": 0},
+                {"id": "a", "grade": 7},
+            ],
+        ]:
+            with self.subTest(targets=targets):
+                card = self.score(Ranking, candidates, targets, k=4)
+                ndcg = (1.0 + 3.0 / math.log2(5)) / (3.0 + 1.0 / math.log2(3))
+                self.near(card.sub_scores["ndcg_at_k"], ndcg)
+                self.near(card.sub_scores["average_precision"], (1.0 + 0.5) / 2.0)
+                self.assertEqual(card.primary_score, 1.0)
+        first = self.score(Ranking, candidates, {"c": 3, "b": 1}, k=2)
+        self.near(first.sub_scores["ndcg_at_k"], 1.0 / math.log2(3) / (3.0 + 1.0 / math.log2(3)))
+        nothing = self.score(Ranking, candidates, {"a": 0})
+        self.assertEqual(nothing.error_tags, ["missing_reference"])
+        self.assertEqual(nothing.sub_scores["ndcg_at_k"], 0.0)
+        self.assertEqual(self.score(Ranking, [], ["a"]).error_tags, ["missing_prediction"])
+        for wrong in [{"a": -1}, [{"id": "a", "grade": "high"}], [{"id": "a", "grade": True}]]:
+            with self.assertRaisesRegex(PluginError, "must be a number from 0 up"):
+                self.score(Ranking, candidates, wrong)
+
+    def test_a_ranking_of_prepared_texts(self) -> None:
+        class Folded(Ranking):
+            def prepare_text(self, text: str) -> str:
+                return text.casefold()
+
+        self.assertEqual(self.score(Folded, ["x", "PARIS"], ["Paris"]).primary_score, 0.5)
+        self.assertEqual(self.score(Folded, ["true"], [True]).primary_score, 1.0)
 
     def test_words_that_are_not_allowed(self) -> None:
         for make, message in [
             (lambda: SequenceDistance(normalize="cer"), "allowed are anls, wer, raw"),
-            (lambda: Likelihood(metric_type="x"), "allowed are nll, ppl"),
+            (lambda: Likelihood(metric_type="x"), "allowed are nll, ppl, bits_per_byte"),
             (lambda: Ranking(metric_type="x"), "allowed are mrr, hit_at_k"),
         ]:
             with self.assertRaisesRegex(ValueError, message):

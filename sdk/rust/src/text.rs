@@ -5,9 +5,9 @@ mod distance;
 mod numbers;
 mod thoughts;
 
-pub use distance::levenshtein_distance;
+pub use distance::{levenshtein_distance, levenshtein_within};
 pub use numbers::flatten_numbers;
-pub use thoughts::strip_thought_tags;
+pub use thoughts::{strip_tags, strip_thought_tags};
 
 use serde_json::Value;
 

@@ -73,16 +73,24 @@ export function numericThreshold<const P extends ParamSchemas = {}>(definition: 
 export type ReadyMade<P> = Omit<MetricOptions<P, never>, "setup"> & { inputs?: Inputs };
 
 /**
- * The mean negative log-likelihood of tokens, from `loss` (`loss_field`) or from token log-probabilities
- * (`logprobs_field`), or with the parameter `metric_type: ppl` its exponential. Lower is better; the sub-score `nll` or
- * `ppl` holds it too. Without data there is no score. The detail holds `source`, `token_count` and `metric_type`.
+ * The mean negative log-likelihood of tokens (`nll`), from `loss` (`loss_field`) or from token log-probabilities
+ * (`logprobs_field`), its exponential (`ppl`), or `bits_per_byte`, nll · tokens / (bytes · ln 2), for which the number of
+ * bytes must be known (`byte_count_field`), and of a loss that of the tokens (`token_count_field`). Lower is better. The
+ * parameter `metric_type` (`nll`) says which is the primary score; each that is known and finite is a sub-score. Where the
+ * primary one is neither, there is no score. A loss that is no finite number counts as missing; true is 1 and false is 0. The
+ * detail holds `source`, `token_count` and `metric_type`.
  */
 export function likelihood<const P extends ParamSchemas = {}>(definition: ReadyMade<P>): Metric;
 
 /**
- * Where the first right one of ranked candidates (`candidates_field`; texts or objects) stands: 1 / rank, or with the
- * parameter `metric_type: hit_at_k` whether it is among the first `k` (5). Targets (`targets_field`) are a text or a list.
- * `candidate_key` names the key of objects; default `text`, `id` or `label`. Sub-scores `mrr` and `hit_at_k`; the detail
- * holds `k` and `rank`.
+ * Where the first right one of ranked candidates (`candidates_field` or `prediction_field`; texts or objects) stands: 1 / rank,
+ * or with the parameter `metric_type: hit_at_k` whether it is among the first `k` (3). `candidate_field`, or `candidate_key`,
+ * names the key of objects; default `text`, `id` or `label`. Numbers count by value, and match a text that spells them;
+ * booleans match a text that spells them in any case; otherwise case counts. Sub-scores `mrr` and `hit_at_k`; the detail holds
+ * `k` and `rank`. Without candidates or targets the score is 0, with the tag `missing_prediction` or `missing_reference`.
+ *
+ * Targets (`targets_field` or `label_field`) are a text or a list; with grades an object of grades by text, or a list of
+ * objects with the grade under `grade`, `relevance` or `gain`. Grades add the sub-scores `ndcg_at_k` (the grade as gain) and
+ * `average_precision`; a grade of 0 says that a candidate is no target, and one that is no number or below 0 is an error.
  */
 export function ranking<const P extends ParamSchemas = {}>(definition: ReadyMade<P>): Metric;

@@ -24,3 +24,9 @@ def encode_object(value: dict[str, Any]) -> str:
 def as_text(value: object) -> str:
     """A value as text: strings as they are, everything else in its JSON spelling."""
     return value if isinstance(value, str) else encode(value)
+
+
+def plain_number(number: float) -> int | float:
+    """An integer where the number is one that a float holds exactly: 3 rather than 3.0."""
+    is_whole = isinstance(number, float) and number.is_integer() and abs(number) < 2.0**53
+    return int(number) if is_whole else number

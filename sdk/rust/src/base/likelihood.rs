@@ -1,28 +1,49 @@
 use super::{Describe, one_of};
-use crate::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use crate::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use crate::text::flatten_numbers;
+use crate::value::number_to_json;
 use crate::{PluginError, ScoreCard, from_params};
 use serde::Deserialize;
 use serde_json::json;
 use std::marker::PhantomData;
 
-/// The negative log-likelihood of an answer, or its perplexity; lower is better.
+/// The negative log-likelihood of an answer, its perplexity, or its bits per byte; lower is better.
 ///
-/// nll is the loss where there is one, otherwise −mean(log-probabilities of the tokens), which may
-/// lie in nested lists; ppl is e to the power of nll. The parameter `metric_type`, `nll` (the default)
-/// or `ppl`, says which of the two is the primary score, and the sub-score of that name. Without any data
-/// there is no score, nor where the result is not finite.
+/// nll is the loss where there is one, otherwise −mean(log-probabilities of the tokens), which may lie
+/// in nested lists; natural logarithms. ppl is e to the power of nll (Jelinek et al. 1977).
+/// bits_per_byte is nll · tokens / (bytes · ln 2), which unlike ppl does not depend on the tokenizer
+/// (Gao et al. 2020); it needs the number of bytes, and of a loss that of the tokens, above 0. The
+/// parameter `metric_type`, `nll` (the default), `ppl` or `bits_per_byte`, says which is the primary
+/// score; each that is known and finite is a sub-score under its name. Where the primary one is
+/// neither, there is no score. A loss that is no finite number counts as missing; true is 1 and false
+/// is 0.
 ///
 /// Inputs: `loss`, path parameter `loss_field`, by default `model_output.loss`; `logprobs`, path
-/// parameter `logprobs_field`, by default `model_output.token_logprobs`. The card's detail gets
-/// `source`, `token_count` (null for a loss) and `metric_type`.
+/// parameter `logprobs_field`, by default `model_output.token_logprobs`; `byte_count`, path parameter
+/// `byte_count_field`, by default `model_output.byte_count`; `token_count`, for a loss, path parameter
+/// `token_count_field`, by default `model_output.token_count`. The card's detail gets `source`,
+/// `token_count` (null where it is not known) and `metric_type`.
 pub struct Likelihood<D> {
-    is_perplexity: bool,
+    figure: Figure,
     describe: PhantomData<D>,
 }
 
 const LOSS: usize = 0;
 const LOGPROBS: usize = 1;
+const BYTE_COUNT: usize = 2;
+const TOKEN_COUNT: usize = 3;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Figure {
+    Nll,
+    Perplexity,
+    BitsPerByte,
+}
+
+impl Figure {
+    const ALL: [(&'static str, Figure); 3] =
+        [("nll", Figure::Nll), ("ppl", Figure::Perplexity), ("bits_per_byte", Figure::BitsPerByte)];
+}
 
 #[derive(Deserialize)]
 struct Params {
@@ -34,43 +55,85 @@ fn nll() -> String {
     "nll".to_owned()
 }
 
+/// What is known of the answer.
+struct Known {
+    nll: f64,
+    source: &'static str,
+    tokens: Option<f64>,
+}
+
+impl Known {
+    fn read(inputs: Inputs<'_>) -> Option<Known> {
+        let loss = match inputs.value(LOSS) {
+            Value::Boolean(loss) => Some(f64::from(u8::from(*loss))),
+            _ => inputs.number(LOSS),
+        };
+        if let Some(nll) = loss {
+            let tokens = inputs.number(TOKEN_COUNT).filter(|tokens| *tokens > 0.0);
+            return Some(Known { nll, source: "loss", tokens });
+        }
+        let logprobs = flatten_numbers(&inputs.json(LOGPROBS));
+        let tokens = logprobs.len() as f64;
+        let mean = logprobs.iter().sum::<f64>() / tokens;
+        (!logprobs.is_empty()).then_some(Known { nll: -mean, source: "token_logprobs", tokens: Some(tokens) })
+    }
+
+    fn figure(&self, figure: Figure, bytes: Option<f64>) -> Option<f64> {
+        let value = match figure {
+            Figure::Nll => self.nll,
+            Figure::Perplexity => self.nll.exp(),
+            Figure::BitsPerByte => self.nll * self.tokens? / (bytes? * std::f64::consts::LN_2),
+        };
+        value.is_finite().then_some(value)
+    }
+}
+
 impl<D: Describe> Metric for Likelihood<D> {
     fn spec() -> MetricSpec {
+        let metric_type =
+            json!({ "type": "string", "default": "nll", "description": "nll, ppl or bits_per_byte" });
         D::spec()
             .unbounded(false)
             .sub_score("nll", false)
             .sub_score("ppl", false)
-            .param("metric_type", json!({ "type": "string", "default": "nll", "description": "nll or ppl" }))
+            .sub_score("bits_per_byte", false)
+            .param("metric_type", metric_type)
             .input("loss", &["loss_field"], &["model_output.loss"], ValueKind::Any)
             .input("logprobs", &["logprobs_field"], &["model_output.token_logprobs"], ValueKind::Json)
+            .input("byte_count", &["byte_count_field"], &["model_output.byte_count"], ValueKind::Any)
+            .input("token_count", &["token_count_field"], &["model_output.token_count"], ValueKind::Any)
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let Params { metric_type } = from_params(params)?;
-        let is_perplexity = one_of("metric_type", &metric_type, &[("nll", false), ("ppl", true)])?;
-        Ok(Likelihood { is_perplexity, describe: PhantomData })
+        let figure = one_of("metric_type", &metric_type, &Figure::ALL)?;
+        Ok(Likelihood { figure, describe: PhantomData })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let logprobs = flatten_numbers(&inputs.json(LOGPROBS));
-        let (nll, source, token_count) = match inputs.number(LOSS) {
-            Some(loss) => (loss, "loss", None),
-            None if logprobs.is_empty() => {
-                return Ok(ScoreCard::none("there is neither a loss nor a log-probability"));
-            }
-            None => {
-                let mean = logprobs.iter().sum::<f64>() / logprobs.len() as f64;
-                (-mean, "token_logprobs", Some(logprobs.len()))
-            }
+        let Some(known) = Known::read(inputs) else {
+            return Ok(ScoreCard::none("there is neither a loss nor a log-probability"));
         };
-        let (name, value) = if self.is_perplexity { ("ppl", nll.exp()) } else { ("nll", nll) };
-        if !value.is_finite() {
-            return Ok(ScoreCard::none(format!("the {name} is not a finite number")));
+        let bytes = inputs.number(BYTE_COUNT).filter(|bytes| *bytes > 0.0);
+        let mut card = ScoreCard { primary_score: known.figure(self.figure, bytes), ..ScoreCard::of(0.0) };
+        let mut metric_type = "";
+        for (name, figure) in Figure::ALL {
+            let value = known.figure(figure, bytes);
+            if let Some(value) = value {
+                card = card.sub_score(name, value);
+            }
+            if figure == self.figure {
+                metric_type = name;
+                if value.is_none() {
+                    card = card.explain(format!("{name} is not known, or not a finite number"));
+                }
+            }
         }
-        Ok(ScoreCard::of(value).sub_score(name, value).add_detail([
-            ("source", source.into()),
-            ("token_count", token_count.into()),
-            ("metric_type", name.into()),
+        let tokens = known.tokens.map(number_to_json);
+        Ok(card.add_detail([
+            ("source", known.source.into()),
+            ("token_count", tokens.into()),
+            ("metric_type", metric_type.into()),
         ]))
     }
 }
@@ -79,7 +142,7 @@ impl<D: Describe> Metric for Likelihood<D> {
 mod tests {
     use super::super::testing::{detail, score};
     use super::*;
-    use crate::metric::Value;
+    use crate::SubScore;
 
     struct Plain;
 
@@ -97,6 +160,8 @@ mod tests {
             (json!({}), Value::Number(1.25), absent(), Some(1.25), json!("loss")),
             (json!({}), Value::Number(0.0), absent(), Some(0.0), json!("loss")),
             (json!({}), "1.25".into(), absent(), Some(1.25), json!("loss")),
+            (json!({}), Value::Boolean(true), absent(), Some(1.0), json!("loss")),
+            (json!({}), "nan".into(), absent(), None, json!(null)),
             (json!({}), "x".into(), list(json!([-1.0])), Some(1.0), json!("token_logprobs")),
             (json!({}), Value::Number(1.0), list(json!([-5.0])), Some(1.0), json!("loss")),
             (
@@ -124,6 +189,29 @@ mod tests {
         let huge = [Value::Number(1000.0), Value::Absent];
         let perplexity = score::<Likelihood<Plain>>(json!({ "metric_type": "ppl" }), &huge).unwrap();
         assert_eq!(perplexity.primary_score, None);
+        assert_eq!(perplexity.sub_scores, [SubScore { name: "nll".to_owned(), value: 1000.0 }]);
         assert!(score::<Likelihood<Plain>>(json!({ "metric_type": "bits" }), &huge).is_err());
+    }
+
+    /// Two tokens of one bit each that stand for four bytes make half a bit a byte.
+    #[test]
+    fn bits_per_byte() {
+        let params = || json!({ "metric_type": "bits_per_byte" });
+        let bit = -std::f64::consts::LN_2;
+        let logprobs = || Value::from(json!([bit, bit]));
+        for (inputs, expected) in [
+            (vec![Value::Absent, logprobs(), Value::Number(4.0)], Some(0.5)),
+            (vec![Value::Number(-bit), Value::Absent, Value::Number(4.0), Value::Number(2.0)], Some(0.5)),
+            (vec![Value::Number(-bit), Value::Absent, Value::Number(4.0)], None),
+            (vec![Value::Absent, logprobs(), Value::Number(0.0)], None),
+            (vec![Value::Absent, logprobs()], None),
+        ] {
+            let card = score::<Likelihood<Plain>>(params(), &inputs).unwrap();
+            match (card.primary_score, expected) {
+                (Some(found), Some(expected)) => assert!((found - expected).abs() < 1e-12),
+                (found, expected) => assert_eq!(found, expected, "{card:?}"),
+            }
+            assert_eq!(card.explain.is_none(), expected.is_some());
+        }
     }
 }

@@ -7,16 +7,21 @@ const TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
 /// everything up to it goes. An opening tag that never closes begins a thought that lasts to the
 /// end.
 pub fn strip_thought_tags(text: &str) -> String {
+    strip_tags(text, &TAGS)
+}
+
+/// The same for tags of other names, each without its brackets: `&["scratchpad"]`.
+pub fn strip_tags<Name: AsRef<str>>(text: &str, names: &[Name]) -> String {
     let mut kept = String::new();
     let mut rest = text;
-    while let Some((tag, before, after)) = next_tag(rest, |_| true) {
+    while let Some((tag, before, after)) = next_tag(rest, names, |_| true) {
         if tag.closes {
             kept.clear();
             rest = after;
             continue;
         }
         kept.push_str(before);
-        rest = match next_tag(after, |other| other.closes && other.name == tag.name) {
+        rest = match next_tag(after, names, |other| other.closes && other.name == tag.name) {
             Some((_, _, after)) => after,
             None => "",
         };
@@ -26,24 +31,28 @@ pub fn strip_thought_tags(text: &str) -> String {
 }
 
 #[derive(Clone, Copy)]
-struct Tag {
-    name: &'static str,
+struct Tag<'names> {
+    name: &'names str,
     closes: bool,
 }
 
 /// The first tag of a text that is wanted, and what is before and after it.
-fn next_tag(text: &str, is_wanted: impl Fn(Tag) -> bool) -> Option<(Tag, &str, &str)> {
+fn next_tag<'names, 'text, Name: AsRef<str>>(
+    text: &'text str,
+    names: &'names [Name],
+    is_wanted: impl Fn(Tag<'names>) -> bool,
+) -> Option<(Tag<'names>, &'text str, &'text str)> {
     text.match_indices('<').find_map(|(start, _)| {
-        let (tag, length) = tag_at(&text[start..])?;
+        let (tag, length) = tag_at(&text[start..], names)?;
         is_wanted(tag).then(|| (tag, &text[..start], &text[start + length..]))
     })
 }
 
 /// The tag that a text begins with, and its length in bytes.
-fn tag_at(text: &str) -> Option<(Tag, usize)> {
+fn tag_at<'names, Name: AsRef<str>>(text: &str, names: &'names [Name]) -> Option<(Tag<'names>, usize)> {
     let closes = text.starts_with("</");
     let begin = if closes { 2 } else { 1 };
-    TAGS.into_iter().find_map(|name| {
+    names.iter().map(AsRef::as_ref).find_map(|name| {
         let end = begin + name.len();
         let is_name = text.get(begin..end)?.eq_ignore_ascii_case(name);
         let after = is_name.then(|| text[end..].trim_start().strip_prefix('>'))??;
@@ -75,6 +84,18 @@ mod tests {
             ("a < b <thinker> <é", "a < b <thinker> <é"),
         ] {
             assert_eq!(strip_thought_tags(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_tags_are_stripped() {
+        for (text, expected) in [
+            ("<plan>a</plan>b", "b"),
+            ("<PLAN>a</plan >b<思考>c</思考>", "b"),
+            ("<think>a</think>b", "<think>a</think>b"),
+            ("a</plan>b<plan>c", "b"),
+        ] {
+            assert_eq!(strip_tags(text, &["plan", "思考"]), expected, "{text:?}");
         }
     }
 }

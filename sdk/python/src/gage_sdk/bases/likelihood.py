@@ -5,53 +5,92 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ..inputs import Input
+from ..json_text import plain_number
 from ..metrics import Value
 from ..score_card import ScoreCard
 from ..text import as_number, flatten_numbers
 from .choice import one_of
 
+_FIGURES = ("nll", "ppl", "bits_per_byte")
+
 
 @dataclass(kw_only=True)
 class Likelihood:
-    """Negative log-likelihood, or perplexity, which is its exponential; lower is better.
+    """Negative log-likelihood, its perplexity, or its bits per byte; lower is better.
 
-    It comes from a loss, or else from the log-probabilities of the tokens, as minus their mean.
-    Without either the sample has no score. The sub-score `nll` or `ppl` names what the primary
-    score is.
+    nll is the loss, or else minus the mean of the tokens' log-probabilities; natural logarithms.
+    ppl is its exponential. bits_per_byte is nll · tokens / (bytes · ln 2), which does not depend on
+    the tokenizer; it needs the number of bytes, and of a loss that of the tokens, above 0. The
+    param `metric_type` says which is the primary score; each that is known and finite is a
+    sub-score under its name. Where the primary one is neither, there is no score. A loss that is no
+    finite number counts as missing; True is 1 and False is 0.
     """
 
-    metric_type: Annotated[str, "nll or ppl"] = "nll"
+    metric_type: Annotated[str, "nll, ppl or bits_per_byte"] = "nll"
 
     inputs = {
         "loss": Input("loss_field", "model_output.loss"),
         "logprobs": Input("logprobs_field", "model_output.token_logprobs"),
+        "byte_count": Input("byte_count_field", "model_output.byte_count"),
+        "token_count": Input("token_count_field", "model_output.token_count"),
     }
     values = [
         Value(name, higher_is_better=False, minimum=None, maximum=None)
-        for name in ("score", "nll", "ppl")
+        for name in ("score", *_FIGURES)
     ]
 
     def __post_init__(self) -> None:
-        self.metric_type = one_of("metric_type", self.metric_type, "nll", "ppl")
+        self.metric_type = one_of("metric_type", self.metric_type, *_FIGURES)
 
-    def score(self, loss: object, logprobs: object) -> ScoreCard:
+    def score(
+        self,
+        loss: object,
+        logprobs: object,
+        byte_count: object = None,
+        token_count: object = None,
+    ) -> ScoreCard:
         """Scores one sample."""
-        metric_type = self.metric_type
-        detail: dict[str, object] = {"metric_type": metric_type}
-        likelihood = as_number(loss)
-        if likelihood is not None and math.isfinite(likelihood):
-            detail["source"] = "loss"
+        nll = float(loss) if isinstance(loss, bool) else _finite(loss)
+        if nll is not None:
+            source, tokens = "loss", _above_zero(token_count)
         else:
             numbers = flatten_numbers(logprobs)
             if not numbers:
-                return ScoreCard(explain="there is neither a loss nor a log-probability", detail=detail)
-            likelihood = -math.fsum(numbers) / len(numbers)
-            detail["source"] = "token_logprobs"
-            detail["token_count"] = len(numbers)
-        try:
-            value = math.exp(likelihood) if metric_type == "ppl" else likelihood
-        except OverflowError:
-            value = math.inf
-        if not math.isfinite(value):
-            return ScoreCard(explain=f"the {metric_type} is not a finite number", detail=detail)
-        return ScoreCard(value, sub_scores={metric_type: value}, detail=detail)
+                return ScoreCard(explain="there is neither a loss nor a log-probability")
+            nll = -sum(numbers) / len(numbers)
+            source, tokens = "token_logprobs", float(len(numbers))
+        figures = _figures(nll, tokens, _above_zero(byte_count))
+        primary = figures.get(self.metric_type)
+        explain = f"{self.metric_type} is not known, or not a finite number"
+        return ScoreCard(
+            primary,
+            sub_scores=figures,
+            explain=explain if primary is None else None,
+            detail={
+                "source": source,
+                "token_count": None if tokens is None else plain_number(tokens),
+                "metric_type": self.metric_type,
+            },
+        )
+
+
+def _finite(value: object) -> float | None:
+    number = as_number(value)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _above_zero(value: object) -> float | None:
+    number = _finite(value)
+    return number if number is not None and number > 0 else None
+
+
+def _figures(nll: float, tokens: float | None, size: float | None) -> dict[str, float]:
+    """The figures that are known and finite, by name."""
+    figures = {"nll": nll}
+    try:
+        figures["ppl"] = math.exp(nll)
+    except OverflowError:
+        figures["ppl"] = math.inf
+    if tokens is not None and size is not None:
+        figures["bits_per_byte"] = nll * tokens / (size * math.log(2))
+    return {name: value for name, value in figures.items() if math.isfinite(value)}

@@ -1,0 +1,121 @@
+//! `confusion`: which categories are taken for which.
+
+mod table;
+
+use crate::detail::{category, members};
+use gage_sdk::aggregator::{Aggregator, Figure, Row};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{ErrorKind, MemberSpec, PluginError, from_params, json};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use table::Table;
+
+/// Precision, recall and F1 of categories, and the agreement with the reference beyond chance.
+///
+/// The categories are the members `prediction` and `reference` of a card's detail (parameters; where
+/// there is no `reference`, `expected`), texts as they stand but for white space at the ends, anything
+/// else in its JSON spelling. A row without a reference does not count. One without a prediction counts
+/// as wrong: against the recall of its category, and for no category's precision.
+///
+/// Figures, their count being that of the rows: `accuracy`; `macro_precision`, `macro_recall` and
+/// `macro_f1`, the means over all categories that occur on either side; `weighted_f1`, weighted by the
+/// references of each; `micro_f1`, of all decisions together; `cohen_kappa` (Cohen 1960), where "no
+/// prediction" is an answer like others, left out where chance explains everything; `categories`. Then
+/// `precision: X`, `recall: X`, `f1: X` of the categories with most references (of equals the first in
+/// order of text), up to `per_category`, default 12, at most 16, counted by the references of X. A
+/// share of nothing is 0. In the names of figures what is neither letter, digit nor one of `_-.@/`
+/// becomes `_`, and names are cut to 40 characters; where that makes two the same a number follows.
+///
+/// More than 1000 different categories are `limit-exceeded`: free text is no category. Rows count once,
+/// whatever their weight.
+pub struct Confusion {
+    params: Params,
+}
+
+/// Most different categories.
+const MOST_CATEGORIES: usize = 1000;
+/// Three figures each, beside eight others; the host allows 64.
+const MOST_SHOWN: usize = 16;
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Params {
+    prediction: String,
+    reference: Option<String>,
+    per_category: usize,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { prediction: "prediction".to_owned(), reference: None, per_category: 12 }
+    }
+}
+
+/// Counts by reference and prediction; the empty text is no prediction.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    counts: BTreeMap<String, BTreeMap<String, u64>>,
+    categories: BTreeSet<String>,
+}
+
+impl Aggregator for Confusion {
+    type State = State;
+
+    fn spec() -> MemberSpec {
+        let properties = json!({
+            "prediction": { "type": "string", "default": "prediction" },
+            "reference": {
+                "type": ["string", "null"],
+                "default": null,
+                "description": "member of the detail; reference, else expected",
+            },
+            "per_category": { "type": "integer", "minimum": 0, "maximum": MOST_SHOWN, "default": 12 },
+        });
+        MemberSpec::new(
+            "confusion",
+            "1",
+            "Precision, recall and F1 of categories, and Cohen's kappa",
+            properties,
+        )
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        if params.per_category > MOST_SHOWN {
+            let message = format!("params: 'per_category' must be from 0 to {MOST_SHOWN}");
+            return Err(PluginError::invalid_config(message).at("/per_category"));
+        }
+        Ok(Confusion { params })
+    }
+
+    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+        let members = members(&row.card);
+        let reference = match &self.params.reference {
+            Some(key) => category(&members, key),
+            None => category(&members, "reference").or_else(|| category(&members, "expected")),
+        };
+        let Some(reference) = reference else { return Ok(()) };
+        let prediction = category(&members, &self.params.prediction).unwrap_or_default();
+        for name in [&reference, &prediction] {
+            if !name.is_empty() && !state.categories.contains(name) {
+                state.categories.insert(name.clone());
+            }
+        }
+        if state.categories.len() > MOST_CATEGORIES {
+            let message = format!(
+                "there are more than {MOST_CATEGORIES} categories; confusion needs labels, not free text"
+            );
+            return Err(PluginError::new(ErrorKind::LimitExceeded, message));
+        }
+        *state.counts.entry(reference).or_default().entry(prediction).or_default() += 1;
+        Ok(())
+    }
+
+    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+        let table = Table::new(&state.counts, &state.categories);
+        Ok(table.figures(self.params.per_category))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! `corpus_bleu`: BLEU of a corpus.
+
+use crate::pooled::{member, refuse};
+use gage_overlap_kit::bleu::DETAIL_KEY;
+use gage_overlap_kit::{BleuCounts, BleuScoring};
+use gage_sdk::aggregator::{Aggregator, Figure, Row};
+use gage_sdk::{MemberSpec, PluginError, serde_json};
+use gage_text_kit::Params;
+use serde::{Deserialize, Serialize};
+
+/// BLEU of a corpus, 0 to 100, from the cards of the metric `bleu`, as `corpus_score` of sacreBLEU 2
+/// computes it; smoothing and effective order are its own parameters, not those of the metric.
+///
+/// Figures: `bleu`, `brevity_penalty`, `length_ratio`, and `precision_1` and so on in percent; none
+/// where no row has counts. Rows without counts, which are those without a prediction or a reference,
+/// are left out, and every row counts once, whatever its weight.
+pub struct CorpusBleu(BleuScoring);
+
+/// The sum so far.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    rows: u64,
+    counts: BleuCounts,
+}
+
+impl Aggregator for CorpusBleu {
+    type State = State;
+
+    fn spec() -> MemberSpec {
+        let properties = BleuScoring::schema(false).into_iter();
+        let properties = properties.map(|(name, schema)| (name.to_owned(), schema)).collect();
+        let description = "BLEU of a corpus, from the counts of the metric bleu";
+        MemberSpec::new("corpus_bleu", "1", description, serde_json::Value::Object(properties))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        BleuScoring::read(&Params::new(params)?, false).map(CorpusBleu)
+    }
+
+    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+        let Some(counts) = member::<BleuCounts>(&row, DETAIL_KEY)? else { return Ok(()) };
+        if !counts.is_sound() {
+            return Err(refuse(&row, "has counts of bleu that do not fit one another"));
+        }
+        if state.rows == 0 {
+            state.counts = counts;
+        } else if !state.counts.add(&counts) {
+            return Err(refuse(&row, "was scored to another order of n-grams than those before it"));
+        }
+        state.rows += 1;
+        Ok(())
+    }
+
+    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+        let State { rows, counts } = state;
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let mut figures = vec![
+            Figure::new("bleu", self.0.score(&counts), rows),
+            Figure::new("brevity_penalty", counts.brevity_penalty(), rows),
+            Figure::new("length_ratio", ratio(counts.prediction_length, counts.reference_length), rows),
+        ];
+        for (order, (correct, total)) in (1..).zip(counts.correct.iter().zip(&counts.total)) {
+            let precision = 100.0 * ratio(*correct, *total);
+            figures.push(Figure::new(&format!("precision_{order}"), precision, rows));
+        }
+        Ok(figures)
+    }
+}

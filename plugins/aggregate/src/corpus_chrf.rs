@@ -1,0 +1,61 @@
+//! `corpus_chrf`: chrF of a corpus.
+
+use crate::pooled::{member, refuse};
+use gage_overlap_kit::chrf::{ChrfDetail, DETAIL_KEY};
+use gage_sdk::aggregator::{Aggregator, Figure, Row};
+use gage_sdk::{MemberSpec, PluginError, json, serde_json};
+use gage_text_kit::Params;
+use serde::{Deserialize, Serialize};
+
+/// chrF of a corpus, 0 to 100, from the cards of the metric `chrf`, as `corpus_score` of sacreBLEU 2
+/// computes it. Orders, beta and smoothing are those of the metric.
+///
+/// The only figure is `chrf`; there is none where no row has counts. Rows without counts, which are
+/// those without a prediction or a reference, are left out, and every row counts once, whatever its
+/// weight.
+pub struct CorpusChrf;
+
+/// The sum so far; nothing before the first row that has counts.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    rows: u64,
+    sum: Option<ChrfDetail>,
+}
+
+impl Aggregator for CorpusChrf {
+    type State = State;
+
+    fn spec() -> MemberSpec {
+        let description = "chrF of a corpus, from the counts of the metric chrf";
+        MemberSpec::new("corpus_chrf", "1", description, json!({}))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        Params::new(params).map(|_| CorpusChrf)
+    }
+
+    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+        let Some(detail) = member::<ChrfDetail>(&row, DETAIL_KEY)? else { return Ok(()) };
+        if !detail.shape.is_sound() || detail.counts.0.len() != detail.shape.orders() {
+            return Err(refuse(&row, "has counts of chrf that do not fit one another"));
+        }
+        match &mut state.sum {
+            None => state.sum = Some(detail),
+            Some(sum) => {
+                if sum.shape != detail.shape || !sum.counts.add(&detail.counts) {
+                    return Err(refuse(
+                        &row,
+                        "was scored with other parameters of chrf than those before it",
+                    ));
+                }
+            }
+        }
+        state.rows += 1;
+        Ok(())
+    }
+
+    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+        let figure = |sum: ChrfDetail| Figure::new("chrf", sum.shape.score(&sum.counts), state.rows);
+        Ok(state.sum.map(figure).into_iter().collect())
+    }
+}

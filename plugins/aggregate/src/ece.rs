@@ -1,0 +1,199 @@
+//! `ece`: whether stated confidences are what they should be.
+
+use crate::calibration::{Bin, Calibration, equal_mass, place};
+use crate::detail::{sub_score, weight};
+use gage_sdk::aggregator::{Aggregator, Figure, Row};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{MemberSpec, PluginError, from_params, json};
+use serde::{Deserialize, Serialize};
+
+/// The expected calibration error: the mean distance, over bins of similar confidence, of the share that
+/// is right from the mean confidence, each bin weighted by what is in it (Naeini et al. 2015; Guo et al.
+/// 2017, "On Calibration of Modern Neural Networks").
+///
+/// Figures: `ece`; `mce`, the greatest distance of a bin; `accuracy`; `mean_confidence`. All are from 0
+/// to 1; their count is the number of rows with a confidence and a truth, and without any there are
+/// none.
+///
+/// Parameters: `bins`, 1 to 100, default 10; `binning`, `equal_width` (default) or `equal_mass`;
+/// `confidence` and `correct`, the sub-scores to read (these names by default). Where a card has no
+/// sub-score `correct` its `pass` counts. A confidence outside of 0 to 1, or a truth outside of it, is
+/// `invalid-input`: it would be silently lost otherwise. Rows count by their weight; in bins of equal
+/// mass the rows are numbered off without it.
+///
+/// The state of `equal_width` is of constant size; that of `equal_mass` takes some 20 to 40 bytes a
+/// row, so that a MiB is enough for about 30 000 rows.
+pub struct ExpectedCalibrationError {
+    params: Params,
+    has_equal_mass: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Params {
+    bins: usize,
+    binning: String,
+    confidence: String,
+    correct: String,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        let [binning, confidence, correct] = ["equal_width", "confidence", "correct"].map(str::to_owned);
+        Params { bins: 10, binning, confidence, correct }
+    }
+}
+
+/// What is kept of the rows.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    count: u64,
+    /// For bins of equal width.
+    bins: Vec<Bin>,
+    /// Confidence, correctness and weight, for bins of equal mass.
+    predictions: Vec<(f64, f64, f64)>,
+}
+
+impl Aggregator for ExpectedCalibrationError {
+    type State = State;
+
+    fn spec() -> MemberSpec {
+        let properties = json!({
+            "bins": { "type": "integer", "minimum": 1, "maximum": 100, "default": 10 },
+            "binning": { "enum": ["equal_width", "equal_mass"], "default": "equal_width" },
+            "confidence": { "type": "string", "default": "confidence", "description": "its sub-score" },
+            "correct": { "type": "string", "default": "correct", "description": "its sub-score" },
+        });
+        MemberSpec::new("ece", "1", "Expected calibration error of stated confidences", properties)
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
+        let refuse = |key: &str, what: &str| {
+            Err(PluginError::invalid_config(format!("params: '{key}' must be {what}")).at(format!("/{key}")))
+        };
+        if !(1..=100).contains(&params.bins) {
+            return refuse("bins", "an integer from 1 to 100");
+        }
+        let has_equal_mass = match params.binning.as_str() {
+            "equal_width" => false,
+            "equal_mass" => true,
+            _ => return refuse("binning", "equal_width or equal_mass"),
+        };
+        Ok(ExpectedCalibrationError { params, has_equal_mass })
+    }
+
+    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+        let confidence = sub_score(&row.card, &self.params.confidence);
+        let passed = || row.card.pass.map(|pass| if pass { 1.0 } else { 0.0 });
+        let correct = sub_score(&row.card, &self.params.correct).or_else(passed);
+        let Some((confidence, correct)) = confidence.zip(correct) else { return Ok(()) };
+        for (what, number) in [("confidence", confidence), ("truth", correct)] {
+            if !(0.0..=1.0).contains(&number) {
+                let message =
+                    format!("the {what} of sample '{}' must be from 0 to 1, not {number}", row.sample_id);
+                return Err(PluginError::invalid_input(message));
+            }
+        }
+        let weight = weight(&row.sample_id, row.weight)?;
+        state.count += 1;
+        if self.has_equal_mass {
+            state.predictions.push((confidence, correct, weight));
+            return Ok(());
+        }
+        state.bins.resize(self.params.bins, Bin::default());
+        if let Some(bin) = state.bins.get_mut(place(confidence, self.params.bins)) {
+            bin.add(weight, confidence, correct);
+        }
+        Ok(())
+    }
+
+    fn finish(&self, state: State) -> Result<Vec<Figure>, PluginError> {
+        let bins = match self.has_equal_mass {
+            true => equal_mass(state.predictions, self.params.bins),
+            false => state.bins,
+        };
+        let Some(Calibration { expected, maximum, accuracy, confidence }) = Calibration::of(&bins) else {
+            return Ok(Vec::new());
+        };
+        let figures =
+            [("ece", expected), ("mce", maximum), ("accuracy", accuracy), ("mean_confidence", confidence)];
+        Ok(figures.map(|(name, value)| Figure::new(name, value, state.count)).to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, figures, row};
+    use gage_sdk::ScoreCard;
+
+    const PREDICTIONS: [(f64, bool); 10] = [
+        (0.95, true),
+        (0.9, true),
+        (0.91, false),
+        (0.8, true),
+        (0.72, false),
+        (0.61, true),
+        (0.35, false),
+        (0.3, false),
+        (0.05, true),
+        (0.0, false),
+    ];
+
+    fn rows() -> Vec<Row> {
+        let card = |confidence: f64, is_right: bool| {
+            ScoreCard::of(0.0)
+                .sub_score("confidence", confidence)
+                .sub_score("correct", f64::from(u8::from(is_right)))
+        };
+        PREDICTIONS.iter().map(|(confidence, is_right)| row("s", card(*confidence, *is_right))).collect()
+    }
+
+    /// Computed from the definitions with numpy: `digitize` by the right edges, and `array_split` of the
+    /// sorted predictions.
+    #[test]
+    fn agrees_with_numpy() {
+        for (params, ece, mce) in [
+            (json!({}), 0.347, 0.475),
+            (json!({ "bins": 5 }), 0.249, 0.475),
+            (json!({ "bins": 3, "binning": "equal_mass" }), 0.119, 0.253333333333),
+            (json!({ "bins": 20, "binning": "equal_mass" }), 0.397, 0.95),
+        ] {
+            let Ok(found) = figures::<ExpectedCalibrationError>(params.clone(), rows()) else {
+                panic!("{params}")
+            };
+            assert_near(&found, "ece", ece, 1e-12);
+            assert_near(&found, "mce", mce, 1e-12);
+            assert_near(&found, "accuracy", 0.5, 1e-12);
+            assert_near(&found, "mean_confidence", 0.559, 1e-12);
+            assert!(found.iter().all(|figure| figure.count == 10));
+        }
+    }
+
+    #[test]
+    fn rows_without_confidence_do_not_count() {
+        let with_pass = ScoreCard::binary(true).sub_score("stated", 0.75);
+        let rows =
+            vec![row("a", with_pass), row("b", ScoreCard::none("?")), row("c", ScoreCard::binary(true))];
+        let params = json!({ "confidence": "stated" });
+        let Ok(found) = figures::<ExpectedCalibrationError>(params, rows) else {
+            panic!("rows are taken in")
+        };
+        assert_near(&found, "ece", 0.25, 1e-12);
+        assert_eq!(found.first().map(|figure| figure.count), Some(1));
+        assert_eq!(figures::<ExpectedCalibrationError>(json!({}), Vec::new()), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_an_error() {
+        let bad = ScoreCard::binary(true).sub_score("confidence", 1.5);
+        assert!(figures::<ExpectedCalibrationError>(json!({}), vec![row("a", bad)]).is_err());
+        let good = ScoreCard::binary(true).sub_score("confidence", 0.5);
+        let heavy = Row { weight: -1.0, ..row("a", good) };
+        assert!(figures::<ExpectedCalibrationError>(json!({}), vec![heavy]).is_err());
+        for params in [json!({ "bins": 0 }), json!({ "binning": "width" }), json!({ "bin": 1 })] {
+            assert!(ExpectedCalibrationError::prepare(params).is_err());
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Aggregators: figures of many score cards that are no mean of theirs.
+//!
+//! - `corpus_bleu` and `corpus_chrf` pool the counts that the metrics leave in the detail of their cards:
+//!   the mean of scores of single texts is not the score of a corpus.
+//! - `ece` says how far stated confidence is from what was right; `confusion` counts which category was
+//!   taken for which; `krippendorff_alpha` says how far judges agree.
+//! - `pass_at_k` and `majority_vote` are for samples that were answered several times.
+//!
+//! The host bounds the state that is kept between calls, one MiB by default; each aggregator says how
+//! its state grows.
+
+mod calibration;
+mod confusion;
+mod corpus_bleu;
+mod corpus_chrf;
+mod detail;
+mod ece;
+#[cfg(test)]
+mod fixtures;
+mod krippendorff;
+mod majority;
+mod pass_at_k;
+mod pooled;
+#[cfg(test)]
+mod testing;
+
+pub use confusion::Confusion;
+pub use corpus_bleu::CorpusBleu;
+pub use corpus_chrf::CorpusChrf;
+pub use ece::ExpectedCalibrationError;
+pub use krippendorff::KrippendorffAlpha;
+pub use majority::MajorityVote;
+pub use pass_at_k::PassAtK;
+
+gage_sdk::aggregators!(
+    name: "aggregate",
+    description: "Figures of many score cards: corpus BLEU and chrF, calibration, repeats, agreement",
+    aggregators: [
+        CorpusBleu,
+        CorpusChrf,
+        ExpectedCalibrationError,
+        PassAtK,
+        MajorityVote,
+        Confusion,
+        KrippendorffAlpha,
+    ],
+);

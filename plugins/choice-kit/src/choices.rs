@@ -1,0 +1,258 @@
+//! The options of a question: their labels and texts.
+
+use crate::characters::{bare, normalized, undecorated};
+use crate::option_texts;
+use gage_sdk::metric::Value;
+use gage_sdk::serde_json::{self, Map};
+use gage_text_kit::references;
+use gage_text_kit::text::{fold, is_space, strip};
+use gage_text_kit::value::as_text;
+use std::borrow::Cow;
+
+/// Keys of a list entry that may hold the label, and those that may hold the text.
+const LABEL_KEYS: &[&str] = &["label", "id", "key", "letter"];
+const TEXT_KEYS: &[&str] = &["text", "content", "value"];
+
+/// The text of a list entry that has none.
+static NO_TEXT: serde_json::Value = serde_json::Value::Null;
+
+/// One option.
+struct Choice {
+    /// In upper case.
+    label: String,
+    /// What it says, and other ways to say it.
+    texts: Vec<String>,
+}
+
+/// The options of a question. Where nothing is known of them, each letter from A to Z may be one.
+#[derive(Default)]
+pub struct Choices {
+    choices: Vec<Choice>,
+}
+
+impl Choices {
+    /// Reads an option map: `{"A": "Shark"}`, or a list of `{label, text}` or `{id, content}`. Anything
+    /// else tells nothing of the options.
+    pub fn new(value: &Value) -> Choices {
+        let Value::Json(json) = value else { return Choices::default() };
+        let choices = match serde_json::from_str::<serde_json::Value>(json) {
+            Ok(serde_json::Value::Object(map)) => {
+                map.iter().map(|(label, text)| Choice::new(label, text, text.as_object())).collect()
+            }
+            Ok(serde_json::Value::Array(list)) => list.iter().filter_map(Choice::from_entry).collect(),
+            _ => Vec::new(),
+        };
+        Choices { choices }
+    }
+
+    /// Whether nothing is known of the options.
+    pub fn is_unknown(&self) -> bool {
+        self.choices.is_empty()
+    }
+
+    /// The label of each option and what it says, in order; empty where nothing is known of them.
+    pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.choices.iter().map(|choice| {
+            let text = choice.texts.first().map(String::as_str).unwrap_or_default();
+            (choice.label.as_str(), text)
+        })
+    }
+
+    /// Whether an upper-case ASCII letter is the label of an option.
+    pub(crate) fn has_letter(&self, letter: char) -> bool {
+        self.is_unknown() || self.choices.iter().any(|choice| choice.label.chars().eq([letter]))
+    }
+
+    /// The label that a text is, once its decoration is taken away.
+    pub fn label(&self, text: &str) -> Option<String> {
+        let label = bare(text).to_uppercase();
+        let is_label = if self.is_unknown() {
+            label.len() == 1 && label.starts_with(|letter: char| letter.is_ascii_uppercase())
+        } else {
+            !label.is_empty() && self.choices.iter().any(|choice| choice.label == label)
+        };
+        is_label.then_some(label)
+    }
+
+    /// A label as labels are kept: in upper case, without white space.
+    pub fn label_form(&self, label: &str) -> String {
+        strip(&fold(label)).to_uppercase()
+    }
+
+    /// The length in bytes of the text of an option.
+    pub fn byte_count(&self, label: &str) -> Option<u32> {
+        let label = self.label_form(label);
+        let choice = self.choices.iter().find(|choice| choice.label == label)?;
+        u32::try_from(choice.texts.first()?.len()).ok()
+    }
+
+    /// Labels and texts as they are spelled, but for case and white space; in the order of the options.
+    pub(crate) fn spelled_texts(&self) -> impl Iterator<Item = (&str, String)> {
+        self.each_text(|text| normalized(&fold(text)).into_owned())
+    }
+
+    /// The same without quotes, brackets and full stops around the texts: what an answer is compared
+    /// with.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, String)> {
+        self.each_text(|text| normalized(undecorated(&fold(text))).into_owned())
+    }
+
+    fn each_text(&self, form: fn(&str) -> String) -> impl Iterator<Item = (&str, String)> {
+        self.choices.iter().flat_map(move |choice| {
+            let texts = choice.texts.iter().map(move |text| form(text));
+            texts.filter(|text| !text.is_empty()).map(move |text| (choice.label.as_str(), text))
+        })
+    }
+
+    /// Whether a text begins with what the option of a letter says: `A Shark`.
+    pub(crate) fn says(&self, letter: char, rest: &str) -> bool {
+        let rest = normalized(rest);
+        self.texts().any(|(label, text)| label.chars().eq([letter]) && rest.starts_with(&text))
+    }
+
+    /// The labels that a reference means, which may be a list of what [`Choices::resolve`] takes; empty
+    /// where one of them is no option. Where nothing is known of the options any text is a label.
+    pub fn resolve_all(&self, reference: &Value) -> Vec<String> {
+        let one = |reference: &Value| {
+            let spelled = || self.is_unknown().then(|| as_text(reference).map(|text| self.label_form(&text)));
+            self.resolve(reference).or_else(|| spelled().flatten()).filter(|label| !label.is_empty())
+        };
+        let labels = match several(reference) {
+            Some(references) => references.iter().map(one).collect(),
+            None => one(reference).map(|label| vec![label]),
+        };
+        labels.unwrap_or_default()
+    }
+
+    /// The label that a reference means: a label itself, the text of an option, or both (`B. Dolphin`).
+    pub fn resolve(&self, reference: &Value) -> Option<String> {
+        let reference = reference_text(reference)?;
+        let folded = fold(&reference);
+        let text = strip(&folded);
+        if text.is_empty() {
+            return None;
+        }
+        self.label(text).or_else(|| option_texts::whole(text, self)).or_else(|| {
+            let mut characters = text.chars();
+            let letter = characters.next()?.to_ascii_uppercase();
+            let separated = matches!(characters.next()?, '.' | ')' | ':' | '、');
+            let rest = characters.as_str();
+            let said = if self.is_unknown() { rest.starts_with(is_space) } else { self.says(letter, rest) };
+            (separated && said && letter.is_ascii_uppercase()).then(|| letter.into())
+        })
+    }
+}
+
+impl Choice {
+    fn new(label: &str, text: &serde_json::Value, entry: Option<&Map<String, serde_json::Value>>) -> Choice {
+        let aliases = entry.and_then(|entry| entry.get("aliases")).and_then(serde_json::Value::as_array);
+        let texts = std::iter::once(text).chain(aliases.into_iter().flatten());
+        Choice { label: strip(&fold(label)).to_uppercase(), texts: texts.map(option_text).collect() }
+    }
+
+    fn from_entry(entry: &serde_json::Value) -> Option<Choice> {
+        let entry = entry.as_object()?;
+        let known = |key: &&str| entry.get(*key).filter(|value| !value.is_null());
+        let label = LABEL_KEYS.iter().find_map(known)?;
+        let text = TEXT_KEYS.iter().find_map(known).unwrap_or(&NO_TEXT);
+        Some(Choice::new(&option_text(label), text, Some(entry)))
+    }
+}
+
+/// The text of an option. Null is the text `None`: that option is what becomes null when a table is
+/// read by a program that takes `None` for a missing value.
+fn option_text(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null => "None".to_owned(),
+        serde_json::Value::Object(entry) => match TEXT_KEYS.iter().find_map(|key| entry.get(*key)) {
+            Some(text) => option_text(text),
+            None => value.to_string(),
+        },
+        _ => value.to_string(),
+    }
+}
+
+/// The members of a reference that is a list.
+pub fn several(reference: &Value) -> Option<Vec<Value>> {
+    match reference {
+        Value::Texts(texts) => Some(texts.iter().cloned().map(Value::Text).collect()),
+        Value::Json(json) if json.starts_with('[') => {
+            let items: Vec<serde_json::Value> = serde_json::from_str(json).ok()?;
+            let member = |item: serde_json::Value| match item {
+                serde_json::Value::Null => None,
+                serde_json::Value::Object(ref entry) => match entry.get("text") {
+                    Some(text) => Some(Value::Text(option_text(text))),
+                    // An entry of the Sample's references.
+                    None if entry.contains_key("answer") => references::text(&item).map(Value::Text),
+                    None => Some(Value::Json(item.to_string())),
+                },
+                other => Some(Value::Text(option_text(&other))),
+            };
+            Some(items.into_iter().filter_map(member).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The text of a reference; of an object, that of its `value` or `answer`.
+fn reference_text(reference: &Value) -> Option<Cow<'_, str>> {
+    if let Value::Json(json) = reference
+        && let Ok(serde_json::Value::Object(entry)) = serde_json::from_str::<serde_json::Value>(json)
+        && let Some(value) = entry.get("value").or_else(|| entry.get("answer"))
+    {
+        return Some(Cow::Owned(option_text(value)));
+    }
+    as_text(reference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choices(json: &str) -> Choices {
+        Choices::new(&Value::Json(json.to_owned()))
+    }
+
+    #[test]
+    fn option_maps_have_many_shapes() {
+        for json in [
+            r#"{"a":"Shark","b":"Dolphin"}"#,
+            r#"[{"label":"a","text":"Shark"},{"label":"b","text":"Dolphin"}]"#,
+            r#"[{"id":"A","content":"Shark"},{"id":"B","content":"Dolphin"}]"#,
+            r#"{"A":{"text":"Shark"},"B":{"text":"Fish","aliases":["Dolphin"]}}"#,
+        ] {
+            let choices = choices(json);
+            assert_eq!(choices.resolve(&Value::Text("dolphin ".to_owned())).as_deref(), Some("B"), "{json}");
+            assert!(choices.has_letter('A') && !choices.has_letter('C'), "{json}");
+        }
+        for json in [r#"["Shark","Dolphin"]"#, "{}", r#""ABCD""#] {
+            assert!(choices(json).is_unknown(), "{json}");
+        }
+    }
+
+    #[test]
+    fn references_become_labels() {
+        let choices = choices(r#"{"A":"Shark","B":"Dolphin","C":3,"D":null}"#);
+        for (reference, expected) in [
+            (Value::Text("(B)".to_owned()), Some("B")),
+            (Value::Text("b.".to_owned()), Some("B")),
+            (Value::Text("B. Dolphin".to_owned()), Some("B")),
+            (Value::Text("Ｂ".to_owned()), Some("B")),
+            (Value::Text("none".to_owned()), Some("D")),
+            (Value::Number(3.0), Some("C")),
+            (Value::Json(r#"{"value":"B"}"#.to_owned()), Some("B")),
+            (Value::Text("A. Dolphin".to_owned()), None),
+            (Value::Text("E".to_owned()), None),
+            (Value::Text(" ".to_owned()), None),
+            (Value::Absent, None),
+        ] {
+            assert_eq!(choices.resolve(&reference).as_deref(), expected);
+        }
+        let unknown = Choices::default();
+        assert_eq!(unknown.resolve(&Value::Text("(b)".to_owned())).as_deref(), Some("B"));
+        assert_eq!(unknown.resolve(&Value::Text("B. Dolphin".to_owned())).as_deref(), Some("B"));
+        assert_eq!(unknown.resolve(&Value::Text("Dolphin".to_owned())), None);
+        assert_eq!(unknown.resolve(&Value::Text("a.m.".to_owned())), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Phrases that announce the answer: `the answer is B`, `Answer: B`, `答案是B`, `选B`.
+
+use crate::characters::{is_word, may_lead, may_trail, word_at};
+use crate::choices::Choices;
+use crate::letters::Answer;
+use crate::option_texts;
+
+/// Words that may stand between `answer` and the answer.
+const FILLERS: &[&str] = &[
+    "is",
+    "was",
+    "be",
+    "the",
+    "option",
+    "choice",
+    "letter",
+    "should",
+    "would",
+    "must",
+    "will",
+    "probably",
+    "most",
+    "likely",
+    "therefore",
+    "thus",
+    "definitely",
+    "clearly",
+    "correct",
+    "best",
+    "final",
+    "to",
+    "this",
+    "question",
+    "that",
+    "of",
+    "for",
+    "simply",
+    "boxed",
+    "text",
+    "textbf",
+    "mathrm",
+];
+
+/// Those that say that what follows is the answer. Without one, `the answer A is wrong` would
+/// announce A.
+const LINKS: &[&str] = &["is", "was", "be"];
+
+/// The same in Chinese, longer ones first.
+const CHINESE_FILLERS: &[&str] =
+    &["应该", "应当", "正确", "选择", "选项", "择", "应", "为", "是", "选", "就", "的", "项"];
+
+/// What may stand before `选` so that it says the opposite.
+const REFUSALS: &[&str] = &["不", "不应", "不应该", "不能", "不会", "不可", "勿", "别"];
+
+/// How many fillers may stand between a cue and its answer.
+const MOST_FILLERS: usize = 12;
+
+/// The answer that the last phrase of this kind announces. It is the last because a model that
+/// thinks aloud names its answer when it is done.
+pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Option<String> {
+    let cues = cues(&answer.lower);
+    cues.into_iter().find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
+}
+
+/// What stands behind the last phrase of this kind, without the words that link it to the answer.
+pub(crate) fn last_announcement(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let (mut at, _) = cues(&lower).into_iter().next()?;
+    for _ in 0..MOST_FILLERS {
+        let rest = lower.get(at..)?;
+        at += rest.len() - rest.trim_start_matches(is_separator).len();
+        let next = lower.get(at..)?;
+        let word = word_at(&lower, at);
+        match CHINESE_FILLERS.iter().find(|filler| next.starts_with(**filler)) {
+            Some(filler) => at += filler.len(),
+            None if matches!(word, "are" | "were" | "options") || FILLERS.contains(&word) => at += word.len(),
+            None => break,
+        }
+    }
+    text.get(at..)
+}
+
+/// Where phrases that announce an answer end, the last first, and whether they need no link.
+fn cues(lower: &str) -> Vec<(usize, bool)> {
+    let english = lower.match_indices("answer").filter_map(|(at, cue)| {
+        let end = at + cue.len();
+        let is_whole_word = !lower.get(..at)?.ends_with(is_word) && !lower.get(end..)?.starts_with(is_word);
+        is_whole_word.then_some((end, false))
+    });
+    let answers = lower.match_indices("答案").map(|(at, cue)| (at + cue.len(), true));
+    let choosing = lower.match_indices('选').filter_map(|(at, cue)| {
+        let end = at + cue.len();
+        let before = lower.get(..at)?;
+        // `选项` is `option`, which announces nothing.
+        let announces = !REFUSALS.iter().any(|refusal| before.ends_with(*refusal))
+            && !lower.get(end..)?.starts_with('项');
+        announces.then_some((end, true))
+    });
+    let mut cues: Vec<(usize, bool)> = english.chain(answers).chain(choosing).collect();
+    cues.sort_unstable_by_key(|(end, _)| std::cmp::Reverse(*end));
+    cues
+}
+
+/// The answer after a cue that ends at a place. `linked` says that it needs no link.
+fn follow(
+    answer: &Answer<'_>,
+    cue_end: usize,
+    mut linked: bool,
+    choices: &Choices,
+    by_text: bool,
+) -> Option<String> {
+    let lower = answer.lower.as_str();
+    let mut at = cue_end;
+    for _ in 0..MOST_FILLERS {
+        let rest = lower.get(at..)?;
+        let next = rest.trim_start_matches(is_separator);
+        let skipped = rest.len() - next.len();
+        linked |= rest.get(..skipped)?.contains([':', '=', '>', '：']);
+        at += skipped;
+        if let Some(filler) = CHINESE_FILLERS.iter().find(|filler| next.starts_with(**filler)) {
+            at += filler.len();
+            continue;
+        }
+        let word = word_at(lower, at);
+        if let (1, Some(letter)) = (word.len(), word.chars().next())
+            && linked
+            && letter.is_ascii_alphabetic()
+            && answer.names_option(at, letter.to_ascii_uppercase(), choices)
+        {
+            return Some(letter.to_ascii_uppercase().into());
+        }
+        if !FILLERS.contains(&word) {
+            break;
+        }
+        linked |= LINKS.contains(&word);
+        at += word.len();
+    }
+    if !linked || !by_text {
+        return None;
+    }
+    let word = word_at(lower, at);
+    let skipped = if matches!(word, "a" | "an" | "the") { word.len() } else { 0 };
+    option_texts::prefix(answer.text.get(at + skipped..)?, choices)
+}
+
+fn is_separator(character: char) -> bool {
+    may_lead(character) || may_trail(character) || matches!(character, '=' | '-' | '—')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::metric::Value;
+
+    #[test]
+    fn announcements() {
+        let options = r#"{"A":"Shark","B":"Dolphin","C":"Trout","D":"Octopus"}"#;
+        let choices = Choices::new(&Value::Json(options.to_owned()));
+        for (text, expected) in [
+            ("The answer is B.", Some("B")),
+            ("**Answer:** (C)", Some("C")),
+            ("<answer>B</answer>", Some("B")),
+            ("The correct answer is option (D).", Some("D")),
+            ("The answer to this question is B", Some("B")),
+            ("It could be A, but the answer is B", Some("B")),
+            ("Answer: B. Note that the answer A is wrong", Some("B")),
+            ("The answer is a dolphin.", Some("B")),
+            ("The answer is A Shark", Some("A")),
+            ("The answer isn't A", None),
+            ("The answer is not A", None),
+            ("answers: B", None),
+            ("正确答案为：B", Some("B")),
+            ("答案不是A", None),
+            ("我选择B", Some("B")),
+            ("不选A", None),
+            ("选项B", None),
+        ] {
+            assert_eq!(announced(&Answer::new(text), &choices, true).as_deref(), expected, "{text}");
+        }
+    }
+}

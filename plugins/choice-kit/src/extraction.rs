@@ -1,0 +1,162 @@
+//! Finding the option that an answer names.
+
+use crate::choices::Choices;
+use crate::cues::announced;
+use crate::letters::Answer;
+use crate::option_texts::{mentioned, whole};
+use gage_text_kit::boxes::{last_box, without_commands};
+use gage_text_kit::text::{fold, strip};
+use gage_text_kit::thoughts::{before_open_thought, strip_thought_tags};
+use std::borrow::Cow;
+
+/// Gives the label of the option that an answer names, in upper case.
+///
+/// Thoughts in `<think>` tags are no answer. In what is left, the first of these that is found wins:
+///
+/// 1. the whole answer is a label, whatever brackets and marks stand around it;
+/// 2. the whole answer is the text of an option;
+/// 3. the last `\boxed{…}` holds a label or the text of an option;
+/// 4. the last phrase like `the answer is …`, `答案是…`, `选…` is followed by one;
+/// 5. a letter that stands alone is a label, and is neither denied (`not A`) nor the article `a` nor the
+///    pronoun `I`; the first one;
+/// 6. the text of an option stands somewhere in the answer, not denied and not inside a longer one.
+///
+/// Without `by_text` the texts of options count nowhere.
+pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String> {
+    let answer = readable(answer);
+    let text = answer.as_ref();
+    if text.is_empty() {
+        return None;
+    }
+    let by_text = by_text && !choices.is_unknown();
+    let is_whole =
+        |text: &str| choices.label(text).or_else(|| by_text.then(|| whole(text, choices)).flatten());
+    let is_mentioned = |text: &str| by_text.then(|| mentioned(text, choices)).flatten();
+    if let Some(label) = is_whole(text) {
+        return Some(label);
+    }
+    if let Some(held) = boxed(text) {
+        let label = is_whole(held)
+            .or_else(|| Answer::new(held).first_letter(choices).map(String::from))
+            .or_else(|| is_mentioned(held));
+        if label.is_some() {
+            return label;
+        }
+    }
+    let answer = Answer::new(text);
+    announced(&answer, choices, by_text)
+        .or_else(|| answer.first_letter(choices).map(String::from))
+        .or_else(|| is_mentioned(text))
+}
+
+/// The answer without thoughts and white space at the ends, fullwidth forms as ASCII.
+pub(crate) fn readable(answer: &str) -> Cow<'_, str> {
+    let folded = |answer: &str| strip(&fold(before_open_thought(answer))).to_owned();
+    match strip_thought_tags(answer) {
+        // Most answers are short and plain, and are not copied.
+        Cow::Borrowed(answer) => match fold(before_open_thought(answer)) {
+            Cow::Borrowed(answer) => Cow::Borrowed(strip(answer)),
+            Cow::Owned(_) => Cow::Owned(folded(answer)),
+        },
+        Cow::Owned(answer) => Cow::Owned(folded(&answer)),
+    }
+}
+
+/// What the last `\boxed{…}` or `\fbox{…}` holds, without further commands around it.
+pub fn boxed(text: &str) -> Option<&str> {
+    last_box(text).map(|found| without_commands(found.held))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::metric::Value;
+
+    fn check(options: &str, table: &[(&str, Option<&str>)]) {
+        let choices = Choices::new(&Value::Json(options.to_owned()));
+        for (answer, expected) in table {
+            assert_eq!(extract(answer, &choices, true).as_deref(), *expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn answers() {
+        check(
+            r#"{"A":"Shark","B":"Dolphin","C":"Trout","D":"Octopus"}"#,
+            &[
+                ("b", Some("B")),
+                ("**B.**", Some("B")),
+                ("（Ｂ）", Some("B")),
+                ("$B$", Some("B")),
+                ("B：Dolphin", Some("B")),
+                ("B.Dolphin", Some("B")),
+                ("B-Dolphin", Some("B")),
+                (r#"["B"]"#, Some("B")),
+                ("  DOLPHIN ", Some("B")),
+                (r"A or B? \boxed{B}", Some("B")),
+                (r"\boxed{\text{B}}", Some("B")),
+                (r"\boxed{\textbf{(D) Octopus}}", Some("D")),
+                (r"\boxed{42} B", Some("B")),
+                ("<think>maybe A</think>B", Some("B")),
+                ("maybe A</think>B", Some("B")),
+                ("<think>maybe A", None),
+                ("A mammal is a dolphin, so B", Some("B")),
+                ("It is not A, it is B", Some("B")),
+                ("B because A is wrong", Some("B")),
+                ("not a Shark but a Dolphin", Some("B")),
+                ("Both A and C are wrong, so the answer is D.", Some("D")),
+                ("Final answer: dolphin", Some("B")),
+                ("the answer is (B)", Some("B")),
+                (r#"{"answer": "B"}"#, Some("B")),
+                ("选：B", Some("B")),
+                ("选Ｂ", Some("B")),
+                ("【答案】B", Some("B")),
+                ("答案为「B」", Some("B")),
+                ("答案:B", Some("B")),
+                ("B。", Some("B")),
+                ("B选项正确", Some("B")),
+                ("A、C、D都不对，选B", Some("B")),
+                ("E", None),
+                ("AB", None),
+                ("В", None),
+                ("   ", None),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_last_box_that_is_closed_counts() {
+        for (text, expected) in [
+            (r"\boxed{A} \fbox{B}", Some("B")),
+            (r"\boxed{A} \boxed{B", Some("A")),
+            (r"\boxed{A \boxed{B}", Some("B")),
+            (r"\boxed{A \boxed{B", None),
+            (r"\boxed{{A} \boxed{", None),
+        ] {
+            assert_eq!(boxed(text), expected, "{text}");
+        }
+        assert_eq!(boxed(&r"\boxed{".repeat(100_000)), None);
+    }
+
+    #[test]
+    fn numeric_labels_are_found_alone_only() {
+        check(
+            r#"{"1":"Shark","2":"Dolphin"}"#,
+            &[("2", Some("2")), ("(2).", Some("2")), ("The answer is 2", None)],
+        );
+    }
+
+    #[test]
+    fn unknown_options_are_letters() {
+        let choices = Choices::default();
+        assert_eq!(extract("I think B", &choices, true).as_deref(), Some("B"));
+        assert_eq!(extract("Dolphin", &choices, true), None);
+    }
+
+    #[test]
+    fn texts_can_be_left_out() {
+        let choices = Choices::new(&Value::Json(r#"{"A":"Shark","B":"Dolphin"}"#.to_owned()));
+        assert_eq!(extract("Dolphin", &choices, false), None);
+        assert_eq!(extract("The answer is B", &choices, false).as_deref(), Some("B"));
+    }
+}

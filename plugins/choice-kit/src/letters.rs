@@ -1,0 +1,340 @@
+//! Letters that stand alone in an answer, and whether they name an option.
+
+use crate::characters::{is_word, split_last_word, word_at};
+use crate::choices::Choices;
+use gage_text_kit::text::is_space;
+
+/// Words after `A` that show that it is a name, not an article: `A is right`.
+const AFTER_NAME: &[&str] = &[
+    "is",
+    "was",
+    "because",
+    "as",
+    "since",
+    "and",
+    "or",
+    "but",
+    "seems",
+    "would",
+    "must",
+    "will",
+    "should",
+    "can",
+    "cannot",
+    "could",
+    "has",
+    "looks",
+    "appears",
+    "isn't",
+    "wasn't",
+    "doesn't",
+    "does",
+    "states",
+    "says",
+    "describes",
+    "refers",
+    "fits",
+    "makes",
+    "matches",
+    "contains",
+    "represents",
+    "over",
+    "instead",
+    "rather",
+    "not",
+    "being",
+    "can't",
+    "won't",
+    "wouldn't",
+];
+
+/// Words after `I` that show the same; far fewer, since `I was`, `I would` begin with a pronoun.
+const AFTER_NAME_I: &[&str] = &["is", "because", "or", "and", "since"];
+
+/// Words before an upper-case letter that make it a name whatever follows: `option A dolphin`.
+const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select", "choose", "pick"];
+
+/// Words that deny what follows.
+const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
+
+/// Words that may stand between a denial and what it denies.
+const BETWEEN: &[&str] = &[
+    "option",
+    "choice",
+    "answer",
+    "letter",
+    "the",
+    "a",
+    "an",
+    "be",
+    "choose",
+    "pick",
+    "select",
+    "either",
+    "statement",
+];
+
+/// The same two in Chinese. `不` before a verb of choosing, or `不是` and its kind.
+const CHINESE_DENIALS: &[&str] = &[
+    "不是",
+    "不应是",
+    "不应该是",
+    "不会是",
+    "不可能是",
+    "不为",
+    "不选",
+    "不选择",
+    "不应选",
+    "不应该选",
+    "不能选",
+    "不会选",
+    "不可选",
+    "而非",
+    "并非",
+    "排除",
+    "排除了",
+    "除了",
+];
+const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
+
+/// How many words may stand between a denial and what it denies.
+const WORDS_BETWEEN: usize = 4;
+
+/// The last letter of a text that stands alone and is a label, in upper case, be it denied or not. One of
+/// A to E may be joined to other words (`e-mail`); the others may not, and must be upper case.
+pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
+    Answer::new(text).last_letter(choices)
+}
+
+/// An answer in which letters are looked for.
+pub(crate) struct Answer<'a> {
+    pub(crate) text: &'a str,
+    /// In lower case where it is ASCII, so that places in it are places in `text`.
+    pub(crate) lower: String,
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn new(text: &'a str) -> Answer<'a> {
+        Answer { text, lower: text.to_ascii_lowercase() }
+    }
+
+    /// The first letter that names an option and is not denied.
+    pub(crate) fn first_letter(&self, choices: &Choices) -> Option<char> {
+        self.letters(choices).next()
+    }
+
+    /// All letters that name options and are not denied, in order.
+    pub(crate) fn letters(&self, choices: &Choices) -> impl Iterator<Item = char> {
+        let bytes = self.text.as_bytes();
+        let is_ascii_word =
+            |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
+        let mut denied = None;
+        bytes.iter().enumerate().filter_map(move |(at, byte)| {
+            // The letters inside words are most of an answer, so they are dealt with first.
+            if !byte.is_ascii_alphabetic()
+                || is_ascii_word(at.checked_sub(1))
+                || is_ascii_word(at.checked_add(1))
+            {
+                return None;
+            }
+            let letter = char::from(byte.to_ascii_uppercase());
+            if !self.names_option(at, letter, choices) {
+                return None;
+            }
+            if !is_negated(&self.lower, at, denied) {
+                return Some(letter);
+            }
+            denied = Some(at);
+            None
+        })
+    }
+
+    /// The last letter that stands alone and is a label, be it denied or not. One of the first
+    /// five, which most questions have, may be joined to other words (`e-mail`); the others may not,
+    /// and must be upper case.
+    pub(crate) fn last_letter(&self, choices: &Choices) -> Option<char> {
+        let ends_word = |near: Option<char>| !near.is_some_and(|near| is_word(near) || near == '_');
+        let alone = self.text.bytes().enumerate().rev().filter(|(at, byte)| {
+            byte.is_ascii_alphabetic()
+                && ends_word(self.text.get(..*at).and_then(|before| before.chars().next_back()))
+                && ends_word(self.text.get(at + 1..).and_then(|after| after.chars().next()))
+        });
+        let mut letters = alone.map(|(at, byte)| (at, byte, char::from(byte.to_ascii_uppercase())));
+        let is_named = |at: usize, byte: u8, letter: char| match letter {
+            'A'..='E' => choices.has_letter(letter) && !self.is_article_or_pronoun(at, letter, choices),
+            _ => byte.is_ascii_uppercase() && self.names_option(at, letter, choices),
+        };
+        letters.find(|(at, byte, letter)| is_named(*at, *byte, *letter)).map(|(_, _, letter)| letter)
+    }
+
+    /// Whether the ASCII letter at a place stands alone, is a label, and is meant as one.
+    pub(crate) fn names_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        let mut before = self.text.get(..at).unwrap_or_default().chars().rev();
+        let mut after = self.text.get(at + 1..).unwrap_or_default().chars();
+        let before = [before.next(), before.next(), before.next()];
+        let after = [after.next(), after.next(), after.next()];
+        if before[0].is_some_and(is_word) || after[0].is_some_and(is_word) || !choices.has_letter(letter) {
+            return false;
+        }
+        !is_part_of_word(before, after, letter, || self.says_option(at + 2, letter, choices))
+            && !self.is_article_or_pronoun(at, letter, choices)
+    }
+
+    fn says_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        self.text.get(at..).is_some_and(|rest| choices.says(letter, rest))
+    }
+
+    /// Whether an `A` or `I` is the article or the pronoun.
+    fn is_article_or_pronoun(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        let rest = self.lower.get(at + 1..).unwrap_or_default();
+        let names: &[&str] = match letter {
+            'A' => AFTER_NAME,
+            'I' if rest.starts_with('\'') => return true,
+            'I' => AFTER_NAME_I,
+            _ => return false,
+        };
+        let next = rest.trim_start_matches(is_space);
+        if next.len() == rest.len() || !next.starts_with(is_word) {
+            return false;
+        }
+        let next_at = self.lower.len() - next.len();
+        if names.contains(&word_at(&self.lower, next_at)) || self.says_option(next_at, letter, choices) {
+            return false;
+        }
+        let is_upper = self.text.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
+        let before = self.lower.get(..at).unwrap_or_default().trim_end_matches(is_space);
+        !(is_upper && BEFORE_NAME.contains(&split_last_word(before).1))
+    }
+}
+
+/// Whether a letter with no word character beside it still belongs to a longer word: `it's`,
+/// `A-level`, `R&D`, `C++`, `°C`, `e.g.`
+fn is_part_of_word(
+    before: [Option<char>; 3],
+    after: [Option<char>; 3],
+    letter: char,
+    says_option: impl Fn() -> bool,
+) -> bool {
+    let is_joined =
+        |near: Option<char>, far: Option<char>, joint: char| near == Some(joint) && far.is_some_and(is_word);
+    let is_letter = |character: Option<char>| character.is_some_and(|letter| letter.is_ascii_alphabetic());
+    let abbreviates_on = after[0] == Some('.') && is_letter(after[1]) && after[2] == Some('.');
+    let abbreviates_back = before[0] == Some('.')
+        && after[0] == Some('.')
+        && is_letter(before[1])
+        && !before[2].is_some_and(is_word);
+    ['\'', '-', '&'].iter().any(|joint| is_joined(before[0], before[1], *joint))
+        || before[0] == Some('°')
+        || matches!(after[0], Some('+' | '#'))
+        || is_joined(after[0], after[1], '&')
+        || (letter == 'I' && after[0] == Some('\''))
+        || (is_joined(after[0], after[1], '-') && !says_option())
+        || abbreviates_on
+        || abbreviates_back
+}
+
+/// Whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
+/// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
+pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
+    let mut before = lower.get(..at).unwrap_or_default();
+    for _ in 0..WORDS_BETWEEN {
+        before = before.trim_end_matches(|character| is_space(character) || is_opening(character));
+        for between in CHINESE_BETWEEN {
+            before = before.strip_suffix(*between).unwrap_or(before);
+        }
+        if CHINESE_DENIALS.iter().any(|denial| before.ends_with(*denial)) {
+            return true;
+        }
+        let (rest, word) = split_last_word(before);
+        if DENIALS.contains(&word) || word.ends_with("n't") || word == "cannot" {
+            return true;
+        }
+        if matches!(word, "than" | "of") {
+            let (_, word) = split_last_word(rest.trim_end_matches(is_space));
+            return matches!(word, "rather" | "other" | "instead");
+        }
+        if !BETWEEN.contains(&word) {
+            break;
+        }
+        before = rest;
+    }
+    denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
+}
+
+/// Whether a text between two letters makes them one list.
+fn continues_list(between: &str) -> bool {
+    let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
+    let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();
+    words.peek().is_some() && words.all(|word| matches!(word, "or" | "nor" | "/" | "option" | "the"))
+}
+
+fn is_opening(character: char) -> bool {
+    matches!(
+        character,
+        '*' | '_' | '\\' | '`' | '"' | '\'' | '(' | '[' | '{' | '<' | '$' | '【' | '「' | '『'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(text: &str) -> Option<char> {
+        Answer::new(text).first_letter(&Choices::default())
+    }
+
+    #[test]
+    fn letters_that_name_options() {
+        for (text, expected) in [
+            ("A is correct", 'A'),
+            ("a) because", 'A'),
+            ("I choose A because it is large", 'A'),
+            ("Option A dolphin", 'A'),
+            ("C's answer", 'C'),
+            ("option_b", 'B'),
+            ("选B", 'B'),
+            ("A/B", 'A'),
+        ] {
+            assert_eq!(first(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_that_do_not() {
+        for text in [
+            "A mammal",
+            "a 3-year-old",
+            "I think so",
+            "I'd say",
+            "it's",
+            "A-level",
+            "e-mail",
+            "R&D",
+            "C++",
+            "30 °C",
+            "e.g. this",
+            "AB",
+            "В",
+            "option1b",
+        ] {
+            assert_eq!(first(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn denied_letters() {
+        for (text, expected) in [
+            ("It is not A, it is B", 'B'),
+            ("It isn't option (A) but B", 'B'),
+            ("neither A nor B: C", 'C'),
+            ("not A or B, but C", 'C'),
+            ("B rather than A", 'B'),
+            ("rather than A, B", 'B'),
+            ("不是A，是B", 'B'),
+            ("不选选项A，选B", 'B'),
+        ] {
+            assert_eq!(first(text), Some(expected), "{text}");
+        }
+        assert_eq!(first("It is not A"), None);
+    }
+}

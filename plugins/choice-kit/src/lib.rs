@@ -1,0 +1,17 @@
+//! The options of a question, and the one that an answer names.
+//!
+//! A model that is asked for a letter answers in many ways: `B`, `(b)`, `**Answer:** B`, `答案是B`,
+//! `\boxed{B}`, or with the text of the option. [`extract`] says in which order these are looked for.
+
+mod characters;
+mod choices;
+mod cues;
+mod extraction;
+mod letters;
+mod option_texts;
+mod selection;
+
+pub use choices::{Choices, several};
+pub use extraction::{boxed, extract};
+pub use letters::last_letter;
+pub use selection::extract_all;

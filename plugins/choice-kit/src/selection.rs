@@ -1,0 +1,121 @@
+//! Answers that name several options: `A, C`, `AC`, `A and C`, `选AC`, `["A", "C"]`.
+
+use crate::characters::bare;
+use crate::choices::Choices;
+use crate::cues::last_announcement;
+use crate::extraction::{boxed, extract, readable};
+use crate::letters::Answer;
+use crate::option_texts::whole;
+use std::collections::BTreeSet;
+
+/// Words between the members of a list.
+const JOINTS: &[&str] = &["and", "or", "&", "+", "/", "option", "options", "和", "与", "及", "以及"];
+
+/// What separates the members of a list.
+const SEPARATORS: &[char] = &[',', '，', '、', ';', '；', '/', '&', '+', '|', '\n', '和', '与', '及'];
+
+/// The longest text that may be a list of options, in bytes.
+const LONGEST_LIST: usize = 4096;
+
+/// Gives the labels of all options that an answer names, in upper case. The first of these that is a
+/// list of labels, or of texts of options, counts: the whole answer; the last `\boxed{…}`; what stands
+/// behind the last phrase like `the answer is …`. Otherwise it is each letter that stands alone and is
+/// not denied, and where there is none the one option that [`extract`] finds.
+pub fn extract_all(answer: &str, choices: &Choices, by_text: bool) -> BTreeSet<String> {
+    let readable = readable(answer);
+    let text = readable.as_ref();
+    let by_text = by_text && !choices.is_unknown();
+    let listed = |text: &str| listed(text, choices, by_text);
+    let announced = || {
+        let rest = last_announcement(text)?;
+        let end = rest.find(['\n', '。', '.']).unwrap_or(rest.len());
+        rest.get(..end)
+    };
+    let found =
+        listed(text).or_else(|| listed(boxed(text)?)).or_else(|| listed(announced()?)).unwrap_or_else(|| {
+            Answer::new(text).letters(choices).map(String::from).collect::<BTreeSet<String>>()
+        });
+    if found.is_empty() { extract(answer, choices, by_text).into_iter().collect() } else { found }
+}
+
+/// The labels that a text lists, where it is a list and nothing else.
+fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<String>> {
+    if text.len() > LONGEST_LIST {
+        return None;
+    }
+    let mut labels = BTreeSet::new();
+    let mut add = |part: &str| -> Option<()> {
+        if let Some(found) = member(part, choices, by_text) {
+            labels.extend(found);
+            return Some(());
+        }
+        // Blanks separate labels, but not the words of a text.
+        for word in part.split_whitespace() {
+            if !JOINTS.contains(&bare(word).to_lowercase().as_str()) {
+                labels.extend(member(word, choices, by_text)?);
+            }
+        }
+        Some(())
+    };
+    for part in text.split(SEPARATORS) {
+        add(part)?;
+    }
+    (!labels.is_empty()).then_some(labels)
+}
+
+/// The labels that a part of a list stands for: one, or letters without anything between them.
+fn member(part: &str, choices: &Choices, by_text: bool) -> Option<Vec<String>> {
+    let part = bare(part);
+    if let Some(label) = choices.label(part).or_else(|| by_text.then(|| whole(part, choices)).flatten()) {
+        return Some(vec![label]);
+    }
+    let is_run = part.len() > 1 && part.chars().all(|letter| letter.is_ascii_uppercase());
+    if !is_run || !part.chars().all(|letter| choices.has_letter(letter)) {
+        return None;
+    }
+    let mut letters: Vec<char> = part.chars().collect();
+    letters.sort_unstable();
+    let is_distinct = letters.windows(2).all(|pair| pair.first() != pair.last());
+    is_distinct.then(|| letters.into_iter().map(String::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::metric::Value;
+
+    #[test]
+    fn several_options() {
+        let options = r#"{"A":"Shark","B":"Dolphin","C":"Blue Whale","D":"Octopus"}"#;
+        let choices = Choices::new(&Value::Json(options.to_owned()));
+        for (answer, expected) in [
+            ("A, C", "AC"),
+            ("CA", "AC"),
+            ("A and C", "AC"),
+            ("(A) & (C)", "AC"),
+            ("A、C", "AC"),
+            ("A和C", "AC"),
+            ("ＡＣ", "AC"),
+            (r#"["A","C"]"#, "AC"),
+            ("Shark, blue whale", "AC"),
+            ("答案：ABD", "ABD"),
+            ("正确答案是A、B和D。", "ABD"),
+            ("应该选AC", "AC"),
+            ("The answer is A and C.", "AC"),
+            ("B is wrong. The answers... the answer is: A, C", "AC"),
+            (r"\boxed{A, C}", "AC"),
+            (r"\boxed{\text{AC}}", "AC"),
+            ("<think>B</think>A C", "AC"),
+            ("Option A fits, and not B, but D does", "AD"),
+            ("B", "B"),
+            ("Dolphin", "B"),
+            ("It is the dolphin", "B"),
+            ("CAC", ""),
+            ("AE", ""),
+            ("", ""),
+        ] {
+            let found = extract_all(answer, &choices, true);
+            assert_eq!(found.into_iter().collect::<String>(), expected, "{answer}");
+        }
+    }
+}

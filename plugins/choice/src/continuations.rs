@@ -1,0 +1,94 @@
+//! What the host records of continuations that were scored by log-likelihood.
+
+use gage_choice_kit::Choices;
+use gage_sdk::metric::Value;
+use gage_sdk::{PluginError, serde_json};
+use serde::Deserialize;
+
+/// The score of one option.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Continuation {
+    /// The label of the option.
+    pub(crate) id: String,
+    /// Sum over its tokens of the natural logarithm of their probability; null where the sum is not finite.
+    logprob: Option<f64>,
+    byte_count: Option<u32>,
+}
+
+impl Continuation {
+    /// The sum of the log-probabilities, in nats.
+    pub(crate) fn logprob(&self) -> f64 {
+        self.logprob.unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// The same per byte of the text.
+    pub(crate) fn per_byte(&self) -> f64 {
+        self.logprob() / f64::from(self.byte_count.unwrap_or(1).max(1))
+    }
+}
+
+/// Reads the scores. Where the number of bytes was not recorded it is that of the option's text.
+///
+/// # Errors
+/// `invalid-input` where a score cannot be used: a guess among the others would be no measurement.
+pub(crate) fn read(value: &Value, choices: &Choices) -> Result<Vec<Continuation>, PluginError> {
+    let Value::Json(json) = value else { return Ok(Vec::new()) };
+    let refuse = |what: String| {
+        PluginError::invalid_input(format!("continuations: {what}; run the step with request: loglikelihood"))
+    };
+    let mut continuations: Vec<Continuation> = serde_json::from_str::<Option<_>>(json)
+        .map_err(|error| refuse(format!("must be a list of {{id, logprob, byte_count}}: {error}")))?
+        .unwrap_or_default();
+    for continuation in &mut continuations {
+        let id = continuation.id.as_str();
+        if !continuation.logprob.is_some_and(f64::is_finite) {
+            return Err(refuse(format!("the option '{id}' must have a finite logprob")));
+        }
+        if continuation.byte_count.is_none() {
+            let bytes = choices.byte_count(id).ok_or_else(|| {
+                refuse(format!("the option '{id}' must have a byte_count, or a text in the options"))
+            })?;
+            continuation.byte_count = Some(bytes);
+        }
+    }
+    Ok(continuations)
+}
+
+/// The place of the largest value; of equals the first.
+pub(crate) fn best(continuations: &[Continuation], value: fn(&Continuation) -> f64) -> Option<usize> {
+    let values = continuations.iter().map(value).enumerate();
+    values.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(place, _)| place)
+}
+
+/// The logarithm of the sum of the exponentials, without overflow; minus infinity of nothing.
+pub(crate) fn log_sum_exp(logprobs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let largest = logprobs.clone().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return largest;
+    }
+    largest + logprobs.map(|logprob| (logprob - largest).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_overflow() {
+        let sum = log_sum_exp([-1000.0, -1000.0].into_iter());
+        assert!((sum - (-1000.0 + 2.0_f64.ln())).abs() < 1e-9);
+        assert_eq!(log_sum_exp(std::iter::empty()), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn of_equals_the_first_wins() {
+        let value = Value::Json(
+            r#"[{"id":"A","logprob":-2,"byte_count":4},{"id":"B","logprob":-1,"byte_count":1},
+                {"id":"C","logprob":-1,"byte_count":2}]"#
+                .to_owned(),
+        );
+        let Ok(continuations) = read(&value, &Choices::default()) else { panic!("they are read") };
+        assert_eq!(best(&continuations, Continuation::logprob), Some(1));
+        assert_eq!(best(&continuations, Continuation::per_byte), Some(0));
+    }
+}

@@ -1,0 +1,172 @@
+//! `docvqa_anls`: how near the answer is to the nearest of the right answers.
+
+use crate::anls::Comparer;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::serde_json;
+use gage_sdk::text::strip_thought_tags;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::params::{flag_schema, number_schema};
+use gage_text_kit::references::{split, texts};
+use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::value::as_text;
+use std::borrow::Cow;
+
+const PREDICTION: usize = 0;
+const REFERENCES: usize = 1;
+
+/// Scores the best similarity over the right answers, 0 where that is below the threshold: the
+/// mean over samples is ANLS, the average normalised Levenshtein similarity.
+///
+/// Texts are compared without thoughts, in lower case and with single blanks. Without an answer
+/// or without references the score is 0. Texts that differ so little in length that comparing them
+/// would take more than four million steps (two of 16,000 characters) are an error.
+pub struct DocVqaAnls {
+    threshold: f64,
+    normalization: Normalization,
+    separator: Option<String>,
+}
+
+impl Metric for DocVqaAnls {
+    fn spec() -> MetricSpec {
+        MetricSpec::new("docvqa_anls", "1", "How near the answer is to the nearest right answer (ANLS)")
+            .value_name("anls")
+            .prediction("prediction_field")
+            .input(
+                "references",
+                &["answers_field", "label_field", "references_field"],
+                &["sample.metadata.answers"],
+                ValueKind::Any,
+            )
+            .params(json!({
+                "threshold": number_schema("Smaller similarities score 0; 0.5 unless given"),
+                "case_sensitive": flag_schema(false, "Whether case counts"),
+                "separator": {
+                    "type": ["string", "null"], "default": null,
+                    "description": "What a single reference is split at",
+                },
+            }))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let threshold = params.number("threshold")?.unwrap_or(0.5);
+        if threshold.is_nan() {
+            let message = "params: 'threshold' must be a number from 0 to 1, not NaN";
+            return Err(PluginError::invalid_config(message).at("/threshold"));
+        }
+        let case_sensitive = params.flag("case_sensitive", false)?;
+        Ok(DocVqaAnls {
+            threshold,
+            normalization: Normalization { case_sensitive, strip: true, collapse: true },
+            separator: params.text("separator")?.map(str::to_owned),
+        })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let answer = as_text(inputs.value(PREDICTION)).unwrap_or_default();
+        let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
+        let prediction = self.normalization.apply(&answer);
+        if prediction.is_empty() {
+            return Ok(ScoreCard::binary(false).tag("missing_prediction"));
+        }
+        let references = self.references(inputs.value(REFERENCES));
+        if references.is_empty() {
+            return Ok(ScoreCard::binary(false)
+                .tag("missing_reference")
+                .detail(&json!({ "prediction": excerpt(&prediction) })));
+        }
+        let best = self.best(&prediction, &references)?;
+        let detail = json!({
+            "prediction": excerpt(&prediction),
+            "best_reference": best.map(|(_, reference)| excerpt(reference)),
+            "threshold": self.threshold,
+        });
+        Ok(match best {
+            Some((score, _)) => ScoreCard::of(score).pass(true),
+            None => ScoreCard::binary(false).tag("wrong_answer").explain(format!(
+                "none of {} answers has a similarity of {} or more",
+                references.len(),
+                self.threshold
+            )),
+        }
+        .detail(&detail))
+    }
+}
+
+impl DocVqaAnls {
+    fn references(&self, value: &Value) -> Vec<String> {
+        let texts = split(texts(value), self.separator.as_deref());
+        texts.iter().map(|text| self.normalization.apply(text).into_owned()).collect()
+    }
+
+    /// The first of the references that are nearest, where any is near enough.
+    fn best<'texts>(
+        &self,
+        prediction: &str,
+        references: &'texts [String],
+    ) -> Result<Option<(f64, &'texts str)>, PluginError> {
+        let mut comparer = Comparer::new(prediction);
+        let mut best: Option<(f64, &str)> = None;
+        for reference in references {
+            // Only what is nearer than the best so far is of interest, which makes it cheaper.
+            let least = best.map_or(self.threshold, |(score, _)| score);
+            let similarity = comparer.similarity(reference, least).map_err(|_| {
+                PluginError::invalid_input(
+                    "the answer and its references are too long to be compared: up to 16,000 characters \
+                     each are allowed, give a shorter answer to the metric",
+                )
+            })?;
+            if let Some(similarity) = similarity
+                && best.is_none_or(|(score, _)| similarity > score)
+            {
+                best = Some((similarity, reference));
+            }
+        }
+        Ok(best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(params: serde_json::Value, prediction: Value, references: Value) -> Option<ScoreCard> {
+        DocVqaAnls::prepare(params).ok()?.score(Inputs::new(&[prediction, references])).ok()
+    }
+
+    #[test]
+    fn scores() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let list = |list: serde_json::Value| Value::Json(list.to_string());
+        for (params, prediction, references, score, tag) in [
+            (json!({}), text("colour"), list(json!(["tint", "color"])), 1.0 - 1.0 / 6.0, None),
+            (json!({}), text("New \n York"), text("new york"), 1.0, None),
+            (json!({ "case_sensitive": true }), text("A"), list(json!(["a"])), 0.0, Some("wrong_answer")),
+            (json!({ "threshold": "0.9" }), text("Pariz"), list(json!(["Paris"])), 0.0, Some("wrong_answer")),
+            (json!({ "threshold": 0 }), text("abc"), list(json!(["axy"])), 1.0 - 2.0 / 3.0, None),
+            (json!({ "separator": "|" }), text("b"), text("a|b"), 1.0, None),
+            (json!({}), Value::Number(42.0), list(json!([42])), 1.0, None),
+            (json!({}), text("<THINK>no</THINK>Paris"), text("Paris"), 1.0, None),
+            (json!({}), text("<think>Paris"), text("Paris"), 0.0, Some("missing_prediction")),
+            (json!({}), text(" "), text("Paris"), 0.0, Some("missing_prediction")),
+            (json!({}), Value::Absent, Value::Absent, 0.0, Some("missing_prediction")),
+            (json!({}), text("None"), Value::Absent, 0.0, Some("missing_reference")),
+            (json!({}), text("a"), list(json!([""])), 0.0, Some("wrong_answer")),
+        ] {
+            let Some(card) = card(params, prediction, references) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(score), "{}", card.detail);
+            assert_eq!(card.error_tags.first().map(String::as_str), tag, "{}", card.detail);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_an_error() {
+        assert!(DocVqaAnls::prepare(json!({ "threshold": "nan" })).is_err());
+        assert!(DocVqaAnls::prepare(json!({ "threshold": "half" })).is_err());
+        assert!(DocVqaAnls::prepare(json!({ "separator": 1 })).is_err());
+        let metric = DocVqaAnls::prepare(json!({})).ok();
+        let long = [Value::Text("ab".repeat(500_000)), Value::Text("ba".repeat(500_000))];
+        assert!(metric.is_some_and(|metric| metric.score(Inputs::new(&long)).is_err()));
+    }
+}

@@ -1,0 +1,185 @@
+//! `loglikelihood_accuracy`: whether the right option is the most likely continuation.
+
+use crate::continuations::{Continuation, best, log_sum_exp, read};
+use crate::metric::{with_options, with_reference};
+use gage_choice_kit::Choices;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::serde_json;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::text::excerpt;
+
+const CONTINUATIONS: usize = 0;
+const REFERENCE: usize = 1;
+const OPTIONS: usize = 2;
+
+/// Scores 1 where the option with the highest sum of log-probabilities is a right one.
+///
+/// Sub-scores: `acc_norm`, the same per UTF-8 byte of the option's text; `probability`, that of the right
+/// options among all (softmax of the sums); `margin`, the sum of the best right option less that of
+/// the best wrong one, in nats, absent where there is no wrong one. Of options that are equally likely
+/// the first wins, as in the answer that the host records. `acc` and `acc_norm` are the figures of that
+/// name of EleutherAI's lm-evaluation-harness, but for bytes in place of characters.
+///
+/// Without scores of continuations, or where none of them belongs to the reference, there is no
+/// score: nothing was measured.
+pub struct LoglikelihoodAccuracy;
+
+impl Metric for LoglikelihoodAccuracy {
+    fn spec() -> MetricSpec {
+        let spec = MetricSpec::new(
+            "loglikelihood_accuracy",
+            "1",
+            "Whether the right option is the most likely continuation",
+        )
+        .value_name("acc")
+        .sub_score("acc_norm", true)
+        .sub_score("probability", true)
+        .sub_score("margin", true)
+        .input(
+            "continuations",
+            &["continuations_field"],
+            &["model_output.continuations"],
+            ValueKind::Json,
+        );
+        with_options(with_reference(spec))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        Params::new(params).map(|_| LoglikelihoodAccuracy)
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let choices = Choices::new(inputs.value(OPTIONS));
+        let continuations = read(inputs.value(CONTINUATIONS), &choices)?;
+        let Some(chosen) = best(&continuations, Continuation::logprob) else {
+            return Ok(ScoreCard::none("there are no scores of continuations").tag("missing_prediction"));
+        };
+        let reference = inputs.value(REFERENCE);
+        let right = right_places(reference, &choices, &continuations);
+        if !right.contains(&true) {
+            let tag = if *reference == Value::Absent { "missing_reference" } else { "unknown_reference" };
+            return Ok(ScoreCard::none("the reference is none of the continuations").tag(tag));
+        }
+        let is_right = |place: usize| right.get(place).copied().unwrap_or(false);
+        let normalized = best(&continuations, Continuation::per_byte).unwrap_or(chosen);
+        let logprobs = |wanted: bool| {
+            let places = continuations.iter().zip(&right).filter(move |(_, right)| **right == wanted);
+            places.map(|(continuation, _)| continuation.logprob())
+        };
+        let (right_sum, wrong_sum) = (log_sum_exp(logprobs(true)), log_sum_exp(logprobs(false)));
+        // 1 / (1 + wrong / right), which neither overflows nor cancels.
+        let probability = 1.0 / (1.0 + (wrong_sum - right_sum).exp());
+        let pass = is_right(chosen);
+        let label = |place: usize| continuations.get(place).map(|continuation| excerpt(&continuation.id));
+        let card = ScoreCard::binary(pass)
+            .sub_score("acc_norm", if is_right(normalized) { 1.0 } else { 0.0 })
+            .sub_score("probability", probability)
+            .detail(&json!({ "prediction": label(chosen), "prediction_normalized": label(normalized) }));
+        let wrong_best = logprobs(false).fold(f64::NEG_INFINITY, f64::max);
+        let card = if wrong_best.is_finite() {
+            card.sub_score("margin", logprobs(true).fold(f64::NEG_INFINITY, f64::max) - wrong_best)
+        } else {
+            card
+        };
+        Ok(if pass { card } else { card.tag("wrong_answer") })
+    }
+}
+
+/// Which of the continuations are right.
+fn right_places(reference: &Value, choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
+    let references = choices.resolve_all(reference);
+    let is_right = |continuation: &Continuation| {
+        let id = choices.label_form(&continuation.id);
+        references.contains(&id)
+    };
+    continuations.iter().map(is_right).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS_MAP: &str = r#"{"A":"Shark","B":"Dolphin"}"#;
+
+    fn card(continuations: &str, reference: &str, options: &str) -> Result<ScoreCard, PluginError> {
+        let json = |text: &str| match text {
+            "" => Value::Absent,
+            text if text.starts_with(['[', '{']) => Value::Json(text.to_owned()),
+            text => Value::Text(text.to_owned()),
+        };
+        let inputs = [json(continuations), json(reference), json(options)];
+        LoglikelihoodAccuracy.score(Inputs::new(&inputs))
+    }
+
+    fn sub_scores(card: &ScoreCard) -> Vec<(&str, f64)> {
+        card.sub_scores.iter().map(|sub| (sub.name.as_str(), sub.value)).collect()
+    }
+
+    #[test]
+    fn the_most_likely_option_counts() {
+        let half = 0.5_f64.ln();
+        let scores = format!(
+            r#"[{{"id":"A","logprob":{half},"byte_count":1,"is_greedy":false}},
+                {{"id":"B","logprob":{half},"byte_count":7,"token_count":2}}]"#
+        );
+        for (reference, acc, acc_norm) in [
+            ("A", 1.0, 0.0),
+            ("B", 0.0, 1.0),
+            ("Dolphin", 0.0, 1.0),
+            ("b", 0.0, 1.0),
+            (r#"["A","B"]"#, 1.0, 1.0),
+        ] {
+            let Ok(card) = card(&scores, reference, OPTIONS_MAP) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(acc), "{reference}");
+            assert_eq!(card.pass, Some(acc == 1.0));
+            let subs = sub_scores(&card);
+            assert_eq!(subs.first(), Some(&("acc_norm", acc_norm)), "{reference}");
+            let (probability, margin) =
+                if reference.starts_with('[') { (1.0, None) } else { (0.5, Some(0.0)) };
+            assert_eq!(subs.get(1), Some(&("probability", probability)));
+            assert_eq!(subs.get(2).map(|(_, margin)| *margin), margin);
+        }
+    }
+
+    #[test]
+    fn sums_far_from_zero_are_compared() {
+        let scores =
+            r#"[{"id":"0","logprob":-2000,"byte_count":1},{"id":"1","logprob":-2001,"byte_count":1}]"#;
+        let Ok(card) = card(scores, "0", "") else { panic!("a card is made") };
+        let subs = sub_scores(&card);
+        assert_eq!(subs.get(2), Some(&("margin", 1.0)));
+        let expected = 1.0 / (1.0 + (-1.0_f64).exp());
+        assert!(subs.get(1).is_some_and(|(_, value)| (value - expected).abs() < 1e-12));
+    }
+
+    #[test]
+    fn bytes_may_come_from_the_options() {
+        let scores = r#"[{"id":"A","logprob":-5},{"id":"B","logprob":-6}]"#;
+        let Ok(card) = card(scores, "B", OPTIONS_MAP) else { panic!("a card is made") };
+        assert_eq!(sub_scores(&card).first(), Some(&("acc_norm", 1.0)));
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_score() {
+        for (continuations, reference, tag) in [
+            ("", "A", "missing_prediction"),
+            ("[]", "A", "missing_prediction"),
+            (r#"[{"id":"A","logprob":-1,"byte_count":1}]"#, "", "missing_reference"),
+            (r#"[{"id":"A","logprob":-1,"byte_count":1}]"#, "C", "unknown_reference"),
+        ] {
+            let Ok(card) = card(continuations, reference, OPTIONS_MAP) else { panic!("a card is made") };
+            assert_eq!((card.primary_score, card.error_tags), (None, vec![tag.to_owned()]));
+        }
+        for continuations in [
+            r#"[{"id":"A","logprob":null,"byte_count":1}]"#,
+            r#"[{"id":"A","logprob":1e400,"byte_count":1}]"#,
+            r#"[{"id":"E","logprob":-1}]"#,
+            r#"[{"id":"A"}]"#,
+            r#"{"A":-1}"#,
+            r"[1]",
+        ] {
+            assert!(card(continuations, "A", OPTIONS_MAP).is_err(), "{continuations}");
+        }
+    }
+}

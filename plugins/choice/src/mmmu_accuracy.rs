@@ -1,0 +1,155 @@
+//! `mmmu_accuracy`: whether the answer is the right letter, or holds the right text.
+
+use gage_choice_kit::{Choices, boxed, last_letter};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use gage_sdk::serde_json;
+use gage_sdk::text::strip_thought_tags;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::references::texts;
+use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::value::as_text;
+use std::borrow::Cow;
+
+const PREDICTION: usize = 0;
+const REFERENCE: usize = 1;
+
+const NORMALIZATION: Normalization = Normalization { case_sensitive: false, strip: true, collapse: false };
+
+/// Scores 1 where the answer is one of the right answers. Thoughts are not read, and case does not
+/// count. A right answer that is a letter is met where the answer is that letter or names it: the
+/// letter in the last `\boxed{…}` that has one, otherwise the last letter that stands alone.
+/// Any other text is met where it stands somewhere in the answer; a single character only where it
+/// is the whole answer.
+///
+/// It is looser than `multi_choice_accuracy`, which knows the options, and is there for suites that
+/// were scored by its rules.
+pub struct MmmuAccuracy;
+
+impl Metric for MmmuAccuracy {
+    fn spec() -> MetricSpec {
+        MetricSpec::new(
+            "mmmu_accuracy",
+            "1",
+            "Whether the answer is the right letter or holds the right text",
+        )
+        .value_name("acc")
+        .prediction("prediction_field")
+        .input(
+            "reference",
+            &["label_field"],
+            &["sample.choices.0.message.content.0.text"],
+            ValueKind::Any,
+        )
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        Params::new(params).map(|_| MmmuAccuracy)
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let answer = as_text(inputs.value(PREDICTION)).unwrap_or_default();
+        let answer = if answer.contains('<') { Cow::Owned(strip_thought_tags(&answer)) } else { answer };
+        let prediction = NORMALIZATION.apply(&answer);
+        let targets: Vec<String> = texts(inputs.value(REFERENCE))
+            .iter()
+            .map(|target| NORMALIZATION.apply(target).into_owned())
+            .filter(|target| !target.is_empty())
+            .collect();
+        let letter = letter(&answer);
+        let pass = !prediction.is_empty() && targets.iter().any(|target| is_met(target, &prediction, letter));
+        let shown: Vec<_> = targets.iter().take(MOST_SHOWN).map(|target| excerpt(target)).collect();
+        let card = ScoreCard::binary(pass).detail(&json!({
+            "prediction": excerpt(&prediction),
+            "letter": letter,
+            "expected": shown,
+        }));
+        Ok(match () {
+            () if pass => card,
+            () if prediction.is_empty() => card.tag("missing_prediction"),
+            () if targets.is_empty() => card.tag("missing_reference"),
+            () => card.tag("wrong_answer"),
+        })
+    }
+}
+
+/// Right answers that a card shows; a list of them may be long.
+const MOST_SHOWN: usize = 8;
+
+fn is_met(target: &str, prediction: &str, letter: Option<char>) -> bool {
+    if target == prediction {
+        return true;
+    }
+    let mut characters = target.chars();
+    match (characters.next(), characters.next()) {
+        (Some(single), None) if single.is_alphabetic() => {
+            letter.is_some_and(|letter| letter.eq_ignore_ascii_case(&single))
+        }
+        _ => prediction.contains(target),
+    }
+}
+
+/// The letter that an answer names, in upper case.
+fn letter(answer: &str) -> Option<char> {
+    let named = |text: &str| last_letter(text, &Choices::default());
+    boxed(answer).and_then(named).or_else(|| named(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::metric::Value;
+
+    #[test]
+    fn letters() {
+        for (answer, expected) in [
+            ("B", Some('B')),
+            ("b", Some('B')),
+            ("The answer is B.", Some('B')),
+            ("**B**", Some('B')),
+            (r"\boxed{B} because A is wrong", Some('B')),
+            (r"\boxed{42}, so C", Some('C')),
+            ("<answer> C", Some('C')),
+            ("选B", Some('B')),
+            ("答案：D", Some('D')),
+            ("It is a whale", None),
+            ("B, it is a whale", Some('B')),
+            ("B. I think", Some('B')),
+            ("B. It's clear", Some('B')),
+            ("Not C, answer F", Some('F')),
+            ("(J)", Some('J')),
+            ("A, B", Some('B')),
+            ("A is correct", Some('A')),
+            ("I", Some('I')),
+            ("", None),
+        ] {
+            assert_eq!(letter(answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn cards() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let list = |json: &str| Value::Json(json.to_owned());
+        for (prediction, reference, score, tag) in [
+            (text("Option C: Dolphin"), text("C"), 1.0, None),
+            (text("It is the Blue Whale."), text("blue whale"), 1.0, None),
+            (text("whale"), text("blue whale"), 0.0, Some("wrong_answer")),
+            (text("b is blue"), text("l"), 0.0, Some("wrong_answer")),
+            (text("不是"), text("是"), 0.0, Some("wrong_answer")),
+            (text("<think>42</think>7"), text("42"), 0.0, Some("wrong_answer")),
+            (text("B"), list(r#"[null,"B"]"#), 1.0, None),
+            (Value::Number(42.0), Value::Number(42.0), 1.0, None),
+            (Value::Absent, text("none"), 0.0, Some("missing_prediction")),
+            (text(""), text(""), 0.0, Some("missing_prediction")),
+            (text("B"), Value::Absent, 0.0, Some("missing_reference")),
+            (text("B"), list("[]"), 0.0, Some("missing_reference")),
+        ] {
+            let Ok(card) = MmmuAccuracy.score(Inputs::new(&[prediction, reference])) else {
+                panic!("a card is made")
+            };
+            assert_eq!(card.primary_score, Some(score), "{}", card.detail);
+            assert_eq!(card.error_tags.first().map(String::as_str), tag, "{}", card.detail);
+        }
+    }
+}

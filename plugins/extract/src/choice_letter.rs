@@ -1,0 +1,73 @@
+//! `choice_letter`: the option that the text names.
+
+use gage_choice_kit::{Choices, extract};
+use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs, ValueKind};
+use gage_sdk::{MemberSpec, PluginError, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+
+const TEXT: usize = 0;
+const OPTIONS: usize = 1;
+
+/// Gives the label of the option that the text names, in upper case, by the rules of the metric
+/// `multi_choice_accuracy`. Where nothing is known of the options each letter from A to Z is one.
+pub struct ChoiceLetter {
+    allow_text_match: bool,
+}
+
+impl Extractor for ChoiceLetter {
+    fn spec() -> ExtractorSpec {
+        ExtractorSpec::new(MemberSpec::new(
+            "choice_letter",
+            "1",
+            "The label of the option that the text names",
+            json!({
+                "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+            }),
+        ))
+        .input(
+            "options",
+            &["option_map_field"],
+            &["sample.metadata.option_map", "sample.options"],
+            ValueKind::Any,
+        )
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        Ok(ChoiceLetter { allow_text_match: params.flag("allow_text_match", true)? })
+    }
+
+    fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
+        let Some(text) = inputs.text(TEXT) else { return Ok(None) };
+        let choices = Choices::new(inputs.value(OPTIONS));
+        Ok(extract(text, &choices, self.allow_text_match).map(|label| Answer::choice(&label)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::extractor::Value;
+
+    #[test]
+    fn labels() {
+        let known = Value::Json(r#"{"A":"Shark","B":"Dolphin"}"#.to_owned());
+        for (params, text, options, expected) in [
+            (json!({}), "The answer is (b).", &known, Some("B")),
+            (json!({}), "dolphin", &known, Some("B")),
+            (json!({ "allow_text_match": false }), "dolphin", &known, None),
+            (json!({}), "C", &known, None),
+            (json!({}), "选C", &Value::Absent, Some("C")),
+            (json!({}), "<think>A</think>", &known, None),
+            (json!({}), "", &known, None),
+        ] {
+            let inputs = [Value::Text(text.to_owned()), options.clone()];
+            let answer =
+                ChoiceLetter::prepare(params).and_then(|letter| letter.extract(Inputs::new(&inputs)));
+            assert_eq!(answer, Ok(expected.map(Answer::choice)), "{text}");
+        }
+        let absent = ChoiceLetter::prepare(json!({})).and_then(|letter| letter.extract(Inputs::new(&[])));
+        assert_eq!(absent, Ok(None));
+    }
+}

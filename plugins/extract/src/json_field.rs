@@ -1,0 +1,199 @@
+//! `json_field`: a field of the JSON object in the text.
+
+use crate::kinds::{not_one_of, number_answer, takes_last, which_schema, with_evidence};
+use crate::numbers;
+use gage_choice_kit::{Choices, extract};
+use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
+use gage_sdk::serde_json::Value;
+use gage_sdk::text::text_of;
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
+use gage_text_kit::json_text::{FoundJson, Shape, find_json};
+
+/// Gives a field of the last JSON object that has it, or of the first; objects may stand in a code
+/// fence, and any text around them. No answer where no object has the field, or it is null.
+///
+/// An object that cannot be read, met before the field is found, is an error of the sample that says
+/// what is wrong with it: what it would have said is not guessed. With `broken: skip` it is passed over.
+pub struct JsonField {
+    path: Vec<String>,
+    last: bool,
+    skips_broken: bool,
+    kind: Kind,
+}
+
+/// What the value of the field becomes.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// By the type of the value.
+    Auto,
+    Only(AnswerKind),
+}
+
+impl Extractor for JsonField {
+    fn spec() -> ExtractorSpec {
+        ExtractorSpec::new(MemberSpec::new(
+            "json_field",
+            "1",
+            "A field of the JSON object in the text",
+            json!({
+                "field": {
+                    "type": "string", "minLength": 1, "default": "answer",
+                    "description": "Path with dots between keys; digits are places in a list, from 0",
+                },
+                "which": which_schema(),
+                "broken": {
+                    "enum": ["error", "skip"], "default": "error",
+                    "description": "What becomes of an object that cannot be read",
+                },
+                "kind": {
+                    "enum": ["auto", "text", "number", "choice", "list"], "default": "auto",
+                    "description": "`auto`: by the type of the value; a value that does not fit is no answer",
+                },
+            }),
+        ))
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let path: Vec<String> =
+            params.text("field")?.unwrap_or("answer").split('.').map(str::to_owned).collect();
+        if path.iter().any(String::is_empty) {
+            let message = "params: 'field' must be keys with single dots between them";
+            return Err(PluginError::invalid_config(message).at("/field"));
+        }
+        let skips_broken = match params.text("broken")? {
+            None | Some("error") => false,
+            Some("skip") => true,
+            Some(other) => return Err(not_one_of("broken", other, "error, skip")),
+        };
+        let kind = match params.text("kind")? {
+            None | Some("auto") => Kind::Auto,
+            Some("text") => Kind::Only(AnswerKind::Text),
+            Some("number") => Kind::Only(AnswerKind::Number),
+            Some("choice") => Kind::Only(AnswerKind::Choice),
+            Some("list") => Kind::Only(AnswerKind::List),
+            Some(other) => return Err(not_one_of("kind", other, "auto, text, number, choice, list")),
+        };
+        Ok(JsonField { path, last: takes_last(&params)?, skips_broken, kind })
+    }
+
+    fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
+        let Some(text) = inputs.text(0) else { return Ok(None) };
+        let mut objects = find_json(text, Shape::Object);
+        if self.last {
+            objects.reverse();
+        }
+        for FoundJson { start, text, value } in &objects {
+            let object = match value {
+                Ok(object) => object,
+                Err(_) if self.skips_broken => continue,
+                Err(error) => {
+                    let message = format!("the JSON object at byte {start} cannot be read: {error}");
+                    return Err(PluginError::invalid_input(message));
+                }
+            };
+            if let Some(value) = walk(object, &self.path) {
+                return Ok(self.kind.answer(value)?.map(|answer| with_evidence(answer, text)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The value at a path; null is none.
+fn walk<'json>(object: &'json Value, path: &[String]) -> Option<&'json Value> {
+    let found = path.iter().try_fold(object, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        _ => value.get(key),
+    });
+    found.filter(|value| !value.is_null())
+}
+
+impl Kind {
+    fn answer(self, value: &Value) -> Result<Option<Answer>, PluginError> {
+        Ok(match (self, value) {
+            (Kind::Auto, Value::String(text)) => Some(Answer::text(text)),
+            // As JSON spells it: an integer may have more digits than a float holds.
+            (Kind::Auto | Kind::Only(AnswerKind::Number), Value::Number(_)) => {
+                Some(Answer::new(AnswerKind::Number, &json!({ "value": value })))
+            }
+            (Kind::Auto | Kind::Only(AnswerKind::List), Value::Array(items)) => Some(Answer::list(items)),
+            (Kind::Auto, Value::Object(object)) if object.contains_key("final_answer") => {
+                Some(Answer::new(AnswerKind::Reasoning, value))
+            }
+            (Kind::Auto | Kind::Only(AnswerKind::Text), _) => Some(Answer::text(&text_of(value))),
+            (Kind::Only(AnswerKind::Number), Value::String(text)) => {
+                numbers::only(text)?.map(|found| number_answer(&found))
+            }
+            (Kind::Only(AnswerKind::Choice), Value::String(text)) => {
+                extract(text, &Choices::default(), false).map(|label| Answer::choice(&label))
+            }
+            (Kind::Only(_), _) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::trial::{absent, answer, value};
+    use gage_sdk::ErrorKind;
+
+    #[test]
+    fn fields() {
+        for (params, text, expected) in [
+            (json!({}), r#"{"answer": "a"} no, {"answer": "b"}. {"x": 1}"#, json!({ "value": "b" })),
+            (json!({ "which": "first" }), r#"{"x": 1} {"answer": 1} {"answer": 2}"#, json!({ "value": 1 })),
+            (json!({}), "```json\n{\"answer\": [1, \"a\"]}\n```\nDone {now}.", json!({ "items": [1, "a"] })),
+            (json!({ "field": "a.1.b" }), r#"{"a": [0, {"b": true}]}"#, json!({ "value": "true" })),
+            (json!({}), r#"{"answer": 9007199254740993}"#, json!({ "value": 9_007_199_254_740_993_i64 })),
+            (
+                json!({}),
+                r#"{"answer": {"final_answer": {"value": "up"}}}"#,
+                json!({ "final_answer": { "value": "up" } }),
+            ),
+            (json!({}), r#"{"answer": {"x": 1}}"#, json!({ "value": r#"{"x":1}"# })),
+            (json!({}), r#"{"answer": null}"#, json!(null)),
+            (json!({ "kind": "number" }), r#"{"answer": "12 km"}"#, json!({ "value": 12, "unit": "km" })),
+            (json!({ "kind": "number" }), r#"{"answer": true}"#, json!(null)),
+            (json!({ "kind": "choice" }), r#"{"answer": "(b)"}"#, json!({ "value": "B" })),
+            (json!({ "kind": "text" }), r#"{"answer": 5}"#, json!({ "value": "5" })),
+            (json!({}), "answer: 5", json!(null)),
+            (json!({}), "", json!(null)),
+        ] {
+            assert_eq!(value::<JsonField>(params, text), expected, "{text}");
+        }
+        assert_eq!(absent::<JsonField>(json!({})), Ok(None));
+    }
+
+    #[test]
+    fn broken_objects_are_errors_that_say_why() {
+        for (text, expected) in [
+            (r#"é {"answer": NaN}"#, "at byte 3 cannot be read: expected value"),
+            (r#"{"answer": 1} {'answer': 2}"#, "at byte 14 cannot be read: key must be a string"),
+            (r#"{"answer": 1} {"answer": 2"#, "it ends before its closing bracket"),
+            (r#"{"answer": 1e400}"#, "number out of range"),
+        ] {
+            let error = answer::<JsonField>(json!({}), text).err();
+            let Some(error) = error else { panic!("{text} is an error") };
+            assert_eq!(error.kind, ErrorKind::InvalidInput);
+            assert!(error.message.contains(expected), "{text}: {}", error.message);
+        }
+        let skip = json!({ "broken": "skip" });
+        assert_eq!(value::<JsonField>(skip, r#"{"answer": 1} {'answer': 2}"#), json!({ "value": 1 }));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [json!({ "field": "a..b" }), json!({ "kind": "x" }), json!({ "broken": true })] {
+            assert!(JsonField::prepare(params.clone()).is_err(), "{params}");
+        }
+    }
+
+    #[test]
+    fn long_texts_take_linear_time() {
+        let text = r#"{"x": [1], "y": "{"} "#.repeat(50_000) + r#"{"answer": 7}"#;
+        assert_eq!(value::<JsonField>(json!({ "which": "first" }), &text), json!({ "value": 7 }));
+    }
+}

@@ -1,0 +1,165 @@
+//! What the extractors share: the parameters `kind` and `which`, and answers of a kind.
+
+use crate::numbers::{self, FoundNumber};
+use gage_choice_kit::{Choices, extract};
+use gage_sdk::extractor::{Answer, AnswerKind, Value};
+use gage_sdk::{PluginError, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::text::{excerpt, strip};
+
+/// The kind of answer that a stretch of text is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadAs {
+    Text,
+    Number,
+    Choice,
+}
+
+impl ReadAs {
+    /// The parameter `kind`, `text` by default.
+    pub(crate) fn from_params(params: &Params) -> Result<ReadAs, PluginError> {
+        match params.text("kind")? {
+            None | Some("text") => Ok(ReadAs::Text),
+            Some("number") => Ok(ReadAs::Number),
+            Some("choice") => Ok(ReadAs::Choice),
+            Some(other) => Err(not_one_of("kind", other, "text, number, choice")),
+        }
+    }
+
+    pub(crate) fn schema() -> serde_json::Value {
+        json!({
+            "enum": ["text", "number", "choice"], "default": "text",
+            "description": "What the answer is read as; one that cannot be read so is no answer",
+        })
+    }
+
+    /// The answer that a stretch of text is. A text is stripped of white space; a number is the only
+    /// one in the stretch; a choice is a letter from A to Z.
+    ///
+    /// # Errors
+    /// `invalid-input` for a number beyond the range of a float.
+    pub(crate) fn answer(self, stretch: &str) -> Result<Option<Answer>, PluginError> {
+        let text = strip(stretch);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        Ok(match self {
+            ReadAs::Text => Some(Answer::text(text)),
+            ReadAs::Number => numbers::only(text)?.map(|found| number_answer(&found)),
+            ReadAs::Choice => extract(text, &Choices::default(), false).map(|label| Answer::choice(&label)),
+        })
+    }
+}
+
+/// The answer that a number is, with its unit where it has one.
+pub(crate) fn number_answer(found: &FoundNumber<'_>) -> Answer {
+    match found.unit {
+        None => Answer::number(found.value),
+        Some(unit) => {
+            let value = Value::Number(found.value).to_json();
+            Answer::new(AnswerKind::Number, &json!({ "value": value, "unit": unit }))
+        }
+    }
+}
+
+/// The text that an answer was read from, cut where it is very long.
+pub(crate) fn with_evidence(answer: Answer, text: &str) -> Answer {
+    answer.evidence(excerpt(text))
+}
+
+/// The parameter `which`: whether the last of several counts, as it does by default, or the first.
+pub(crate) fn takes_last(params: &Params) -> Result<bool, PluginError> {
+    match params.text("which")? {
+        None | Some("last") => Ok(true),
+        Some("first") => Ok(false),
+        Some(other) => Err(not_one_of("which", other, "last, first")),
+    }
+}
+
+pub(crate) fn which_schema() -> serde_json::Value {
+    json!({ "enum": ["last", "first"], "default": "last", "description": "Which of several counts" })
+}
+
+/// The parameter `name`: a list of texts, none of them empty, or one text alone; the default where it
+/// is not given.
+pub(crate) fn texts(params: &Params, name: &str, default: &[&str]) -> Result<Vec<String>, PluginError> {
+    let owned = |text: &serde_json::Value| text.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let texts = match params.get(name) {
+        None => return Ok(default.iter().map(|text| (*text).to_owned()).collect()),
+        Some(serde_json::Value::Array(texts)) => texts.iter().map(owned).collect(),
+        Some(text) => owned(text).map(|text| vec![text]),
+    };
+    texts.ok_or_else(|| {
+        let message = format!("params: '{name}' must be a list of texts, none of them empty");
+        PluginError::invalid_config(message).at(format!("/{name}"))
+    })
+}
+
+pub(crate) fn not_one_of(name: &str, value: &str, allowed: &str) -> PluginError {
+    PluginError::invalid_config(format!("params: '{name}' must be one of {allowed}, not '{value}'"))
+        .at(format!("/{name}"))
+}
+
+#[cfg(test)]
+pub(crate) mod trial {
+    //! Running an extractor as the host does.
+
+    use gage_sdk::extractor::{Answer, Extractor, Inputs, Value};
+    use gage_sdk::{PluginError, serde_json};
+
+    /// The answer in a text; the parameters must be good ones.
+    pub(crate) fn answer<E: Extractor>(
+        params: serde_json::Value,
+        text: &str,
+    ) -> Result<Option<Answer>, PluginError> {
+        E::prepare(params)?.extract(Inputs::new(&[Value::Text(text.to_owned())]))
+    }
+
+    /// The value of the answer, as JSON; null where there is none.
+    pub(crate) fn value<E: Extractor>(params: serde_json::Value, text: &str) -> serde_json::Value {
+        match answer::<E>(params, text) {
+            Ok(Some(answer)) => serde_json::from_str(&answer.value).unwrap_or_default(),
+            Ok(None) => serde_json::Value::Null,
+            Err(error) => panic!("{text}: {error:?}"),
+        }
+    }
+
+    /// What an absent text gives.
+    pub(crate) fn absent<E: Extractor>(params: serde_json::Value) -> Result<Option<Answer>, PluginError> {
+        E::prepare(params)?.extract(Inputs::new(&[Value::Absent]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_become_answers() {
+        for (read_as, stretch, expected) in [
+            (ReadAs::Text, " a b\n", Some(r#"{"value":"a b"}"#)),
+            (ReadAs::Text, " \n", None),
+            (ReadAs::Number, "x = 12.50 %", Some(r#"{"value":12.5,"unit":"%"}"#)),
+            (ReadAs::Number, "3/4", None),
+            (ReadAs::Number, "many", None),
+            (ReadAs::Choice, "(b)", Some(r#"{"value":"B"}"#)),
+            (ReadAs::Choice, "42", None),
+        ] {
+            let value = read_as.answer(stretch).map(|answer| answer.map(|answer| answer.value));
+            assert_eq!(value, Ok(expected.map(str::to_owned)), "{stretch}");
+        }
+        assert!(ReadAs::Number.answer("1e400").is_err());
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        let params = |value| Params::new(value).unwrap_or_else(|error| panic!("{error:?}"));
+        assert!(ReadAs::from_params(&params(json!({ "kind": "list" }))).is_err());
+        assert!(takes_last(&params(json!({ "which": "any" }))).is_err());
+        assert_eq!(texts(&params(json!({ "a": "b" })), "a", &[]), Ok(vec!["b".to_owned()]));
+        assert_eq!(texts(&params(json!({})), "a", &["c"]), Ok(vec!["c".to_owned()]));
+        for bad in [json!({ "a": [""] }), json!({ "a": [1] }), json!({ "a": "" }), json!({ "a": {} })] {
+            assert!(texts(&params(bad.clone()), "a", &[]).is_err(), "{bad}");
+        }
+    }
+}

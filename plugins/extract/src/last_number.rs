@@ -1,0 +1,80 @@
+//! `last_number`: the last number in the text, or the first.
+
+use crate::kinds::{number_answer, takes_last, which_schema, with_evidence};
+use crate::numbers::first_or_last;
+use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
+use gage_sdk::{MemberSpec, PluginError, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+
+/// Gives the last number of the text as a number, with the unit that stands beside it; no answer where
+/// there is no number. A number beyond the range of a float is an error of the sample.
+///
+/// With `integer` what is behind the point is cut off: 42.9 becomes 42, and -0.5 becomes 0.
+pub struct LastNumber {
+    last: bool,
+    integer: bool,
+}
+
+impl Extractor for LastNumber {
+    fn spec() -> ExtractorSpec {
+        ExtractorSpec::new(MemberSpec::new(
+            "last_number",
+            "1",
+            "The last number in the text, with its unit",
+            json!({
+                "which": which_schema(),
+                "integer": flag_schema(false, "Whether what is behind the point is cut off"),
+            }),
+        ))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        Ok(LastNumber { last: takes_last(&params)?, integer: params.flag("integer", false)? })
+    }
+
+    fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
+        let Some(text) = inputs.text(0) else { return Ok(None) };
+        Ok(first_or_last(text, self.last)?.map(|mut found| {
+            if self.integer {
+                // Adding zero turns -0 into 0.
+                found.value = found.value.trunc() + 0.0;
+            }
+            with_evidence(number_answer(&found), found.spelled)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::trial::{absent, answer, value};
+
+    #[test]
+    fn numbers_with_units() {
+        for (params, text, expected) in [
+            (json!({}), "5% or 1,234.5 km.", json!({ "value": 1234.5, "unit": "km" })),
+            (json!({ "which": "first" }), "-5% or 12 km.", json!({ "value": -5, "unit": "%" })),
+            (json!({}), "答案是 36 元", json!({ "value": 36, "unit": "元" })),
+            (json!({}), "42 apples", json!({ "value": 42 })),
+            (json!({ "integer": true }), "42.9", json!({ "value": 42 })),
+            (json!({ "integer": true }), "-.5", json!({ "value": 0 })),
+            (json!({}), "none", json!(null)),
+            (json!({}), "", json!(null)),
+        ] {
+            assert_eq!(value::<LastNumber>(params, text), expected, "{text}");
+        }
+        let evidence =
+            answer::<LastNumber>(json!({}), "so -7 kg").ok().flatten().and_then(|found| found.evidence);
+        assert_eq!(evidence.as_deref(), Some("-7"));
+        assert_eq!(absent::<LastNumber>(json!({})), Ok(None));
+        assert!(answer::<LastNumber>(json!({}), "1e400").is_err());
+    }
+
+    #[test]
+    fn long_texts_are_read() {
+        let text = "1,2 -3.".repeat(150_000);
+        assert_eq!(value::<LastNumber>(json!({}), &text)["value"], -3);
+    }
+}

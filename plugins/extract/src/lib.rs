@@ -1,0 +1,33 @@
+//! Answer extractors: they find the answer in what a model wrote.
+//!
+//! The host chains them: each is given the text as an earlier one left it, and the first that finds
+//! an answer ends the chain; [`StripThoughts`] never ends it and only shortens the text. A text that is
+//! absent holds no answer.
+
+mod boxed;
+mod choice_letter;
+mod final_answer;
+mod json_field;
+mod kinds;
+mod last_number;
+mod list_items;
+mod markers;
+mod numbers;
+mod regex;
+mod strip_thoughts;
+mod units;
+
+pub use boxed::Boxed;
+pub use choice_letter::ChoiceLetter;
+pub use final_answer::FinalAnswer;
+pub use json_field::JsonField;
+pub use last_number::LastNumber;
+pub use list_items::ListItems;
+pub use regex::Regex;
+pub use strip_thoughts::StripThoughts;
+
+gage_sdk::extractors!(
+    name: "extract",
+    description: "Finds the answer in what a model wrote",
+    extractors: [StripThoughts, LastNumber, Boxed, FinalAnswer, JsonField, Regex, ChoiceLetter, ListItems],
+);

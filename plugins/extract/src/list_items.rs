@@ -1,0 +1,212 @@
+//! `list_items`: the items of a list.
+
+use crate::kinds::{not_one_of, with_evidence};
+use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
+use gage_text_kit::json_text::{Shape, find_json};
+use gage_text_kit::text::strip;
+
+/// Gives the items of the list that the text is or holds; no answer where it holds none.
+///
+/// The format `auto` takes the first of these that fits: the whole text, but for a code fence, is a JSON
+/// array; it has lines with bullets (`-`, `*`, `•`, `1.`, `(a)`), which are then the items, and the other
+/// lines are none; it has several lines; it has commas, semicolons or `、` between items. A text with
+/// none of these is a list of one. A JSON array keeps its values as they are; all other items are
+/// texts without white space, quotes and a full stop around them, and empty ones are left out.
+pub struct ListItems {
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Auto,
+    Json,
+    Bullets,
+    Lines,
+    Commas,
+}
+
+impl Extractor for ListItems {
+    fn spec() -> ExtractorSpec {
+        ExtractorSpec::new(MemberSpec::new(
+            "list_items",
+            "1",
+            "The items of the list in the text",
+            json!({
+                "format": {
+                    "enum": ["auto", "json", "bullets", "lines", "commas"], "default": "auto",
+                    "description": "How the list is written; `json`: the last array anywhere in the text",
+                },
+            }),
+        ))
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let format = match params.text("format")? {
+            None | Some("auto") => Format::Auto,
+            Some("json") => Format::Json,
+            Some("bullets") => Format::Bullets,
+            Some("lines") => Format::Lines,
+            Some("commas") => Format::Commas,
+            Some(other) => return Err(not_one_of("format", other, "auto, json, bullets, lines, commas")),
+        };
+        Ok(ListItems { format })
+    }
+
+    fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
+        let Some(text) = inputs.text(0) else { return Ok(None) };
+        let items = match self.format {
+            Format::Auto => automatic(text),
+            Format::Json => return last_array(text),
+            Format::Bullets => texts(text.lines().filter_map(after_bullet)),
+            Format::Lines => texts(text.lines()),
+            Format::Commas => commas(text),
+        };
+        Ok((!items.is_empty()).then(|| with_evidence(Answer::list(&items), strip(text))))
+    }
+}
+
+fn automatic(text: &str) -> Vec<Value> {
+    let text = without_fence(strip(text));
+    if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+        return match find_json(text, Shape::Array).as_slice() {
+            [whole]
+                if whole.text == text
+                    && let Ok(Value::Array(items)) = &whole.value =>
+            {
+                items.clone()
+            }
+            // As Python prints a list.
+            _ => commas(inner),
+        };
+    }
+    let bullets = texts(text.lines().filter_map(after_bullet));
+    if !bullets.is_empty() {
+        return bullets;
+    }
+    match texts(text.lines()) {
+        lines if lines.len() > 1 => lines,
+        _ => commas(text),
+    }
+}
+
+/// The last JSON array of a text.
+///
+/// # Errors
+/// `invalid-input` where it cannot be read.
+fn last_array(text: &str) -> Result<Option<Answer>, PluginError> {
+    let Some(found) = find_json(text, Shape::Array).pop() else { return Ok(None) };
+    match &found.value {
+        Ok(Value::Array(items)) => Ok(Some(with_evidence(Answer::list(items), found.text))),
+        Ok(_) => Ok(None),
+        Err(error) => {
+            let message = format!("the JSON array at byte {} cannot be read: {error}", found.start);
+            Err(PluginError::invalid_input(message))
+        }
+    }
+}
+
+/// The text inside a code fence that is the whole of it.
+fn without_fence(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    // What stands behind the opening fence names the language.
+    inside.and_then(|inside| inside.split_once('\n')).map_or(text, |(_, inside)| strip(inside))
+}
+
+fn commas(text: &str) -> Vec<Value> {
+    texts(text.split([',', '，', '、', ';', '；', '\n']))
+}
+
+fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Vec<Value> {
+    items.map(bare).filter(|item| !item.is_empty()).map(Value::from).collect()
+}
+
+/// An item without white space, quotes and a full stop around it.
+fn bare(item: &str) -> &str {
+    let item = strip(item);
+    let item = strip(item.strip_suffix(['.', '。', ',', ';']).unwrap_or(item));
+    let unquoted = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('「', '」')]
+        .iter()
+        .find_map(|(open, close)| item.strip_prefix(*open)?.strip_suffix(*close));
+    strip(unquoted.unwrap_or(item))
+}
+
+/// What stands behind the bullet or the number that a line begins with.
+fn after_bullet(line: &str) -> Option<&str> {
+    let line = strip(line);
+    if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '●', '▪']) {
+        // `-5` and `**bold**` are no bullets; the round ones need no blank.
+        let is_round = line.starts_with(['•', '·', '●', '▪']);
+        return (is_round || rest.starts_with(char::is_whitespace)).then_some(rest);
+    }
+    let opened = line.strip_prefix(['(', '（']);
+    let label = opened.unwrap_or(line);
+    let digits = label.trim_start_matches(|character: char| character.is_ascii_digit());
+    let rest = match label.len() - digits.len() {
+        0 if opened.is_some() => label.strip_prefix(|character: char| character.is_ascii_alphabetic())?,
+        1..=3 => digits,
+        _ => return None,
+    };
+    if opened.is_some() {
+        return rest.strip_prefix([')', '）']);
+    }
+    if let Some(rest) = rest.strip_prefix('、') {
+        return Some(rest);
+    }
+    // `3.5` is a number.
+    rest.strip_prefix(['.', ')', '．', '）']).filter(|rest| rest.starts_with(char::is_whitespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::trial::{absent, answer, value};
+
+    #[test]
+    fn lists() {
+        for (text, expected) in [
+            (r#"["a", 1, null]"#, json!(["a", 1, null])),
+            ("```json\n[\"a\"]\n```", json!(["a"])),
+            ("['a', 'b c']", json!(["a", "b c"])),
+            ("[]", json!(null)),
+            ("Here:\n- a, b\n- c.\n", json!(["a, b", "c"])),
+            ("1. a\n2) b\n(c) d\n•e\n3、f", json!(["a", "b", "d", "e", "f"])),
+            ("a\n\nb\r\nc", json!(["a", "b", "c"])),
+            ("a, \"b\"; c、d.", json!(["a", "b", "c", "d"])),
+            ("-5\n3.5\n**b**", json!(["-5", "3.5", "**b**"])),
+            ("中文，e\u{301}", json!(["中文", "e\u{301}"])),
+            ("one", json!(["one"])),
+            (" , \n", json!(null)),
+            ("", json!(null)),
+        ] {
+            assert_eq!(value::<ListItems>(json!({}), text)["items"], expected, "{text}");
+        }
+        assert_eq!(absent::<ListItems>(json!({})), Ok(None));
+    }
+
+    #[test]
+    fn formats() {
+        for (format, text, expected) in [
+            ("json", r#"["x"] then ["a", ["b"]] and so on"#, json!(["a", ["b"]])),
+            ("json", "a, b", json!(null)),
+            ("bullets", "a\nb", json!(null)),
+            ("lines", "- a\nb, c", json!(["- a", "b, c"])),
+            ("commas", "a\nb, c", json!(["a", "b", "c"])),
+        ] {
+            assert_eq!(value::<ListItems>(json!({ "format": format }), text)["items"], expected, "{text}");
+        }
+        assert!(answer::<ListItems>(json!({ "format": "json" }), "[1, 2").is_err());
+        assert!(ListItems::prepare(json!({ "format": "xml" })).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn items_with_commas_between_come_back(items in proptest::collection::vec("[a-z]{1,8}", 1..9)) {
+            let found = value::<ListItems>(json!({}), &items.join(", "));
+            proptest::prop_assert_eq!(&found["items"], &json!(items));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Phrases that announce the final answer: `Final answer: 42`, `the answer is 42`, `#### 42`, `答案是42`.
+
+/// What stands behind a marker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Announced {
+    /// Where the marker begins, in bytes.
+    pub(crate) marker: usize,
+    /// Where the answer may begin: right behind the marker.
+    pub(crate) start: usize,
+    /// Whether the answer ends with its sentence, as after `the answer is`; otherwise with its line.
+    pub(crate) ends_with_sentence: bool,
+}
+
+/// Words that may stand between `answer` and its link, as in `the answer to this question is`.
+const MOST_WORDS_BETWEEN: usize = 8;
+
+const ENGLISH: &str = "answer";
+const CHINESE: [&str; 2] = ["答案", "答"];
+const GSM8K: &str = "####";
+
+/// The markers of a text in the order in which they begin. `own` are further ones, which match in
+/// any case of ASCII letters and whose answers end with their line.
+pub(crate) fn markers(text: &str, own: &[String]) -> Vec<Announced> {
+    let lower = text.to_ascii_lowercase();
+    let english =
+        lower.match_indices(ENGLISH).filter_map(|(at, marker)| english(&lower, at, at + marker.len()));
+    let chinese = lower.match_indices(CHINESE[1]).filter_map(|(at, _)| {
+        let rest = lower.get(at..)?;
+        let marker = CHINESE.iter().find(|marker| rest.starts_with(**marker))?;
+        chinese(&lower, at, at + marker.len(), *marker == CHINESE[0])
+    });
+    let gsm8k = lower.match_indices(GSM8K).filter_map(|(at, marker)| {
+        let start = at + marker.len();
+        let exact = !lower.get(..at)?.ends_with('#') && !lower.get(start..)?.starts_with('#');
+        exact.then_some(Announced { marker: at, start, ends_with_sentence: false })
+    });
+    let own = own.iter().flat_map(|marker| {
+        let marker = marker.to_ascii_lowercase();
+        let places: Vec<usize> = lower.match_indices(&marker).map(|(at, _)| at).collect();
+        let length = marker.len();
+        places.into_iter().map(move |at| Announced {
+            marker: at,
+            start: at + length,
+            ends_with_sentence: false,
+        })
+    });
+    let mut found: Vec<Announced> = english.chain(chinese).chain(gsm8k).chain(own).collect();
+    found.sort_by_key(|announced| (announced.marker, announced.start));
+    found
+}
+
+/// The marker `answer`: a word of its own with a colon, a sign of equality or `is` behind it. A line that
+/// ends in `final answer` announces the next one.
+fn english(lower: &str, at: usize, end: usize) -> Option<Announced> {
+    let (before, rest) = (lower.get(..at)?, lower.get(end..)?);
+    if before.ends_with(is_word) || rest.starts_with(is_word) {
+        return None;
+    }
+    let announced = |start: usize, ends_with_sentence| Announced { marker: at, start, ends_with_sentence };
+    let link = rest.trim_start_matches(is_decoration);
+    let behind = |rest: &str| lower.len() - rest.len();
+    if let Some(after) = link.strip_prefix([':', '=']).or_else(|| link.strip_prefix('：')) {
+        return Some(announced(behind(after), false));
+    }
+    let is_final = before.trim_end_matches(is_blank).ends_with("final");
+    if is_final && (link.is_empty() || link.starts_with(['\n', '\r'])) {
+        return Some(announced(behind(link), false));
+    }
+    let mut rest = link;
+    for _ in 0..=MOST_WORDS_BETWEEN {
+        let word_end = rest.find(|character| !is_word(character) && character != '\'').unwrap_or(rest.len());
+        let (word, after) = rest.split_at(word_end);
+        match word {
+            "" => return None,
+            "is" | "was" | "be" | "would" | "should" => {
+                let after = after.trim_start_matches(is_decoration);
+                let after = after.strip_prefix("be ").unwrap_or(after);
+                let after = after.strip_prefix([':', '：']).unwrap_or(after);
+                let denied = after.trim_start_matches(is_decoration).starts_with("not ");
+                return (!denied).then(|| announced(behind(after), true));
+            }
+            "to" | "of" | "for" | "this" | "that" | "the" | "question" | "problem" | "your" | "my"
+            | "here" | "therefore" | "thus" | "then" | "given" | "above" | "part" => {}
+            // Any other word may follow `to`, `of` and `for` only: `the answer to life is 42`.
+            _ if link.starts_with("to ") || link.starts_with("of ") || link.starts_with("for ") => {}
+            _ => return None,
+        }
+        rest = after.trim_start_matches(is_blank);
+    }
+    None
+}
+
+/// The marker `答案` with a colon or `是` behind it, or `答` with a colon.
+fn chinese(lower: &str, at: usize, end: usize, may_be_linked: bool) -> Option<Announced> {
+    let rest = lower.get(end..)?.trim_start_matches(is_decoration);
+    let rest = if may_be_linked {
+        ["应该", "应当", "应", "就"].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest)
+    } else {
+        rest
+    };
+    let announced = |after: &str, ends_with_sentence| Announced {
+        marker: at,
+        start: lower.len() - after.len(),
+        ends_with_sentence,
+    };
+    if let Some(after) = rest.strip_prefix([':', '：', '=']) {
+        return Some(announced(after, false));
+    }
+    let after = ["是", "为"].iter().find_map(|link| rest.strip_prefix(link)).filter(|_| may_be_linked)?;
+    let colon = after.strip_prefix([':', '：']);
+    Some(announced(colon.unwrap_or(after), colon.is_none()))
+}
+
+fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric()
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\u{a0}' | '\u{3000}')
+}
+
+/// Blanks and what sets text in bold or in italics.
+pub(crate) fn is_decoration(character: char) -> bool {
+    is_blank(character) || matches!(character, '*' | '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_and_what_is_none() {
+        for (text, expected) in [
+            ("Final answer: 42", Some(" 42")),
+            ("**Answer:** 42", Some("** 42")),
+            ("**Final Answer**\n42", Some("\n42")),
+            ("The answer is 42.", Some("42.")),
+            ("The answer to life is 42", Some("42")),
+            ("answer = 42", Some(" 42")),
+            ("The answer should be 42", Some("42")),
+            ("so\n#### 42", Some(" 42")),
+            ("最终答案：42", Some("42")),
+            ("正确答案应该是42", Some("42")),
+            ("答：42", Some("42")),
+            ("answers: 42", None),
+            ("the answer is not 42", None),
+            ("I answer that it is 42", None),
+            ("the answer, which is 42", None),
+            ("##### 42", None),
+            ("答案不是42", None),
+            ("回答是", None),
+            ("", None),
+        ] {
+            let found = markers(text, &[]).last().and_then(|found| text.get(found.start..));
+            assert_eq!(found, expected, "{text}");
+        }
+        let own = markers("a RESULT-> 1", &["result->".to_owned()]);
+        assert_eq!(own, [Announced { marker: 2, start: 10, ends_with_sentence: false }]);
+    }
+}

@@ -1,0 +1,86 @@
+//! `strip_thoughts`: the text without what a model wrote while it thought.
+
+use crate::kinds::texts;
+use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
+use gage_sdk::text::strip_tags;
+use gage_sdk::{MemberSpec, PluginError, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::text::strip;
+
+/// Gives the text without `<think>…</think>`, stripped of white space. A closing tag without its
+/// opening one ends a thought that began before the text did; an opening tag that is never closed
+/// begins one that lasts to the end.
+///
+/// The answer is a text even where nothing is left of it, so that what comes next in the chain does
+/// not search the thoughts. It has no evidence: it is the text itself.
+pub struct StripThoughts {
+    tags: Vec<String>,
+}
+
+impl Extractor for StripThoughts {
+    fn spec() -> ExtractorSpec {
+        let description = "The text without what the model wrote while it thought";
+        ExtractorSpec::new(MemberSpec::new(
+            "strip_thoughts",
+            "1",
+            description,
+            json!({
+                "tags": {
+                    "type": ["array", "string"], "items": { "type": "string", "minLength": 1 },
+                    "default": ["think"],
+                    "description": "Names of the tags, in any case and without brackets",
+                },
+            }),
+        ))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let tags = texts(&Params::new(params)?, "tags", &["think"])?;
+        if let Some(tag) = tags.iter().find(|tag| tag.contains(['<', '>', '/']) || strip(tag) != *tag) {
+            let message = format!("params: 'tags' must be names without brackets and blanks, not '{tag}'");
+            return Err(PluginError::invalid_config(message).at("/tags"));
+        }
+        Ok(StripThoughts { tags })
+    }
+
+    fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
+        Ok(inputs.text(0).map(|text| Answer::text(strip(&strip_tags(text, &self.tags)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::trial::{absent, value};
+
+    #[test]
+    fn thoughts_go() {
+        for (text, expected) in [
+            ("<think>a</think> b ", "b"),
+            ("a</think>b", "b"),
+            ("b <think>a", "b"),
+            ("<think>a", ""),
+            ("<thinking>a</thinking>b", "<thinking>a</thinking>b"),
+            ("<THINK>e\u{301}</think>答e\u{301}", "答e\u{301}"),
+            ("", ""),
+        ] {
+            assert_eq!(value::<StripThoughts>(json!({}), text)["value"], expected, "{text}");
+        }
+        let tags = json!({ "tags": ["scratchpad", "think"] });
+        assert_eq!(value::<StripThoughts>(tags, "<scratchpad>a</scratchpad>b<think>c")["value"], "b");
+        assert_eq!(absent::<StripThoughts>(json!({})), Ok(None));
+    }
+
+    #[test]
+    fn long_texts_take_linear_time() {
+        let text = "<think>a</think>b <".repeat(60_000);
+        assert_eq!(value::<StripThoughts>(json!({}), &text)["value"].as_str().map(str::len), Some(180_000));
+    }
+
+    #[test]
+    fn bad_tags_are_refused() {
+        for tags in [json!("<think>"), json!([" think"]), json!([""]), json!(5)] {
+            assert!(StripThoughts::prepare(json!({ "tags": tags })).is_err());
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a judge model says itself, apart from what it thinks and quotes.
+
+use crate::material::Material;
+use gage_sdk::judge::Generation;
+use gage_sdk::message::FinishReason;
+use gage_sdk::text::strip_thought_tags;
+use gage_text_kit::text::{excerpt, strip};
+use std::borrow::Cow;
+
+/// The own words of a reply: without thoughts, without what stands in the prompt's fence, and without
+/// lines that are marked as quotations (`> …`).
+///
+/// # Errors
+/// Says why there are none that can be used: the reply was cut off, refused or is empty.
+pub(crate) fn own_words(reply: &Generation, material: &Material) -> Result<String, String> {
+    match reply.finish {
+        FinishReason::Length => return Err("the reply was cut off at its token limit".to_owned()),
+        FinishReason::ContentFilter => return Err("the reply was held back by a content filter".to_owned()),
+        FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other => {}
+    }
+    let said = without_thoughts(&reply.answer, material);
+    let lines = material.fence.unquoted(&said);
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.trim_start().starts_with('>')).collect();
+    let words = lines.join("\n");
+    if strip(&words).is_empty() { Err("the reply is empty".to_owned()) } else { Ok(words) }
+}
+
+/// Names of the tags around thoughts.
+const THOUGHT_TAGS: [&str; 4] = ["think", "thinking", "thought", "reflection"];
+
+/// The reply without thoughts. Where a text that is judged has tags of thoughts itself, a tag in the reply
+/// may be quoted from it, and could hide the verdict before it; only a thought that the reply begins with is
+/// taken for one then.
+fn without_thoughts<'reply>(reply: &'reply str, material: &Material) -> Cow<'reply, str> {
+    if !material.texts().any(|text| strip_thought_tags(text) != text.trim()) {
+        return Cow::Owned(strip_thought_tags(reply));
+    }
+    let reply = strip(reply);
+    let said = THOUGHT_TAGS.iter().find_map(|tag| {
+        let thought = reply.strip_prefix(&format!("<{tag}>"))?;
+        Some(thought.split_once(&format!("</{tag}>")).map_or("", |(_, said)| said))
+    });
+    Cow::Borrowed(said.unwrap_or(reply))
+}
+
+/// One place of a reply that has the form of a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reading<T> {
+    /// What it says, or what is wrong with it.
+    pub(crate) value: Result<T, String>,
+    /// Whether the texts that are judged say the same, so that it may be a quotation of them.
+    pub(crate) echoed: bool,
+}
+
+/// How often a reply may have the form of a verdict. More is no verdict, and would take time in proportion
+/// to the product of the lengths of reply and answer.
+const MOST_READINGS: usize = 64;
+
+/// The verdict of a reply: the last reading. Earlier ones must agree, but for those that the judge may
+/// have quoted; where the last one may be a quotation itself, all must.
+///
+/// # Errors
+/// Says why there is no verdict: none was given, the last one is malformed, or two contradict each other.
+/// `name` is what is read, for the message.
+pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<Reading<T>>) -> Result<T, String> {
+    if readings.len() > MOST_READINGS {
+        return Err(format!("the reply has more than {MOST_READINGS} values for {name}"));
+    }
+    let last = readings.pop().ok_or_else(|| format!("the reply has no {name}"))?;
+    let value = last.value?;
+    let contradicts = |earlier: &Reading<T>| {
+        (last.echoed || !earlier.echoed) && earlier.value.as_ref().is_ok_and(|earlier| *earlier != value)
+    };
+    if readings.iter().any(contradicts) {
+        return Err(format!("the reply has contradicting values for {name}"));
+    }
+    Ok(value)
+}
+
+/// What stands behind a key and a colon on lines of their own: `SCORE: 1.0`, `**Score**: 1.0`. The key in any
+/// case; list signs, headings and what sets text in bold go; a line in quotation marks is none.
+pub(crate) fn values<'text>(text: &'text str, key: &'text str) -> impl Iterator<Item = &'text str> {
+    text.lines().filter_map(move |line| {
+        let line = line.trim_start_matches(|sign: char| is_decoration(sign) || matches!(sign, '#' | '-'));
+        let (begin, rest) = line.split_at_checked(key.len())?;
+        let rest = begin.eq_ignore_ascii_case(key).then_some(rest)?.trim_start_matches(is_decoration);
+        Some(rest.strip_prefix([':', '：'])?.trim_matches(is_decoration))
+    })
+}
+
+fn is_decoration(sign: char) -> bool {
+    sign.is_whitespace() || matches!(sign, '*' | '_' | '`')
+}
+
+/// The verdict that the lines of a key give, each read by a function.
+///
+/// # Errors
+/// As for [`settle`], and where the function refuses the last of them.
+pub(crate) fn line_verdict<T: PartialEq>(
+    words: &str,
+    material: &Material,
+    key: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
+    let own: Vec<Result<T, String>> = values(words, key).map(&read).collect();
+    let foreign = || material.texts().flat_map(|text| values(text, key)).map(&read).collect();
+    settle(&format!("line '{key}: …'"), with_echoes(own, foreign))
+}
+
+/// The readings of a reply, held against those of the texts that are judged; these are only made where
+/// there is more than one reading, since a single one contradicts nothing.
+pub(crate) fn with_echoes<T: PartialEq>(
+    own: Vec<Result<T, String>>,
+    foreign: impl FnOnce() -> Vec<Result<T, String>>,
+) -> Vec<Reading<T>> {
+    let foreign = if own.len() > 1 && own.len() <= MOST_READINGS { foreign() } else { Vec::new() };
+    own.into_iter().map(|value| Reading { echoed: foreign.contains(&value), value }).collect()
+}
+
+/// The words of a reply before its verdict, for people; cut where they are long.
+pub(crate) fn explanation(words: &str, keys: &[&str]) -> String {
+    let lines = words.lines().filter(|line| keys.iter().all(|key| values(line, key).next().is_none()));
+    let lines: Vec<&str> = lines.collect();
+    excerpt(strip(&lines.join("\n"))).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(value: Result<i32, &str>, echoed: bool) -> Reading<i32> {
+        Reading { value: value.map_err(str::to_owned), echoed }
+    }
+
+    #[test]
+    fn readings_are_settled() {
+        let contradiction = || Err("the reply has contradicting values for x".to_owned());
+        for (readings, expected) in [
+            (vec![reading(Ok(1), false)], Ok(1)),
+            (vec![reading(Ok(1), true)], Ok(1)),
+            (vec![reading(Ok(1), true), reading(Ok(0), false)], Ok(0)),
+            (vec![reading(Ok(0), false), reading(Ok(0), false)], Ok(0)),
+            (vec![reading(Err("bad"), false), reading(Ok(0), false)], Ok(0)),
+            (vec![reading(Ok(0), false), reading(Ok(1), true)], contradiction()),
+            (vec![reading(Ok(1), false), reading(Ok(0), false)], contradiction()),
+            (vec![reading(Ok(1), true), reading(Ok(0), true)], contradiction()),
+            (vec![reading(Ok(1), false), reading(Err("bad"), false)], Err("bad".to_owned())),
+            (vec![reading(Ok(1), false); 64], Ok(1)),
+            (vec![reading(Ok(1), false); 65], Err("the reply has more than 64 values for x".to_owned())),
+            (vec![], Err("the reply has no x".to_owned())),
+        ] {
+            assert_eq!(settle("x", readings.clone()), expected, "{readings:?}");
+        }
+    }
+
+    #[test]
+    fn lines_with_a_key() {
+        for (text, expected) in [
+            ("SCORE: 1.0", vec!["1.0"]),
+            ("so\n**Score:** 0.5 \n- `score` ： 1", vec!["0.5", "1"]),
+            ("\"SCORE: 1\"\nmy SCORE: 1\nSCORES: 1\nSCORE 1", vec![]),
+            ("评分", vec![]),
+            ("SCORE:", vec![""]),
+        ] {
+            assert_eq!(values(text, "SCORE").collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+}

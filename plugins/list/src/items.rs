@@ -1,0 +1,119 @@
+//! The items of an answer that is a list.
+
+use gage_sdk::metric::Value;
+use gage_sdk::serde_json;
+use gage_text_kit::answer::key;
+use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::value::as_text;
+
+/// A list, and what it says of itself.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct List {
+    pub(crate) items: Vec<Item>,
+    /// Whether the order counts.
+    pub(crate) ordered: Option<bool>,
+    /// Whether an item counts once, however often it occurs.
+    pub(crate) unique: Option<bool>,
+}
+
+/// One item.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Item {
+    /// The same for items that are the same; none for null, which is the same as nothing.
+    pub(crate) key: Option<String>,
+    /// For people.
+    pub(crate) shown: String,
+}
+
+impl List {
+    /// Reads a list: a JSON list, an object `{"items": […], "ordered": …, "unique": …}`, or a text that
+    /// spells one of these. A text that does not is split at the separator where there is one. Anything
+    /// else is a list of one. `None` where there is nothing, or an object without items.
+    pub(crate) fn read(value: &Value, how: Normalization, separator: Option<&str>) -> Option<List> {
+        match value {
+            Value::Absent => None,
+            Value::Text(text) => Some(List::of_text(text, how, separator)),
+            other => List::of_json(other.to_json(), how),
+        }
+    }
+
+    fn of_text(text: &str, how: Normalization, separator: Option<&str>) -> List {
+        let trimmed = text.trim();
+        if trimmed.starts_with(['[', '{'])
+            && let Ok(json) = serde_json::from_str(trimmed)
+            && let Some(list) = List::of_json(json, how)
+        {
+            return list;
+        }
+        let parts: Vec<&str> = match separator.filter(|separator| !separator.is_empty()) {
+            Some(separator) => text.split(separator).filter(|part| !part.trim().is_empty()).collect(),
+            None if trimmed.is_empty() => Vec::new(),
+            None => vec![text],
+        };
+        let items = parts.into_iter().map(|part| Item::new(&part.into(), how)).collect();
+        List { items, ..List::default() }
+    }
+
+    fn of_json(json: serde_json::Value, how: Normalization) -> Option<List> {
+        let items = |items: &[serde_json::Value]| items.iter().map(|item| Item::new(item, how)).collect();
+        Some(match json {
+            serde_json::Value::Null => return None,
+            serde_json::Value::Array(list) => List { items: items(&list), ..List::default() },
+            serde_json::Value::Object(fields) => {
+                let flag = |name: &str| fields.get(name).and_then(serde_json::Value::as_bool);
+                let list = fields.get("items")?.as_array()?;
+                List { items: items(list), ordered: flag("ordered"), unique: flag("unique") }
+            }
+            single => List { items: vec![Item::new(&single, how)], ..List::default() },
+        })
+    }
+}
+
+impl Item {
+    fn new(value: &serde_json::Value, how: Normalization) -> Item {
+        let shown = match value {
+            serde_json::Value::String(text) => excerpt(text).into_owned(),
+            other => excerpt(&other.to_string()).into_owned(),
+        };
+        Item { key: key(value, how), shown }
+    }
+}
+
+/// An input as a card shows it where it is no list.
+pub(crate) fn shown(value: &Value) -> Option<String> {
+    as_text(value).map(|text| excerpt(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOSE: Normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
+
+    fn read(value: Value, separator: Option<&str>) -> Option<Vec<String>> {
+        let list = List::read(&value, LOOSE, separator)?;
+        Some(list.items.into_iter().map(|item| item.shown).collect())
+    }
+
+    #[test]
+    fn lists_have_many_shapes() {
+        let json = |json: &str| Value::Json(json.to_owned());
+        for (value, separator, expected) in [
+            (json(r#"["a",1]"#), None, Some(vec!["a", "1"])),
+            (json(r#"{"items":["a"],"ordered":true}"#), None, Some(vec!["a"])),
+            (json(r#"{"a":1}"#), None, None),
+            (json("null"), None, None),
+            ("[\"a\",\"b\"]".into(), None, Some(vec!["a", "b"])),
+            ("[a, b]".into(), None, Some(vec!["[a, b]"])),
+            ("a, b".into(), None, Some(vec!["a, b"])),
+            ("a,,b".into(), Some(","), Some(vec!["a", "b"])),
+            (" ".into(), None, Some(vec![])),
+            (Value::Number(5.0), None, Some(vec!["5"])),
+            (Value::Texts(vec!["a".to_owned()]), None, Some(vec!["a"])),
+            (Value::Absent, None, None),
+        ] {
+            let expected = expected.map(|items| items.into_iter().map(str::to_owned).collect());
+            assert_eq!(read(value.clone(), separator), expected, "{value:?}");
+        }
+    }
+}

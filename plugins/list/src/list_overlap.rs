@@ -1,0 +1,174 @@
+//! `list_overlap`: how much two lists have in common.
+
+use crate::items::{List, shown};
+use crate::matching::Matching;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
+use gage_sdk::serde_json;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::answer::{PredictionField, field_schema, with_parsed};
+use gage_text_kit::params::flag_schema;
+use gage_text_kit::text::Normalization;
+
+const REFERENCE: usize = 1;
+
+/// Items that a card names, of those that are missing and of those that are too many.
+const MOST_NAMED: usize = 8;
+
+/// F1, precision and recall of a list of items.
+///
+/// Texts are the same after white space at the ends, stretches of it, and case are taken away;
+/// numbers and booleans by value; lists and objects member by member. A text is no number, and null is
+/// never met. An item counts once however often it occurs, unless `unique` is false; then occurrences
+/// are counted. Where the order counts, the sub-score `order` is the share of the common items that
+/// need not be moved. A reference that is an object may say itself whether it is `ordered` and `unique`.
+///
+/// Two empty lists are the same; a list that is missing on either side scores 0. Values are
+/// rounded to four digits, or to as many as `digits` says.
+pub struct ListOverlap {
+    field: PredictionField,
+    normalization: Normalization,
+    separator: Option<String>,
+    ordered: bool,
+    unique: bool,
+    digits: usize,
+}
+
+impl Metric for ListOverlap {
+    fn spec() -> MetricSpec {
+        let mut params = field_schema();
+        params.extend([
+            ("ordered".to_owned(), flag_schema(false, "Whether the order counts")),
+            ("unique".to_owned(), flag_schema(true, "Whether equal items count once")),
+            ("case_sensitive".to_owned(), flag_schema(false, "Whether case counts")),
+            (
+                "separator".to_owned(),
+                json!({
+                    "type": ["string", "null"], "default": null,
+                    "description": "What a text that is no JSON list is split at",
+                }),
+            ),
+            (
+                "digits".to_owned(),
+                json!({
+                    "type": "integer", "minimum": 0, "maximum": 15, "default": 4,
+                    "description": "Decimal digits that values are rounded to",
+                }),
+            ),
+        ]);
+        let spec = MetricSpec::new("list_overlap", "1", "How much two lists have in common")
+            .value_name("f1")
+            .sub_score("precision", true)
+            .sub_score("recall", true)
+            .sub_score("order", true)
+            .prediction("prediction_field")
+            .reference()
+            .params(params.into());
+        with_parsed(spec)
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let digits = params.number("digits")?.unwrap_or(4.0);
+        if !(0.0..=15.0).contains(&digits) || digits.fract() != 0.0 {
+            let message = format!("params: 'digits' must be a whole number from 0 to 15, not {digits}");
+            return Err(PluginError::invalid_config(message).at("/digits"));
+        }
+        let case_sensitive = params.flag("case_sensitive", false)?;
+        Ok(ListOverlap {
+            field: PredictionField::new(&params)?,
+            normalization: Normalization { case_sensitive, strip: true, collapse: true },
+            separator: params.text("separator")?.map(str::to_owned),
+            ordered: params.flag("ordered", false)?,
+            unique: params.flag("unique", true)?,
+            // From 0 to 15, as checked above.
+            digits: digits as usize,
+        })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
+        let read = |value| List::read(value, self.normalization, self.separator.as_deref());
+        let (predicted, expected) = match (read(&prediction), read(reference)) {
+            (Some(predicted), Some(expected)) => (predicted, expected),
+            (predicted, _) => return Ok(unreadable(&prediction, reference, predicted.is_none())),
+        };
+        let ordered = expected.ordered.unwrap_or(self.ordered);
+        let unique = expected.unique.unwrap_or(self.unique);
+        Ok(self.card(&Matching::new(&predicted.items, &expected.items, unique), ordered))
+    }
+}
+
+impl ListOverlap {
+    fn card(&self, found: &Matching<'_>, ordered: bool) -> ScoreCard {
+        let common = found.places.len();
+        let is_nothing = found.predicted == 0 && found.expected == 0;
+        let share = |whole: usize| match whole {
+            0 if is_nothing => 1.0,
+            0 => 0.0,
+            _ => common as f64 / whole as f64,
+        };
+        let (precision, recall) = (share(found.predicted), share(found.expected));
+        // The harmonic mean of the two, without dividing by zero.
+        let f1 =
+            if is_nothing { 1.0 } else { 2.0 * common as f64 / (found.predicted + found.expected) as f64 };
+        let is_in_order = !ordered || found.order() == 1.0;
+        let is_whole = found.missing.is_empty() && found.extra.is_empty();
+        let named = |items: &[&str]| items.iter().take(MOST_NAMED).map(|item| (*item).into()).collect();
+        let detail: serde_json::Map<String, serde_json::Value> = [
+            ("common", common.into()),
+            ("predicted", found.predicted.into()),
+            ("expected", found.expected.into()),
+            ("missing", serde_json::Value::Array(named(&found.missing))),
+            ("extra", serde_json::Value::Array(named(&found.extra))),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+        let mut card = ScoreCard::of(self.rounded(f1))
+            .pass(is_whole && is_in_order)
+            .sub_score("precision", self.rounded(precision))
+            .sub_score("recall", self.rounded(recall))
+            .detail(&detail);
+        if ordered {
+            card = card.sub_score("order", self.rounded(found.order()));
+        }
+        let is_out_of_order = ordered && common > 0 && !is_in_order;
+        for (tag, holds) in [
+            ("missing_item", !found.missing.is_empty()),
+            ("extra_item", !found.extra.is_empty()),
+            ("wrong_order", is_out_of_order),
+        ] {
+            if holds {
+                card = card.tag(tag);
+            }
+        }
+        card
+    }
+
+    /// Rounded to the nearest decimal, ties to even, as Python's `round`.
+    fn rounded(&self, value: f64) -> f64 {
+        if value.fract() == 0.0 {
+            return value;
+        }
+        format!("{value:.*}", self.digits).parse().unwrap_or(value)
+    }
+}
+
+/// The card where a list is missing.
+fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> ScoreCard {
+    let tag = match (prediction, reference) {
+        (Value::Absent, _) => "missing_prediction",
+        _ if is_prediction => "invalid_format",
+        _ => "missing_reference",
+    };
+    ScoreCard::binary(false)
+        .sub_score("precision", 0.0)
+        .sub_score("recall", 0.0)
+        .tag(tag)
+        .explain("a list, or an object with items, is needed on both sides")
+        .detail(&json!({ "prediction": shown(prediction), "reference": shown(reference) }))
+}
+
+#[cfg(test)]
+mod tests;

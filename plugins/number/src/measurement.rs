@@ -1,0 +1,105 @@
+//! Numbers that have a unit and a tolerance, as answers and as labels.
+
+use gage_sdk::metric::Value;
+use gage_sdk::serde_json::{self, Map};
+use gage_text_kit::answer::value_of;
+use gage_text_kit::number_written::{Quantity, read_quantity};
+use gage_text_kit::unit::Unit;
+use gage_text_kit::value::as_float;
+use std::borrow::Cow;
+
+/// How texts are read as numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Format {
+    /// As Python's `float()` reads them.
+    Plain,
+    /// As people write them: with separators, signs of currencies, units, in Chinese numerals.
+    Written,
+}
+
+/// A value that may be an object around the number: `{"value": 12.5, "unit": "%", "tolerance_abs": 0.5,
+/// "tolerance_rel": 0.02}`.
+pub(crate) struct Measurement<'item> {
+    value: Cow<'item, Value>,
+    /// What the object says beside the value.
+    fields: Map<String, serde_json::Value>,
+}
+
+impl<'item> Measurement<'item> {
+    pub(crate) fn new(value: &'item Value) -> Measurement<'item> {
+        if let Value::Json(json) = value
+            && json.starts_with('{')
+            && let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_str(json)
+        {
+            let value = fields.remove("value").map_or(Value::Absent, value_of);
+            return Measurement { value: Cow::Owned(value), fields };
+        }
+        Measurement { value: Cow::Borrowed(value), fields: Map::new() }
+    }
+
+    /// The unit that the object names.
+    pub(crate) fn unit(&self) -> Option<Unit> {
+        Unit::parse(self.fields.get("unit")?.as_str()?)
+    }
+
+    /// A tolerance that the object names: a number, not negative.
+    pub(crate) fn tolerance(&self, name: &str) -> Option<f64> {
+        self.fields.get(name)?.as_f64().filter(|tolerance| *tolerance >= 0.0)
+    }
+
+    /// Whether there is nothing to read.
+    pub(crate) fn is_absent(&self) -> bool {
+        *self.value == Value::Absent
+    }
+
+    /// The number and its unit: that of the object, otherwise the one in the text. `None` where there is
+    /// no number, or none that is finite.
+    pub(crate) fn quantity(&self, format: Format) -> Option<Quantity> {
+        let quantity = match (self.value.as_ref(), format) {
+            (Value::Text(text), Format::Written) => read_quantity(text)?,
+            (value, _) => Quantity { value: as_float(value)?, unit: None },
+        };
+        let Some(unit) = self.unit() else {
+            return quantity.value.is_finite().then_some(quantity);
+        };
+        // A text may name another unit than the object around it does.
+        let value = match &quantity.unit {
+            Some(written) => written.convert(quantity.value, &unit)?,
+            None => quantity.value,
+        };
+        value.is_finite().then_some(Quantity { value, unit: Some(unit) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements() {
+        let json = |json: &str| Value::Json(json.to_owned());
+        for (value, format, expected) in [
+            (Value::Number(5.0), Format::Plain, Some((5.0, None))),
+            (Value::Boolean(true), Format::Plain, Some((1.0, None))),
+            ("5".into(), Format::Plain, Some((5.0, None))),
+            ("5 km".into(), Format::Plain, None),
+            ("5 km".into(), Format::Written, Some((5.0, Some("km")))),
+            (json(r#"{"value":5,"unit":"km"}"#), Format::Plain, Some((5.0, Some("km")))),
+            (json(r#"{"value":"5000 m","unit":"km"}"#), Format::Written, Some((5.0, Some("km")))),
+            (json(r#"{"value":"5 kg","unit":"km"}"#), Format::Written, None),
+            (json(r#"{"unit":"km"}"#), Format::Written, None),
+            (json("[5]"), Format::Written, None),
+            (Value::Number(f64::NAN), Format::Plain, None),
+            ("1e400".into(), Format::Plain, None),
+            (json("1e400"), Format::Plain, None),
+            (Value::Absent, Format::Written, None),
+        ] {
+            let found = Measurement::new(&value).quantity(format);
+            let found = found.as_ref().map(|found| (found.value, found.unit.as_ref().map(Unit::spelled)));
+            assert_eq!(found, expected, "{value:?}");
+        }
+        let label = json(r#"{"value":5,"tolerance_abs":0.5,"tolerance_rel":-1}"#);
+        let label = Measurement::new(&label);
+        assert_eq!((label.tolerance("tolerance_abs"), label.tolerance("tolerance_rel")), (Some(0.5), None));
+    }
+}

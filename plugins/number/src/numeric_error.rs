@@ -1,0 +1,178 @@
+//! `numeric_error`: how far the prediction is from the reference number.
+
+use crate::measurement::{Format, Measurement};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec};
+use gage_sdk::serde_json;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::answer::{PredictionField, field_schema, with_parsed};
+use gage_text_kit::number_written::Quantity;
+use gage_text_kit::params::number_schema;
+use gage_text_kit::unit::Unit;
+use gage_text_kit::value::{shown, shown_float};
+
+const REFERENCE: usize = 1;
+
+/// Scores 1 where the prediction is within the tolerance of the reference, which is the larger of
+/// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. The
+/// bounds belong to it; a negative tolerance is none.
+///
+/// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error
+/// divided by the size of the reference (absent where that is 0 and the error is not). A reference may
+/// be an object with a `value`, a `unit` and tolerances of its own, which count before those of the suite.
+///
+/// Where a unit is known, from the parameter or from the reference, texts are read as people write
+/// numbers, and a prediction in another unit is converted; one that cannot be has the tag `wrong_unit`.
+/// A prediction without a unit is taken to be in that of the reference. Without a known unit texts are
+/// read as Python's `float()` does; `number_format` says otherwise.
+///
+/// What is missing, no number, or not finite scores 0 and has no sub-scores.
+pub struct NumericError {
+    field: PredictionField,
+    tolerance_abs: f64,
+    tolerance_rel: f64,
+    unit: Option<Unit>,
+    format: Option<Format>,
+}
+
+/// Two numbers in the same unit, or why there are none.
+enum Read {
+    Pair(f64, f64),
+    Failed(&'static str),
+}
+
+impl Metric for NumericError {
+    fn spec() -> MetricSpec {
+        let mut params = field_schema();
+        params.extend([
+            ("tolerance".to_owned(), number_schema("An older name of `tolerance_abs`")),
+            ("tolerance_abs".to_owned(), number_schema("Largest error that still counts, 0 unless given")),
+            (
+                "tolerance_rel".to_owned(),
+                number_schema("The same as a share of the size of the reference, 0 unless given"),
+            ),
+            (
+                "unit".to_owned(),
+                json!({ "type": ["string", "null"], "description": "The unit of a reference that names none" }),
+            ),
+            (
+                "number_format".to_owned(),
+                json!({
+                    "enum": ["plain", "written", null], "default": null,
+                    "description": "`plain`: as Python's float(); `written`: separators, percent, units, numerals; \
+                                    unless given `written` where a unit is known, otherwise `plain`",
+                }),
+            ),
+        ]);
+        let spec =
+            MetricSpec::new("numeric_error", "1", "How far the prediction is from the reference number")
+                .value_name("within_tol")
+                .sub_score("mae", false)
+                .sub_score("relative_error", false)
+                .prediction("prediction_field")
+                .reference()
+                .params(params.into());
+        with_parsed(spec)
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        if params.get("tolerance").is_some() && params.get("tolerance_abs").is_some() {
+            let message = "params: 'tolerance' is another name of 'tolerance_abs'; give one of them";
+            return Err(PluginError::invalid_config(message).at("/tolerance"));
+        }
+        let name = if params.get("tolerance").is_some() { "tolerance" } else { "tolerance_abs" };
+        let format = match params.text("number_format")? {
+            None => None,
+            Some("plain") => Some(Format::Plain),
+            Some("written") => Some(Format::Written),
+            Some(other) => {
+                let message = format!("params: 'number_format' must be plain or written, not '{other}'");
+                return Err(PluginError::invalid_config(message).at("/number_format"));
+            }
+        };
+        Ok(NumericError {
+            field: PredictionField::new(&params)?,
+            tolerance_abs: tolerance(&params, name)?,
+            tolerance_rel: tolerance(&params, "tolerance_rel")?,
+            unit: params.text("unit")?.and_then(Unit::parse),
+            format,
+        })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
+        let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(reference));
+        Ok(match self.read(&predicted, &expected) {
+            Read::Pair(number, target) => self.card(number, target, &expected),
+            Read::Failed(tag) => ScoreCard::binary(false).tag(tag).detail(&json!({
+                "prediction": serde_json::Value::from(shown(&prediction)),
+                "reference": serde_json::Value::from(shown(reference)),
+                "unit": self.unit.as_ref().map(Unit::spelled),
+            })),
+        })
+    }
+}
+
+impl NumericError {
+    /// Reads both numbers and brings the prediction into the unit of the reference.
+    fn read(&self, predicted: &Measurement<'_>, expected: &Measurement<'_>) -> Read {
+        let is_unit_known = self.unit.is_some() || expected.unit().is_some();
+        let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
+        if predicted.is_absent() {
+            return Read::Failed("missing_prediction");
+        }
+        let Some(Quantity { value: target, unit }) = expected.quantity(format) else {
+            let is_absent = expected.is_absent();
+            return Read::Failed(if is_absent { "missing_reference" } else { "invalid_reference" });
+        };
+        let Some(number) = predicted.quantity(format) else { return Read::Failed("invalid_format") };
+        // A reference that names no unit is in that of the suite.
+        let converted = match (&number.unit, unit.as_ref().or(self.unit.as_ref())) {
+            (Some(from), Some(to)) => from.convert(number.value, to),
+            _ => Some(number.value),
+        };
+        match converted {
+            Some(number) if number.is_finite() => Read::Pair(number, target),
+            Some(_) => Read::Failed("invalid_format"),
+            None => Read::Failed("wrong_unit"),
+        }
+    }
+
+    fn card(&self, number: f64, target: f64, expected: &Measurement<'_>) -> ScoreCard {
+        let error = (number - target).abs();
+        let tolerance_abs = expected.tolerance("tolerance_abs").unwrap_or(self.tolerance_abs);
+        let tolerance_rel = expected.tolerance("tolerance_rel").unwrap_or(self.tolerance_rel);
+        // Infinity times zero is no number, and `max` passes it over.
+        let tolerance = (tolerance_rel * target.abs()).max(tolerance_abs);
+        let pass = error <= tolerance;
+        let card = ScoreCard::binary(pass).detail(&json!({
+            "prediction": shown_float(number),
+            "reference": shown_float(target),
+            "tolerance": shown_float(tolerance),
+        }));
+        let relative = if error == 0.0 { 0.0 } else { error / target.abs() };
+        // The difference of two finite numbers need not be finite, nor need the share be.
+        let subs = [("mae", error), ("relative_error", relative)];
+        let card = subs
+            .into_iter()
+            .filter(|(_, value)| value.is_finite())
+            .fold(card, |card, (name, value)| card.sub_score(name, value));
+        if pass {
+            return card;
+        }
+        card.tag("wrong_answer").explain(format!("off by {error}, {tolerance} is allowed"))
+    }
+}
+
+fn tolerance(params: &Params, name: &str) -> Result<f64, PluginError> {
+    let tolerance = params.number(name)?.unwrap_or(0.0);
+    if tolerance.is_nan() {
+        let message = format!("params: '{name}' must be a number of 0 or more, not NaN");
+        return Err(PluginError::invalid_config(message).at(format!("/{name}")));
+    }
+    Ok(tolerance.max(0.0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! BLEU (Papineni and others, "BLEU: a method for automatic evaluation of machine translation",
+//! ACL 2002) from its counts, with the smoothing of sacreBLEU 2 (Chen and Cherry, "A systematic
+//! comparison of smoothing techniques for sentence-level BLEU", WMT 2014).
+
+use crate::params::{number_within, one_of};
+use gage_sdk::{PluginError, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+use serde::{Deserialize, Serialize};
+
+/// Largest order of n-grams that is counted.
+pub const LARGEST_ORDER: u8 = 16;
+
+/// Where the counts stand in the detail of a card.
+pub const DETAIL_KEY: &str = "bleu";
+
+/// What BLEU needs to know of one text, or, added up, of a corpus.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BleuCounts {
+    /// Tokens of the prediction.
+    pub prediction_length: u64,
+    /// Tokens of the reference that is nearest in length, the shorter of two that are equally near.
+    pub reference_length: u64,
+    /// For each order from 1 up, the n-grams of the prediction that stand in a reference, each at
+    /// most as often as in the reference that has most of it.
+    pub correct: Vec<u64>,
+    /// For each order from 1 up, the n-grams of the prediction.
+    pub total: Vec<u64>,
+}
+
+impl BleuCounts {
+    /// Whether there are as many orders on both sides, from one to the largest.
+    pub fn is_sound(&self) -> bool {
+        let orders = self.correct.len();
+        orders == self.total.len() && (1..=usize::from(LARGEST_ORDER)).contains(&orders)
+    }
+
+    /// Adds the counts of another text; `false`, and nothing is added, where it was counted to
+    /// another order.
+    #[must_use]
+    pub fn add(&mut self, other: &BleuCounts) -> bool {
+        if self.correct.len() != other.correct.len() || self.total.len() != other.total.len() {
+            return false;
+        }
+        self.prediction_length = self.prediction_length.saturating_add(other.prediction_length);
+        self.reference_length = self.reference_length.saturating_add(other.reference_length);
+        for (sum, count) in self.correct.iter_mut().zip(&other.correct) {
+            *sum = sum.saturating_add(*count);
+        }
+        for (sum, count) in self.total.iter_mut().zip(&other.total) {
+            *sum = sum.saturating_add(*count);
+        }
+        true
+    }
+
+    /// What a prediction that is shorter than its references is multiplied by: 1 where it is not.
+    pub fn brevity_penalty(&self) -> f64 {
+        if self.prediction_length >= self.reference_length {
+            1.0
+        } else if self.prediction_length == 0 {
+            0.0
+        } else {
+            (1.0 - as_float(self.reference_length) / as_float(self.prediction_length)).exp()
+        }
+    }
+}
+
+/// What takes the place of a precision that is zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Smoothing {
+    /// Nothing: the score is zero.
+    Off,
+    /// This many matches.
+    Floor(f64),
+    /// This many matches and n-grams more, for every order but the first.
+    AddK(f64),
+    /// Half a match, a quarter of one for the next such order, and so on.
+    Exponential,
+}
+
+/// How counts become a score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BleuScoring {
+    smoothing: Smoothing,
+    effective_order: bool,
+}
+
+impl BleuScoring {
+    /// The JSON Schema of its parameters: `smooth_method`, `smooth_value`, `effective_order`.
+    pub fn schema(effective_order: bool) -> Vec<(&'static str, serde_json::Value)> {
+        vec![
+            (
+                "smooth_method",
+                json!({
+                    "enum": ["exp", "floor", "add-k", "none"], "default": "exp",
+                    "description": "What takes the place of a precision that is zero",
+                }),
+            ),
+            (
+                "smooth_value",
+                json!({
+                    "type": ["number", "string", "null"], "default": null,
+                    "description": "Value of the methods floor (0.1 unless given) and add-k (1 unless given)",
+                }),
+            ),
+            (
+                "effective_order",
+                flag_schema(
+                    effective_order,
+                    "Whether orders for which the prediction is too short are left out",
+                ),
+            ),
+        ]
+    }
+
+    /// Reads its parameters.
+    ///
+    /// # Errors
+    /// `invalid-config` for an unknown method, and a value that is negative, above a million, or given
+    /// for a method that has none.
+    pub fn read(params: &Params, effective_order: bool) -> Result<BleuScoring, PluginError> {
+        let value = number_within(params, "smooth_value", 0.0..=1e6)?;
+        let methods = [
+            ("exp", Smoothing::Exponential),
+            ("floor", Smoothing::Floor(value.unwrap_or(0.1))),
+            ("add-k", Smoothing::AddK(value.unwrap_or(1.0))),
+            ("none", Smoothing::Off),
+        ];
+        let smoothing = one_of(params, "smooth_method", &methods, Smoothing::Exponential)?;
+        if value.is_some() && matches!(smoothing, Smoothing::Exponential | Smoothing::Off) {
+            let message = "params: 'smooth_value' is for the methods floor and add-k: take it away, or set 'smooth_method'";
+            return Err(PluginError::invalid_config(message).at("/smooth_value"));
+        }
+        Ok(BleuScoring { smoothing, effective_order: params.flag("effective_order", effective_order)? })
+    }
+
+    /// The score from 0 to 100 (a rounding error above it at most). It is 0 where nothing matches.
+    pub fn score(self, counts: &BleuCounts) -> f64 {
+        /// What sacreBLEU takes for the logarithm of zero.
+        const LOG_OF_ZERO: f64 = -9_999_999_999.0;
+        if counts.correct.iter().all(|&correct| correct == 0) {
+            return 0.0;
+        }
+        let orders = counts.correct.len();
+        let mut precisions = vec![0.0; orders];
+        let mut effective_order = orders;
+        let mut share = 1.0;
+        let pairs = counts.correct.iter().zip(&counts.total);
+        for (order, (precision, (&correct, &total))) in precisions.iter_mut().zip(pairs).enumerate() {
+            let added = match self.smoothing {
+                Smoothing::AddK(value) if order > 0 => value,
+                _ => 0.0,
+            };
+            let (correct, total) = (as_float(correct) + added, as_float(total) + added);
+            if total == 0.0 {
+                break;
+            }
+            if self.effective_order {
+                effective_order = order + 1;
+            }
+            *precision = match self.smoothing {
+                _ if correct != 0.0 => 100.0 * correct / total,
+                Smoothing::Exponential => {
+                    share *= 2.0;
+                    100.0 / (share * total)
+                }
+                Smoothing::Floor(value) => 100.0 * value / total,
+                Smoothing::Off | Smoothing::AddK(_) => 0.0,
+            };
+        }
+        let logarithm = |precision: &f64| if *precision == 0.0 { LOG_OF_ZERO } else { precision.ln() };
+        let sum: f64 = precisions.iter().take(effective_order).map(logarithm).sum();
+        counts.brevity_penalty() * (sum / as_float(effective_order as u64)).exp()
+    }
+}
+
+/// Exact below 2^53, which no corpus reaches.
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scoring(params: serde_json::Value) -> Result<BleuScoring, PluginError> {
+        BleuScoring::read(&Params::new(params)?, false)
+    }
+
+    #[test]
+    fn scores() {
+        let counts = BleuCounts {
+            prediction_length: 3,
+            reference_length: 4,
+            correct: vec![3, 1, 0, 0],
+            total: vec![3, 2, 1, 0],
+        };
+        let penalty = (-1.0f64 / 3.0).exp();
+        for (params, expected) in [
+            (json!({ "smooth_method": "none" }), 0.0),
+            (json!({ "effective_order": true, "smooth_method": "none" }), 0.0),
+            (json!({ "effective_order": true }), penalty * (100.0f64 * 50.0 * 50.0).powf(1.0 / 3.0)),
+            (
+                json!({ "effective_order": true, "smooth_method": "floor" }),
+                penalty * (100.0f64 * 50.0 * 10.0).powf(1.0 / 3.0),
+            ),
+            (
+                json!({ "smooth_method": "add-k" }),
+                penalty * (100.0f64 * (200.0 / 3.0) * 50.0 * 100.0).powf(0.25),
+            ),
+        ] {
+            let Ok(scoring) = scoring(params.clone()) else { panic!("{params} is accepted") };
+            let found = scoring.score(&counts);
+            assert!((found - expected).abs() < 1e-9, "{params}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [
+            json!({ "smooth_method": "exponential" }),
+            json!({ "smooth_value": 0.5 }),
+            json!({ "smooth_method": "floor", "smooth_value": -1 }),
+            json!({ "smooth_method": "add-k", "smooth_value": "nan" }),
+            json!({ "smooth_method": "add-k", "smooth_value": "1e400" }),
+            json!({ "effective_order": "false" }),
+        ] {
+            assert!(scoring(params.clone()).is_err(), "{params}");
+        }
+    }
+
+    #[test]
+    fn counts_of_other_orders_are_not_added() {
+        let mut sum = BleuCounts { correct: vec![1], total: vec![2], ..BleuCounts::default() };
+        let other = BleuCounts { correct: vec![1, 1], total: vec![2, 2], ..BleuCounts::default() };
+        assert!(!sum.add(&other));
+        assert!(sum.add(&sum.clone()));
+        assert_eq!((sum.correct, sum.total), (vec![2], vec![4]));
+    }
+}

@@ -1,0 +1,145 @@
+//! chrF and chrF++ (Popović, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015;
+//! "chrF++: words helping character n-grams", WMT 2017) from their counts, as sacreBLEU 2 has it.
+
+use serde::{Deserialize, Serialize};
+
+/// Largest order of n-grams of characters or words that is counted.
+pub const LARGEST_ORDER: u8 = 16;
+
+/// Where the shape and the counts stand in the detail of a card.
+pub const DETAIL_KEY: &str = "chrf";
+
+/// Which n-grams are counted and how their counts become a score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChrfShape {
+    /// Largest order of n-grams of characters; 6 by default.
+    pub char_order: u8,
+    /// Largest order of n-grams of words; 0 by default, 2 for chrF++.
+    pub word_order: u8,
+    /// How many times as much recall counts as precision; 2 by default.
+    pub beta: f64,
+    /// Whether an order without n-grams counts as a very small score instead of not at all.
+    pub eps_smoothing: bool,
+}
+
+/// For each order, those of characters first: the n-grams of the prediction, of the reference, and
+/// those that are in both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChrfCounts(pub Vec<[u64; 3]>);
+
+/// What the detail of a card holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChrfDetail {
+    /// What was counted.
+    pub shape: ChrfShape,
+    /// The counts, in as many orders as the shape has.
+    pub counts: ChrfCounts,
+}
+
+impl ChrfShape {
+    /// How many orders are counted.
+    pub fn orders(self) -> usize {
+        usize::from(self.char_order) + usize::from(self.word_order)
+    }
+
+    /// Whether there is an order, none is too large, and the weight is a number.
+    pub fn is_sound(self) -> bool {
+        self.orders() > 0
+            && self.char_order.max(self.word_order) <= LARGEST_ORDER
+            && self.beta.is_finite()
+            && self.beta >= 0.0
+    }
+
+    /// The score from 0 to 100. It is 0 where nothing matches.
+    pub fn score(self, counts: &ChrfCounts) -> f64 {
+        const EPSILON: f64 = 1e-16;
+        let factor = self.beta * self.beta;
+        let (mut smoothed, mut precisions, mut recalls, mut orders) = (0.0, 0.0, 0.0, 0.0);
+        for [predicted, expected, matched] in &counts.0 {
+            let share = |of: u64| if of > 0 { as_float(*matched) / as_float(of) } else { EPSILON };
+            let (precision, recall) = (share(*predicted), share(*expected));
+            let weighted = factor * precision + recall;
+            smoothed += if weighted > 0.0 { (1.0 + factor) * precision * recall / weighted } else { EPSILON };
+            if *predicted > 0 && *expected > 0 {
+                precisions += precision;
+                recalls += recall;
+                orders += 1.0;
+            }
+        }
+        if self.eps_smoothing {
+            return 100.0 * smoothed / as_float(self.orders() as u64);
+        }
+        if orders == 0.0 || precisions + recalls == 0.0 {
+            return 0.0;
+        }
+        let (precision, recall) = (precisions / orders, recalls / orders);
+        100.0 * ((1.0 + factor) * precision * recall / (factor * precision + recall))
+    }
+}
+
+impl ChrfCounts {
+    /// Adds the counts of another text; `false`, and nothing is added, where it has other orders.
+    #[must_use]
+    pub fn add(&mut self, other: &ChrfCounts) -> bool {
+        if self.0.len() != other.0.len() {
+            return false;
+        }
+        for (sums, counts) in self.0.iter_mut().zip(&other.0) {
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        true
+    }
+}
+
+/// Exact below 2^53, which no corpus reaches.
+fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: ChrfShape = ChrfShape { char_order: 2, word_order: 0, beta: 2.0, eps_smoothing: false };
+
+    #[test]
+    fn scores() {
+        let smoothed = ChrfShape { eps_smoothing: true, ..SHAPE };
+        for (shape, counts, expected) in [
+            (SHAPE, vec![[4, 4, 4], [3, 3, 3]], 100.0),
+            (SHAPE, vec![[4, 4, 4], [0, 3, 0]], 100.0),
+            (SHAPE, vec![[4, 8, 4], [0, 0, 0]], 100.0 * 5.0 * 0.5 / 4.5),
+            (SHAPE, vec![[4, 4, 0], [3, 3, 0]], 0.0),
+            (SHAPE, vec![[0, 0, 0], [0, 0, 0]], 0.0),
+            (smoothed, vec![[4, 4, 4], [0, 0, 0]], 50.0),
+        ] {
+            let found = shape.score(&ChrfCounts(counts.clone()));
+            assert!((found - expected).abs() < 1e-9, "{counts:?}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn shapes_are_checked() {
+        assert!(SHAPE.is_sound());
+        for shape in [
+            ChrfShape { char_order: 0, ..SHAPE },
+            ChrfShape { word_order: 17, ..SHAPE },
+            ChrfShape { beta: f64::NAN, ..SHAPE },
+            ChrfShape { beta: -1.0, ..SHAPE },
+        ] {
+            assert!(!shape.is_sound(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn counts_of_other_orders_are_not_added() {
+        let mut sum = ChrfCounts(vec![[1, 2, 1]]);
+        assert!(!sum.add(&ChrfCounts(Vec::new())));
+        assert!(sum.add(&sum.clone()));
+        assert_eq!(sum.0, [[2, 4, 2]]);
+    }
+}

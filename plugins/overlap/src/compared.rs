@@ -1,0 +1,164 @@
+//! What the metrics of this component share: their inputs, their common parameters, and the cards
+//! of items where there is nothing to compare.
+
+use crate::references::{Accepts, prediction, references};
+use gage_sdk::metric::{Inputs, MetricSpec, ValueKind};
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::text::excerpt;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// Where the inputs stand in the specification.
+pub(crate) const PREDICTION: usize = 0;
+pub(crate) const REFERENCES: usize = 1;
+
+/// Where references are looked for unless the suite says otherwise.
+pub(crate) const REFERENCE_PATHS: [&str; 3] =
+    ["sample.references", "sample.metadata.references", "sample.label"];
+
+/// The parameters that name the path of the references.
+pub(crate) const REFERENCE_PARAMS: [&str; 3] = ["references_field", "reference_field", "label_field"];
+
+/// Adds the answer and its references as inputs, and the parameters of [`Common`].
+pub(crate) fn with_common(spec: MetricSpec) -> MetricSpec {
+    let spec = spec.prediction("prediction_field").input(
+        "references",
+        &REFERENCE_PARAMS,
+        &REFERENCE_PATHS,
+        ValueKind::Any,
+    );
+    with_common_params(spec)
+}
+
+/// Adds the parameters of [`Common`].
+pub(crate) fn with_common_params(spec: MetricSpec) -> MetricSpec {
+    spec.param(
+        "separator",
+        json!({
+            "type": ["string", "null"], "default": null,
+            "description": "Where a reference that is one text is split into several",
+        }),
+    )
+    .param(
+        "threshold",
+        json!({
+            "type": ["number", "string", "null"], "default": null,
+            "description": "Smallest score that passes; without it nothing passes or fails",
+        }),
+    )
+}
+
+/// The parameters that all of the metrics have.
+pub(crate) struct Common {
+    accepts: Accepts,
+    separator: Option<String>,
+    threshold: Option<f64>,
+}
+
+/// An item: its prediction and its references.
+pub(crate) enum Item<'item> {
+    /// Both are there; there is at least one reference.
+    Pair(Cow<'item, str>, Vec<Cow<'item, str>>),
+    /// The card of an item without one of them: 0, and a tag that says which.
+    Missing(ScoreCard),
+}
+
+impl Common {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// `invalid-config` for an empty separator and a threshold that is no number.
+    pub(crate) fn new(params: &Params, accepts: Accepts) -> Result<Common, PluginError> {
+        let separator = params.text("separator")?.map(str::to_owned);
+        if separator.as_deref() == Some("") {
+            let message = "params: 'separator' must not be empty; leave it out to keep the text whole";
+            return Err(PluginError::invalid_config(message).at("/separator"));
+        }
+        let threshold = params.number("threshold")?;
+        if threshold.is_some_and(|threshold| !threshold.is_finite()) {
+            let message = "params: 'threshold' must be a finite number";
+            return Err(PluginError::invalid_config(message).at("/threshold"));
+        }
+        Ok(Common { accepts, separator, threshold })
+    }
+
+    /// The prediction; `None` where there is none.
+    ///
+    /// # Errors
+    /// `invalid-input` for a value of another type.
+    pub(crate) fn prediction<'item>(
+        &self,
+        inputs: Inputs<'item>,
+    ) -> Result<Option<Cow<'item, str>>, PluginError> {
+        prediction(inputs.value(PREDICTION), self.accepts)
+    }
+
+    /// The references; `None` where there are none, empty where the list is.
+    ///
+    /// # Errors
+    /// `invalid-input` for a value of another type.
+    pub(crate) fn references<'item>(
+        &self,
+        inputs: Inputs<'item>,
+    ) -> Result<Option<Vec<Cow<'item, str>>>, PluginError> {
+        references(inputs.value(REFERENCES), self.separator.as_deref(), self.accepts)
+    }
+
+    /// The item, once its prediction is known.
+    ///
+    /// # Errors
+    /// `invalid-input` for references of another type.
+    pub(crate) fn item<'item>(
+        &self,
+        prediction: Option<Cow<'item, str>>,
+        inputs: Inputs<'item>,
+    ) -> Result<Item<'item>, PluginError> {
+        let references = self.references(inputs)?.filter(|references| !references.is_empty());
+        Ok(match (prediction, references) {
+            (Some(prediction), Some(references)) => Item::Pair(prediction, references),
+            (None, _) => Item::Missing(self.missing("missing_prediction")),
+            (_, None) => Item::Missing(self.missing("missing_reference")),
+        })
+    }
+
+    /// The card of an item without a prediction or a reference.
+    pub(crate) fn missing(&self, tag: &str) -> ScoreCard {
+        ScoreCard { pass: self.threshold.map(|_| false), ..ScoreCard::of(0.0) }.tag(tag)
+    }
+
+    /// Says whether the score passes, and why it does not.
+    pub(crate) fn judge(&self, mut card: ScoreCard) -> ScoreCard {
+        if let Some((score, threshold)) = card.primary_score.zip(self.threshold) {
+            let pass = score >= threshold;
+            card.pass = Some(pass);
+            if !pass && card.error_tags.is_empty() {
+                return card.tag("low_overlap");
+            }
+        }
+        card
+    }
+}
+
+/// Why two texts, one of which has no words, have nothing in common.
+pub(crate) fn empty_tag(prediction_words: usize, reference_words: usize) -> Option<&'static str> {
+    match (prediction_words, reference_words) {
+        (0, _) => Some("empty_prediction"),
+        (_, 0) => Some("empty_reference"),
+        _ => None,
+    }
+}
+
+/// What was compared, as the detail of a card holds it.
+#[derive(Serialize)]
+pub(crate) struct Compared<'item> {
+    prediction: Cow<'item, str>,
+    /// The reference that gave the score.
+    reference: Cow<'item, str>,
+}
+
+impl<'item> Compared<'item> {
+    pub(crate) fn new(prediction: &'item str, reference: &'item str) -> Compared<'item> {
+        Compared { prediction: excerpt(prediction), reference: excerpt(reference) }
+    }
+}

@@ -1,0 +1,37 @@
+//! Metrics on how much of a reference is in a text: `reference_rouge`, `rouge_l`, `bleu`, `chrf`,
+//! `token_f1` and `squad`.
+//!
+//! Each gives the scores of the program that its field quotes: `rouge-score` 0.1.2, sacreBLEU 2, the
+//! evaluation scripts of SQuAD. Where there are several references the best counts.
+
+mod bleu;
+mod chrf;
+mod compared;
+#[cfg(test)]
+mod fixtures;
+mod lcs;
+mod ngrams;
+mod porter;
+mod reference_rouge;
+mod references;
+mod rouge;
+mod rouge_l;
+mod share;
+mod squad;
+mod token_f1;
+mod tokens;
+mod translation_tokens;
+mod vocabulary;
+
+pub use bleu::Bleu;
+pub use chrf::Chrf;
+pub use reference_rouge::ReferenceRouge;
+pub use rouge_l::RougeL;
+pub use squad::Squad;
+pub use token_f1::TokenF1;
+
+gage_sdk::metrics!(
+    name: "overlap",
+    description: "Metrics on overlap with references: ROUGE, BLEU, chrF, F1 of words, SQuAD",
+    metrics: [ReferenceRouge, RougeL, Bleu, Chrf, TokenF1, Squad],
+);

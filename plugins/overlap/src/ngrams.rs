@@ -1,0 +1,154 @@
+//! How many n-grams of one text stand in another.
+
+use rustc_hash::FxHashMap;
+
+/// The number of an n-gram that the text does not have.
+const ABSENT: u32 = u32::MAX;
+
+/// The n-grams of a text, of the orders from 1 up to some largest.
+///
+/// They are the nodes of a trie: an n-gram is known by the one that it continues and its last token,
+/// so none is ever copied or compared whole. Time and space are linear in tokens times orders.
+pub(crate) struct Ngrams {
+    /// From the n-gram without its last token, and that token.
+    nodes: FxHashMap<(u32, u32), u32>,
+    /// How often each n-gram stands in the text.
+    counts: Vec<u32>,
+    /// How many different n-grams there are up to the end of each order.
+    order_ends: Vec<usize>,
+}
+
+/// How often each n-gram of a text stands in another, in the order of [`Ngrams::counts`].
+#[derive(Default)]
+pub(crate) struct Occurrences(Vec<u32>);
+
+impl Occurrences {
+    /// Keeps for each n-gram the larger number.
+    pub(crate) fn raise_to(&mut self, other: &Occurrences) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        for (largest, count) in self.0.iter_mut().zip(&other.0) {
+            *largest = (*largest).max(*count);
+        }
+    }
+}
+
+/// How many n-grams of an order a text has, each time it stands there.
+pub(crate) fn total(tokens: usize, order: usize) -> u64 {
+    (tokens + 1).saturating_sub(order) as u64
+}
+
+impl Ngrams {
+    /// Takes the n-grams of a text.
+    pub(crate) fn new(tokens: &[u32], orders: usize) -> Ngrams {
+        let mut nodes = FxHashMap::with_capacity_and_hasher(tokens.len(), rustc_hash::FxBuildHasher);
+        let mut counts = Vec::with_capacity(tokens.len());
+        let mut order_ends = Vec::with_capacity(orders);
+        // Before the first order every position stands for the empty n-gram, which has no number of
+        // its own in the trie and cannot be confused with one.
+        let mut shorter = vec![ABSENT; tokens.len()];
+        for order in 0..orders {
+            for (node, &last) in shorter.iter_mut().zip(tokens.get(order..).unwrap_or_default()) {
+                let next = u32::try_from(counts.len()).unwrap_or(ABSENT);
+                *node = *nodes.entry((*node, last)).or_insert(next);
+                match counts.get_mut(*node as usize) {
+                    Some(count) => *count += 1,
+                    None => counts.push(1),
+                }
+            }
+            order_ends.push(counts.len());
+        }
+        Ngrams { nodes, counts, order_ends }
+    }
+
+    /// How often each of them stands in another text.
+    pub(crate) fn occurrences_in(&self, tokens: &[u32]) -> Occurrences {
+        let mut found = vec![0; self.counts.len()];
+        let mut shorter = vec![ABSENT; tokens.len()];
+        for order in 0..self.order_ends.len() {
+            for (node, &last) in shorter.iter_mut().zip(tokens.get(order..).unwrap_or_default()) {
+                // An n-gram whose beginning is not there is not there.
+                if order > 0 && *node == ABSENT {
+                    continue;
+                }
+                *node = self.nodes.get(&(*node, last)).copied().unwrap_or(ABSENT);
+                if let Some(count) = found.get_mut(*node as usize) {
+                    *count += 1;
+                }
+            }
+        }
+        Occurrences(found)
+    }
+
+    /// For each order, how many n-grams both texts have, each as often as the one that has fewer.
+    pub(crate) fn matches(&self, occurrences: &Occurrences) -> impl Iterator<Item = u64> {
+        let mut start = 0;
+        self.order_ends.iter().map(move |&end| {
+            let own = self.counts.get(start..end).unwrap_or_default();
+            let other = occurrences.0.get(start..end).unwrap_or_default();
+            start = end;
+            own.iter().zip(other).map(|(own, other)| u64::from(*own.min(other))).sum()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn matches(prediction: &[u32], reference: &[u32], orders: usize) -> Vec<u64> {
+        let ngrams = Ngrams::new(prediction, orders);
+        ngrams.matches(&ngrams.occurrences_in(reference)).collect()
+    }
+
+    #[test]
+    fn matches_are_clipped() {
+        for (prediction, reference, expected) in [
+            (vec![1, 1, 1], vec![1, 2], vec![1, 0, 0]),
+            (vec![1, 2, 3], vec![1, 2, 3], vec![3, 2, 1]),
+            (vec![1, 2, 1, 2], vec![2, 1, 2, 1], vec![4, 2, 2]),
+            (vec![], vec![1], vec![0, 0, 0]),
+            (vec![1], vec![], vec![0, 0, 0]),
+        ] {
+            assert_eq!(matches(&prediction, &reference, 3), expected, "{prediction:?} {reference:?}");
+        }
+        assert_eq!([total(3, 1), total(3, 3), total(3, 4), total(0, 1)], [3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn the_best_of_several_references_counts() {
+        let ngrams = Ngrams::new(&[1, 1, 2], 1);
+        let mut most = Occurrences::default();
+        for reference in [&[1, 3][..], &[1, 1], &[2]] {
+            most.raise_to(&ngrams.occurrences_in(reference));
+        }
+        assert_eq!(ngrams.matches(&most).collect::<Vec<_>>(), [3]);
+    }
+
+    /// The definition, counted one by one.
+    fn plain(prediction: &[u32], reference: &[u32], order: usize) -> u64 {
+        let mut left: Vec<&[u32]> = reference.windows(order).collect();
+        let mut matched = 0;
+        for ngram in prediction.windows(order) {
+            if let Some(place) = left.iter().position(|other| *other == ngram) {
+                left.swap_remove(place);
+                matched += 1;
+            }
+        }
+        matched
+    }
+
+    proptest! {
+        #[test]
+        fn matches_are_those_of_the_definition(
+            prediction in prop::collection::vec(0u32..4, 0..30),
+            reference in prop::collection::vec(0u32..4, 0..30),
+        ) {
+            let found = matches(&prediction, &reference, 4);
+            for (order, found) in (1..).zip(found) {
+                prop_assert_eq!(found, plain(&prediction, &reference, order));
+            }
+            prop_assert_eq!(matches(&prediction, &reference, 3), matches(&reference, &prediction, 3));
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
+
+use crate::compared::{
+    Common, Compared, Item, PREDICTION, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
+};
+use crate::references::{Accepts, prediction};
+use crate::rouge::{Rouge, Wanted, add_share, reading, with_reading};
+use crate::vocabulary::Reading;
+use gage_overlap_kit::params::whole;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::Params;
+use std::borrow::Cow;
+
+/// Where the parsed answer stands in the specification.
+const PARSED: usize = 2;
+/// As many as the program gave that the suites were first scored by.
+const DECIMALS: u8 = 4;
+/// More are not exact in a float.
+const MOST_DECIMALS: u8 = 15;
+
+const SUB_SCORES: [[&str; 3]; 3] = [
+    ["rouge2", "rouge2_precision", "rouge2_recall"],
+    ["rouge_l", "rouge_l_precision", "rouge_l_recall"],
+    ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_recall"],
+];
+
+/// F1 of the words that a text and its reference have in common (ROUGE-1), 0 to 1, with precision
+/// and recall, and the same for ROUGE-2, ROUGE-L and ROUGE-L over lines. Of several references the
+/// best counts, for each of them on its own. Values are rounded to four decimals unless `decimals`
+/// says otherwise.
+///
+/// The text is the field `output_field` of the parsed answer; where that parameter is not set it is
+/// `summary` of the parsed answer, or else the answer as it stands. Without a prediction or a
+/// reference the score is 0, with the tag `missing_prediction` or `missing_reference`; where either
+/// has no words, with `empty_prediction` or `empty_reference`.
+///
+/// ROUGE-L is left out where texts are too long for it; see [`RougeL`](crate::RougeL).
+pub struct ReferenceRouge {
+    common: Common,
+    reading: Reading,
+    decimals: usize,
+    output_field: Option<String>,
+}
+
+impl Metric for ReferenceRouge {
+    fn spec() -> MetricSpec {
+        let spec = MetricSpec::new("reference_rouge", "1", "Words that a summary shares with a reference")
+            .value_name("rouge1")
+            .sub_score("rouge1_precision", true)
+            .sub_score("rouge1_recall", true);
+        let spec = SUB_SCORES.iter().flatten().fold(spec, |spec, name| spec.sub_score(name, true));
+        let mut paths = vec!["sample.reference_summary"];
+        paths.extend(REFERENCE_PATHS);
+        let spec = spec
+            .input(
+                "prediction",
+                &["prediction_field"],
+                &["model_output.parsed.summary", "model_output.answer"],
+                ValueKind::Any,
+            )
+            .input("references", &REFERENCE_PARAMS, &paths, ValueKind::Any)
+            .input("parsed", &["parsed_field"], &["model_output.parsed"], ValueKind::Json);
+        with_reading(with_common_params(spec))
+            .param(
+                "output_field",
+                json!({
+                    "type": ["string", "null"], "default": null,
+                    "description": "Dotted path of the text in the parsed answer; `summary` unless given",
+                }),
+            )
+            .param(
+                "decimals",
+                json!({
+                    "type": ["integer", "null"], "minimum": 0, "maximum": MOST_DECIMALS, "default": DECIMALS,
+                    "description": "Decimals that values are rounded to",
+                }),
+            )
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        Ok(ReferenceRouge {
+            common: Common::new(&params, Accepts::Texts)?,
+            reading: reading(&params)?,
+            decimals: usize::from(whole(&params, "decimals", 0..=MOST_DECIMALS, DECIMALS)?),
+            output_field: params.text("output_field")?.map(str::to_owned),
+        })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let prediction = self.prediction(inputs)?;
+        let (prediction, references) = match self.common.item(prediction, inputs)? {
+            Item::Pair(prediction, references) => (prediction, references),
+            Item::Missing(card) => return Ok(card),
+        };
+        let rouge = Rouge::new(self.reading, Wanted::All, &prediction, &references);
+        let round = |value| round(value, self.decimals);
+        let [unigrams, bigrams] = rouge.ngrams.map(Option::unwrap_or_default);
+        let reference = references.get(rouge.best).map_or("", |reference| reference);
+        let mut card = ScoreCard::of(round(unigrams.f1))
+            .sub_score("rouge1_precision", round(unigrams.precision))
+            .sub_score("rouge1_recall", round(unigrams.recall))
+            .detail(&Compared::new(&prediction, reference));
+        for (names, share) in SUB_SCORES.into_iter().zip([Some(bigrams), rouge.whole, rouge.lines]) {
+            if let Some(share) = share {
+                card = add_share(card, names, share, round);
+            }
+        }
+        if rouge.is_partial {
+            card = card.explain("some texts are too long for their longest common subsequence");
+        }
+        if let Some(tag) = empty_tag(rouge.words.0, rouge.words.1) {
+            card = card.tag(tag);
+        }
+        Ok(self.common.judge(card))
+    }
+}
+
+impl ReferenceRouge {
+    fn prediction<'item>(&self, inputs: Inputs<'item>) -> Result<Option<Cow<'item, str>>, PluginError> {
+        let Some(path) = &self.output_field else {
+            return prediction(inputs.value(PREDICTION), Accepts::Texts);
+        };
+        let parsed = inputs.json(PARSED);
+        let field = path.split('.').try_fold(&parsed, |value, name| match value {
+            serde_json::Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+            value => value.get(name),
+        });
+        match field {
+            None | Some(serde_json::Value::Null) => Ok(None),
+            Some(serde_json::Value::String(text)) => Ok(Some(Cow::Owned(text.clone()))),
+            Some(other) => {
+                let value = Value::from(other.clone());
+                prediction(&value, Accepts::Texts).map(|text| text.map(|text| Cow::Owned(text.into_owned())))
+            }
+        }
+    }
+}
+
+/// Rounds to some decimals: to the nearest, and where the value is exactly between two, to the even
+/// one.
+fn round(value: f64, decimals: usize) -> f64 {
+    if value == 0.0 || value == 1.0 {
+        return value;
+    }
+    // Scaling by a power of ten would round twice.
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(params: serde_json::Value, inputs: &[Value]) -> Result<ScoreCard, PluginError> {
+        ReferenceRouge::prepare(params)?.score(Inputs::new(inputs))
+    }
+
+    fn score(params: serde_json::Value, prediction: &str, references: serde_json::Value) -> Option<f64> {
+        card(params, &[prediction.into(), references.into()]).ok()?.primary_score
+    }
+
+    #[test]
+    fn scores() {
+        for (params, prediction, references, expected) in [
+            (json!({}), "the cat", json!(["the cat sat down"]), 0.6667),
+            (json!({ "decimals": 15 }), "the cat", json!(["the cat sat down"]), 0.666_666_666_666_667),
+            (json!({}), "the the the", json!(["the cat"]), 0.4),
+            (json!({}), "营收增长", json!(["dogs", { "text": "营收下滑" }]), 0.5),
+            (json!({ "tokenizer": "rouge_score" }), "营收增长", json!("营收增长"), 0.0),
+            (json!({ "use_stemmer": true }), "cats running", json!("the cat runs"), 0.8),
+            (json!({}), "", json!("cat"), 0.0),
+            (json!({}), "ＡＩ", json!("ai"), 1.0),
+        ] {
+            assert_eq!(
+                score(params.clone(), prediction, references),
+                Some(expected),
+                "{params} {prediction}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_text_is_found_in_the_parsed_answer() {
+        let parsed = Value::from(json!({ "summary": "a", "deep": [{ "text": "b" }], "list": ["b"], "n": 1 }));
+        let inputs = ["b".into(), "b".into(), parsed];
+        for (params, expected) in [
+            (json!({}), Some(1.0)),
+            (json!({ "output_field": "summary" }), Some(0.0)),
+            (json!({ "output_field": "deep.0.text" }), Some(1.0)),
+            (json!({ "output_field": "absent" }), Some(0.0)),
+            (json!({ "output_field": "list" }), None),
+            (json!({ "output_field": "n" }), None),
+        ] {
+            let found = card(params.clone(), &inputs).ok().and_then(|card| card.primary_score);
+            assert_eq!(found, expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn cards_say_why() {
+        for (prediction, reference, tag) in [
+            (Value::Absent, "a".into(), "missing_prediction"),
+            ("a".into(), Value::Absent, "missing_reference"),
+            ("a".into(), Value::from(json!([])), "missing_reference"),
+            ("…".into(), "a".into(), "empty_prediction"),
+            ("a".into(), "".into(), "empty_reference"),
+            ("a".into(), "b".into(), "low_overlap"),
+        ] {
+            let card = card(json!({ "threshold": 0.5 }), &[prediction, reference]);
+            let found = card.map(|card| (card.primary_score, card.pass, card.error_tags));
+            assert_eq!(found, Ok((Some(0.0), Some(false), vec![tag.to_owned()])));
+        }
+    }
+
+    #[test]
+    fn long_texts_have_no_subsequence() {
+        let words = |range: std::ops::Range<u32>| {
+            range.map(|number| format!("w{} ", number * 7919 % 40_009)).collect::<String>()
+        };
+        let (prediction, reference) = (words(0..40_000), words(5..40_005));
+        let Ok(card) = card(json!({}), &[prediction.as_str().into(), reference.as_str().into()]) else {
+            panic!("long texts are scored")
+        };
+        assert!(card.primary_score.is_some_and(|score| score > 0.99));
+        assert!(!card.sub_scores.iter().any(|score| score.name == "rouge_l"));
+        assert!(card.explain.is_some());
+        assert!(card.detail.len() < 2048);
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [
+            json!({ "tokenizer": "spacy" }),
+            json!({ "decimals": 16 }),
+            json!({ "use_stemmer": "yes" }),
+            json!({ "separator": "" }),
+            json!({ "threshold": "inf" }),
+        ] {
+            assert!(ReferenceRouge::prepare(params.clone()).is_err(), "{params}");
+        }
+    }
+}

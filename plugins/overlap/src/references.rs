@@ -1,0 +1,178 @@
+//! References in the shapes in which data sets have them.
+
+use gage_sdk::metric::Value;
+use gage_sdk::{PluginError, serde_json};
+use gage_text_kit::value::as_text;
+use std::borrow::Cow;
+
+/// Where an object keeps its text; the first that it has counts.
+const KEYS: [&str; 3] = ["text", "answer", "value"];
+
+/// What else than texts may be a prediction or a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepts {
+    /// Nothing: a summary or a translation that is a number is a mistake of the suite.
+    Texts,
+    /// Numbers and booleans, by their JSON spelling: answers to questions often are.
+    Scalars,
+}
+
+/// The text of a prediction; `None` where there is none.
+///
+/// # Errors
+/// `invalid-input` for what is not accepted.
+pub(crate) fn prediction(value: &Value, accepts: Accepts) -> Result<Option<Cow<'_, str>>, PluginError> {
+    let is_scalar = match value {
+        Value::Absent | Value::Text(_) => true,
+        Value::Number(number) => accepts == Accepts::Scalars && number.is_finite(),
+        Value::Boolean(_) => accepts == Accepts::Scalars,
+        Value::Texts(_) => false,
+        Value::Json(json) => accepts == Accepts::Scalars && !json.trim_start().starts_with(['[', '{', '"']),
+    };
+    if is_scalar {
+        return Ok(as_text(value));
+    }
+    let wanted = if accepts == Accepts::Texts { "a text" } else { "a text, a number or a boolean" };
+    Err(PluginError::invalid_input(format!(
+        "the prediction must be {wanted}; set 'prediction_field' to the path of one"
+    )))
+}
+
+/// The texts of all references: of a text itself, or its parts where there is a separator; of a
+/// list each; of an object its `text`, `answer` or `value`, which may be a list in turn. `None`
+/// where there is no value at all, which is not the same as an empty list. Nulls are left out.
+///
+/// # Errors
+/// `invalid-input` for objects without such a member, and for what is not accepted.
+pub(crate) fn references<'value>(
+    value: &'value Value,
+    separator: Option<&str>,
+    accepts: Accepts,
+) -> Result<Option<Vec<Cow<'value, str>>>, PluginError> {
+    Ok(Some(match value {
+        Value::Absent => return Ok(None),
+        Value::Text(text) => match separator {
+            Some(separator) => text.split(separator).map(Cow::Borrowed).collect(),
+            None => vec![Cow::Borrowed(text)],
+        },
+        Value::Texts(texts) => texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect(),
+        Value::Number(number) if accepts == Accepts::Scalars && number.is_finite() => {
+            as_text(value).into_iter().collect()
+        }
+        Value::Boolean(_) if accepts == Accepts::Scalars => as_text(value).into_iter().collect(),
+        Value::Number(_) | Value::Boolean(_) => return Err(refuse(accepts)),
+        Value::Json(text) => {
+            let json = serde_json::from_str(text).map_err(|error| {
+                PluginError::invalid_input(format!("the references cannot be read: {error}"))
+            })?;
+            let mut texts = Vec::new();
+            collect(json, accepts, &mut texts)?;
+            texts.into_iter().map(Cow::Owned).collect()
+        }
+    }))
+}
+
+fn collect(json: serde_json::Value, accepts: Accepts, texts: &mut Vec<String>) -> Result<(), PluginError> {
+    use serde_json::Value::{Array, Bool, Null, Number, Object, String};
+    match json {
+        Null => Ok(()),
+        String(text) => {
+            texts.push(text);
+            Ok(())
+        }
+        Array(items) => items.into_iter().try_for_each(|item| collect(item, accepts, texts)),
+        Object(mut object) => match KEYS.iter().find_map(|key| object.remove(*key)) {
+            Some(member) => collect(member, accepts, texts),
+            None => Err(refuse(accepts)),
+        },
+        Number(_) | Bool(_) if accepts == Accepts::Scalars => {
+            // Read again by the host's rules, under which 1.0 is 1.
+            texts.extend(as_text(&scalar(&json)).map(Cow::into_owned));
+            Ok(())
+        }
+        Number(_) | Bool(_) => Err(refuse(accepts)),
+    }
+}
+
+fn scalar(json: &serde_json::Value) -> Value {
+    /// Largest whole number below which a float holds every one.
+    const EXACT: u64 = 1 << 53;
+    let is_exact = json.as_i64().is_none_or(|whole| whole.unsigned_abs() <= EXACT)
+        && json.as_u64().is_none_or(|whole| whole <= EXACT);
+    match (json.as_bool(), json.as_f64()) {
+        (Some(boolean), _) => Value::Boolean(boolean),
+        (None, Some(number)) if is_exact => Value::Number(number),
+        _ => Value::Json(json.to_string()),
+    }
+}
+
+fn refuse(accepts: Accepts) -> PluginError {
+    let wanted = if accepts == Accepts::Texts { "texts" } else { "texts, numbers or booleans" };
+    PluginError::invalid_input(format!(
+        "references must be {wanted}, lists of them, or objects with 'text', 'answer' or 'value'; \
+         set 'references_field' to the path of such"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::json;
+
+    #[test]
+    fn references_have_many_shapes() {
+        for (value, expected) in [
+            (json!("a|b"), vec!["a|b"]),
+            (json!(["a", null, ""]), vec!["a", ""]),
+            (json!([{ "text": "a" }, { "answer": ["b", { "value": "c" }] }]), vec!["a", "b", "c"]),
+            (json!({ "text": ["a", "b"], "answer_start": [1, 2] }), vec!["a", "b"]),
+            (json!([]), vec![]),
+        ] {
+            let json = Value::Json(value.to_string());
+            let found = references(&json, None, Accepts::Texts);
+            assert_eq!(found, Ok(Some(expected.into_iter().map(Cow::from).collect())), "{value}");
+        }
+        let text = Value::from("a|b");
+        assert_eq!(references(&text, Some("|"), Accepts::Texts), Ok(Some(vec!["a".into(), "b".into()])));
+        assert_eq!(references(&Value::Absent, None, Accepts::Texts), Ok(None));
+    }
+
+    #[test]
+    fn numbers_are_texts_only_where_they_may_be() {
+        for value in [json!(2), json!([2.0]), json!({ "value": 2 })] {
+            let value = Value::Json(value.to_string());
+            assert_eq!(references(&value, None, Accepts::Scalars), Ok(Some(vec!["2".into()])));
+            assert!(references(&value, None, Accepts::Texts).is_err());
+        }
+        let large = Value::Json("[9007199254740993]".to_owned());
+        assert_eq!(references(&large, None, Accepts::Scalars), Ok(Some(vec!["9007199254740993".into()])));
+        assert_eq!(prediction(&Value::Number(2.0), Accepts::Scalars), Ok(Some("2".into())));
+        for value in
+            [Value::Number(2.0), Value::Boolean(true), Value::Json("12345678901234567890".to_owned())]
+        {
+            assert!(prediction(&value, Accepts::Texts).is_err());
+            assert!(prediction(&value, Accepts::Scalars).is_ok());
+        }
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        for accepts in [Accepts::Texts, Accepts::Scalars] {
+            for value in [
+                Value::Json(r#"["a",{"other":1}]"#.to_owned()),
+                Value::Json("[1e400]".to_owned()),
+                Value::Number(f64::NAN),
+                Value::Number(f64::INFINITY),
+            ] {
+                assert!(references(&value, None, accepts).is_err(), "{value:?}");
+            }
+            for value in [
+                Value::Json(r#"{"text":"a"}"#.to_owned()),
+                Value::Texts(vec!["a".to_owned()]),
+                Value::Number(f64::NAN),
+            ] {
+                assert!(prediction(&value, accepts).is_err(), "{value:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! ROUGE (Lin, "ROUGE: a package for automatic evaluation of summaries", 2004) as the `rouge-score`
+//! package 0.1.2 computes it: precision, recall and F1 of ROUGE-1, ROUGE-2, ROUGE-L over the whole
+//! text and ROUGE-L over its lines. Of several references the one with the best F1 counts, for each
+//! of the four on its own.
+
+use crate::lcs;
+use crate::ngrams::{Ngrams, total};
+use crate::share::Share;
+use crate::tokens::Tokenizer;
+use crate::vocabulary::{NumberedText, Reading};
+use gage_overlap_kit::params::one_of;
+use gage_sdk::metric::MetricSpec;
+use gage_sdk::{PluginError, ScoreCard};
+use gage_text_kit::Params;
+use gage_text_kit::params::flag_schema;
+use std::borrow::Cow;
+
+/// Adds the parameters that say what a word is.
+pub(crate) fn with_reading(spec: MetricSpec) -> MetricSpec {
+    spec.param("tokenizer", Tokenizer::schema())
+        .param("use_stemmer", flag_schema(false, "Whether English words lose their endings (Porter)"))
+}
+
+/// Reads the parameters that say what a word is.
+pub(crate) fn reading(params: &Params) -> Result<Reading, PluginError> {
+    Ok(Reading {
+        tokenizer: one_of(params, "tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
+        stems: params.flag("use_stemmer", false)?,
+    })
+}
+
+/// Which of the scores are wanted; those of n-grams cost less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All four.
+    All,
+    /// Those of longest common subsequences.
+    Subsequences,
+}
+
+/// The best scores of a prediction over its references.
+#[derive(Debug, Default)]
+pub(crate) struct Rouge {
+    /// ROUGE-1 and ROUGE-2, where they were wanted.
+    pub(crate) ngrams: [Option<Share>; 2],
+    /// ROUGE-L over the whole text; `None` where all texts are too long for it.
+    pub(crate) whole: Option<Share>,
+    /// ROUGE-L over lines (`rougeLsum`); `None` where all texts are too long for it.
+    pub(crate) lines: Option<Share>,
+    /// Whether some reference was too long for one of the subsequences.
+    pub(crate) is_partial: bool,
+    /// Words of the prediction, and of its longest reference.
+    pub(crate) words: (usize, usize),
+    /// Which reference is the best by ROUGE-1, or by ROUGE-L where that is not wanted.
+    pub(crate) best: usize,
+}
+
+impl Rouge {
+    /// Scores a prediction.
+    pub(crate) fn new(
+        reading: Reading,
+        wanted: Wanted,
+        prediction: &str,
+        references: &[Cow<'_, str>],
+    ) -> Rouge {
+        let prepared = reading.tokenizer.prepare(prediction);
+        let (vocabulary, prediction) = reading.learn(&prepared);
+        let ngrams = (wanted == Wanted::All).then(|| Ngrams::new(&prediction.words, 2));
+        let mut rouge = Rouge { words: (prediction.words.len(), 0), ..Rouge::default() };
+        for (place, reference) in references.iter().enumerate() {
+            let reference = reading.find(&reading.tokenizer.prepare(reference), &vocabulary);
+            rouge.words.1 = rouge.words.1.max(reference.words.len());
+            let is_best_by_ngrams =
+                ngrams.as_ref().map(|ngrams| rouge.add_ngrams(ngrams, &prediction, &reference));
+            let is_best_by_length = rouge.add_subsequences(&prediction, &reference);
+            if is_best_by_ngrams.unwrap_or(is_best_by_length) {
+                rouge.best = place;
+            }
+        }
+        rouge
+    }
+
+    fn add_ngrams(&mut self, ngrams: &Ngrams, prediction: &NumberedText, reference: &NumberedText) -> bool {
+        let occurrences = ngrams.occurrences_in(&reference.words);
+        let shares = (1..).zip(ngrams.matches(&occurrences)).map(|(order, matches)| {
+            Share::new(matches, total(prediction.words.len(), order), total(reference.words.len(), order))
+        });
+        let mut is_best = false;
+        for (order, (best, share)) in self.ngrams.iter_mut().zip(shares).enumerate() {
+            let is_better = Share::raise_to(best, share);
+            is_best |= order == 0 && is_better;
+        }
+        is_best
+    }
+
+    fn add_subsequences(&mut self, prediction: &NumberedText, reference: &NumberedText) -> bool {
+        let (predicted, expected) = (prediction.words.len() as u64, reference.words.len() as u64);
+        let share = |matches| Share::new(matches, predicted, expected);
+        let whole = lcs::length(&reference.words, &prediction.words).map(share);
+        // On a single line either way the two are the same.
+        let is_one_line = prediction.lines().nth(1).is_none() && reference.lines().nth(1).is_none();
+        let lines = if is_one_line { whole } else { lcs::summary_hits(reference, prediction).map(share) };
+        self.is_partial |= whole.is_none() || lines.is_none();
+        if let Some(share) = lines {
+            Share::raise_to(&mut self.lines, share);
+        }
+        whole.is_some_and(|share| Share::raise_to(&mut self.whole, share))
+    }
+}
+
+/// Adds a share to a card: F1 under the name, precision and recall under names made of it.
+pub(crate) fn add_share(
+    card: ScoreCard,
+    names: [&'static str; 3],
+    share: Share,
+    round: impl Fn(f64) -> f64,
+) -> ScoreCard {
+    let [f1, precision, recall] = names;
+    card.sub_score(f1, round(share.f1))
+        .sub_score(precision, round(share.precision))
+        .sub_score(recall, round(share.recall))
+}

@@ -1,0 +1,147 @@
+//! Parts of a pattern that have been translated.
+
+use std::fmt::Write;
+
+/// How many characters a part can match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Width {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+}
+
+impl Width {
+    pub(crate) const ZERO: Width = Width { least: 0, most: 0 };
+    pub(crate) const ONE: Width = Width { least: 1, most: 1 };
+
+    pub(crate) fn then(self, next: Width) -> Width {
+        Width { least: self.least.saturating_add(next.least), most: self.most.saturating_add(next.most) }
+    }
+
+    pub(crate) fn or(self, other: Width) -> Width {
+        Width { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
+/// What a part is to a quantifier behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Matches the empty text and nothing else.
+    Nothing,
+    /// A look-around, or a group that holds only one assertion: repeating it changes nothing.
+    Look,
+    /// `^`, `\b` and the like: cannot be repeated.
+    Anchor,
+    /// `$` outside multi-line mode, an anchor too.
+    End,
+    /// Anything else.
+    Atom,
+}
+
+/// A part of a pattern, translated; to a quantifier it is one unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) width: Width,
+    pub(crate) shape: Shape,
+    /// Whether it has a quantifier already.
+    pub(crate) repeated: bool,
+}
+
+impl Piece {
+    pub(crate) fn atom(text: String, width: Width) -> Piece {
+        Piece { text, width, shape: Shape::Atom, repeated: false }
+    }
+
+    pub(crate) fn anchor(text: impl Into<String>) -> Piece {
+        Piece { shape: Shape::Anchor, ..Piece::atom(text.into(), Width::ZERO) }
+    }
+
+    pub(crate) fn nothing() -> Piece {
+        Piece { shape: Shape::Nothing, ..Piece::atom(String::new(), Width::ZERO) }
+    }
+
+    /// The pieces one after the other. The result is no unit: it belongs into a group.
+    pub(crate) fn sequence(pieces: &[Piece]) -> Piece {
+        let mut parts = pieces.iter().filter(|piece| piece.shape != Shape::Nothing);
+        let shape = match (parts.next(), parts.next()) {
+            (None, _) => Shape::Nothing,
+            (Some(only), None) if matches!(only.shape, Shape::Look | Shape::Anchor | Shape::End) => {
+                Shape::Look
+            }
+            _ => Shape::Atom,
+        };
+        let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        let width = pieces.iter().fold(Width::ZERO, |width, piece| width.then(piece.width));
+        Piece { shape, ..Piece::atom(text, width) }
+    }
+
+    /// The branches of an alternation. The result is no unit: it belongs into a group.
+    pub(crate) fn alternation(mut branches: Vec<Piece>) -> Piece {
+        if branches.len() == 1 {
+            return branches.pop().unwrap_or_else(Piece::nothing);
+        }
+        let texts: Vec<&str> = branches.iter().map(|branch| branch.text.as_str()).collect();
+        let width = branches.iter().map(|branch| branch.width).reduce(Width::or).unwrap_or(Width::ZERO);
+        Piece::atom(texts.join("|"), width)
+    }
+
+    /// The piece with a quantifier.
+    pub(crate) fn repeated(self, quantifier: Quantifier) -> Piece {
+        let Quantifier { least, most, mode } = quantifier;
+        let width = Width {
+            least: self.width.least.saturating_mul(least),
+            most: self.width.most.saturating_mul(most.unwrap_or(u64::MAX)),
+        };
+        let Piece { mut text, mut shape, .. } = self;
+        match shape {
+            Shape::Nothing => {}
+            // The engine refuses to repeat an assertion, and once is as good as often.
+            Shape::Look if least > 0 => {}
+            Shape::Look => {
+                shape = Shape::Atom;
+                text = match mode {
+                    Mode::Greedy => format!("(?:{text}|)"),
+                    Mode::Lazy => format!("(?:|{text})"),
+                    Mode::Possessive => format!("(?>{text}|)"),
+                };
+            }
+            _ => quantifier.write(&mut text),
+        }
+        Piece { text, width, shape, repeated: true }
+    }
+}
+
+/// Which number of repetitions is tried first, and whether the others are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mode {
+    Greedy,
+    Lazy,
+    Possessive,
+}
+
+/// A quantifier; without `most` there is no upper bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantifier {
+    pub(crate) least: u64,
+    pub(crate) most: Option<u64>,
+    pub(crate) mode: Mode,
+}
+
+impl Quantifier {
+    fn write(self, text: &mut String) {
+        // Writing to a String cannot fail.
+        let _ = match (self.least, self.most) {
+            (0, Some(1)) => text.write_str("?"),
+            (0, None) => text.write_str("*"),
+            (1, None) => text.write_str("+"),
+            (least, None) => write!(text, "{{{least},}}"),
+            (least, Some(most)) if least == most => write!(text, "{{{least}}}"),
+            (least, Some(most)) => write!(text, "{{{least},{most}}}"),
+        };
+        match self.mode {
+            Mode::Greedy => {}
+            Mode::Lazy => text.push('?'),
+            Mode::Possessive => text.push('+'),
+        }
+    }
+}

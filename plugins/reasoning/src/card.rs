@@ -1,0 +1,63 @@
+//! What the cards of these metrics share.
+
+use crate::parsed::Parsed;
+use gage_sdk::ScoreCard;
+use gage_sdk::metric::{MetricSpec, ValueKind};
+
+/// Where the parsed output stands in every specification, and where the reference does.
+pub(crate) const PARSED: usize = 0;
+pub(crate) const REFERENCE: usize = 1;
+
+/// Adds the parsed output of the model as the first input.
+pub(crate) fn with_parsed(spec: MetricSpec) -> MetricSpec {
+    spec.input("parsed", &["parsed_field", "prediction_field"], &["model_output.parsed"], ValueKind::Json)
+}
+
+/// The card of an output that could not be parsed: it never scores, and its tag says why.
+pub(crate) fn unparsed(parsed: &Parsed) -> ScoreCard {
+    match parsed {
+        Parsed::Missing => failed("missing_prediction", "there is no parsed output"),
+        _ => failed("invalid_format", "the parsed output is not an object"),
+    }
+}
+
+/// A card that scores 0 for a reason.
+pub(crate) fn failed(tag: &str, why: &str) -> ScoreCard {
+    ScoreCard::binary(false).tag(tag).explain(why)
+}
+
+/// Adds a tag where something holds.
+pub(crate) fn tagged(card: ScoreCard, holds: bool, tag: &str) -> ScoreCard {
+    if holds { card.tag(tag) } else { card }
+}
+
+/// A share of a number of things; 0 of none.
+pub(crate) fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The number with four decimals, as the older program recorded its scores: the nearest to the exact
+/// value, an exact half to the even neighbour.
+pub(crate) fn rounded(number: f64) -> f64 {
+    format!("{number:.4}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_decimals() {
+        for (number, expected) in [
+            (2.0 / 3.0, 0.6667),
+            (0.03125, 0.0312),
+            (0.09375, 0.0938),
+            (0.00015, 0.0001),
+            (1.0, 1.0),
+            (0.0, 0.0),
+        ] {
+            assert_eq!(rounded(number), expected);
+        }
+        assert_eq!(share(0, 0), 0.0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The parsed output of a model, in the shape of the type `reasoning`.
+
+use crate::ids::{items, scalar};
+use crate::normalizer::Normalizer;
+use gage_sdk::PluginError;
+use gage_sdk::metric::Value as Input;
+use gage_sdk::serde_json::{Map, Value};
+
+/// Most members of a final answer that is a list; each is looked for in the whole argument.
+const MOST_ANSWERS: usize = 32;
+
+/// What the model's output was parsed into.
+pub(crate) enum Parsed {
+    /// There is none.
+    Missing,
+    /// It is no object.
+    Other,
+    /// The members of the object.
+    Object(Map<String, Value>),
+}
+
+impl Parsed {
+    /// Reads the input.
+    pub(crate) fn read(input: &Input) -> Result<Parsed, PluginError> {
+        Ok(match gage_text_kit::json::read(input, "parsed")? {
+            Value::Null => Parsed::Missing,
+            Value::Object(members) => Parsed::Object(members),
+            _ => Parsed::Other,
+        })
+    }
+}
+
+/// The value of a member, null where there is none.
+pub(crate) fn member<'a>(members: &'a Map<String, Value>, key: &str) -> &'a Value {
+    members.get(key).unwrap_or(&Value::Null)
+}
+
+/// The final answer in comparable form: of a list each member, otherwise one, or none where it is
+/// missing or blank. It may stand under `value`. Zero and false are answers.
+pub(crate) fn final_answers(
+    members: &Map<String, Value>,
+    normalizer: Normalizer,
+) -> Result<Vec<String>, PluginError> {
+    let answer = member(members, "final_answer");
+    let answer = if answer.is_object() { answer.get("value").unwrap_or(&Value::Null) } else { answer };
+    let answers = items(answer);
+    if answers.len() > MOST_ANSWERS {
+        let message =
+            format!("'final_answer' has {} members; at most {MOST_ANSWERS} are allowed", answers.len());
+        return Err(PluginError::invalid_input(message).at("/final_answer"));
+    }
+    let texts = answers.iter().filter_map(scalar).map(|text| normalizer.apply(&text));
+    Ok(texts.filter(|text| !text.is_empty()).collect())
+}
+
+/// The text of a step or claim in comparable form: itself, or the member `text`; `None` where it is
+/// blank or there is none.
+pub(crate) fn text(value: &Value, normalizer: Normalizer) -> Option<String> {
+    let value = if value.is_object() { value.get("text")? } else { value };
+    let text = normalizer.apply(&scalar(value)?);
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,134 @@
+//! `reasoning_step_order`: whether the steps of an argument are all there, and in order.
+
+use crate::card::{PARSED, REFERENCE, failed, unparsed, with_parsed};
+use crate::ids::{id, items};
+use crate::normalizer::Normalizer;
+use crate::parsed::{Parsed, final_answers, member, text};
+use crate::{internal_order, reference_order};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use gage_sdk::serde_json::{Map, Value};
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+
+/// The order and the completeness of the steps of an argument.
+///
+/// Against reference steps, where there are any: with L the length of the longest common subsequence of
+/// the p steps given and the r expected, the score is 2L / (p + r), the F-measure of recall L/r and
+/// precision L/p (Lin 2004, ROUGE-L, over steps in place of words). Sub-scores: `step_completeness`,
+/// the share of the expected steps that are there in whatever order; `step_precision`, the share of the
+/// given ones that were expected; `kendall_tau`, from −1 to 1, the rank correlation of the steps that
+/// are in both, where these are two or more (Kendall 1938; for the order of information Lapata 2006). A
+/// step that comes twice counts where it comes first. Steps are told by their ids or texts as
+/// `match_by` says: `id`, `text`, or `auto` (the default), by id where every step on both sides has
+/// one.
+///
+/// Otherwise for themselves: the mean of those of four checks that apply, each a sub-score. `id_order`:
+/// the share of neighbours whose numbers rise, where there are two or more ids, and all are a number
+/// after the same beginning (`s1`, `s2`). `step_completeness`: the share of these numbers from 1 to the
+/// greatest that are there. `dependency_order`: the share of dependencies (ids under `depends_on` of a
+/// step or of the final answer) that name an earlier step. `conclusion`: 1 where the last step mentions
+/// the final answer as whole words, so that nothing but the answer comes after its last support, else
+/// 0. Where none applies there is no score.
+///
+/// Steps are texts, or objects with `id`, `text` and `depends_on`. Case and white space are ignored
+/// unless `normalize` is false. Without an output, or without steps in it, the score is 0, with the tag
+/// `missing_prediction`, `invalid_format` or `missing_steps`. Other tags: `missing_item`,
+/// `unexpected_step`, `wrong_order`, `broken_dependency`, `missing_conclusion`. Takes n log n steps.
+///
+/// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `steps_field` and
+/// `label_field`, by default the first that exists of `sample.gt_steps`, `sample.gt_reasoning`,
+/// `sample.ground_truth.steps`: a list of steps, or an object with `steps`. A reference without steps
+/// counts as none.
+pub struct ReasoningStepOrder {
+    normalizer: Normalizer,
+    match_by: MatchBy,
+}
+
+/// What steps are told by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum MatchBy {
+    Auto,
+    Id,
+    Text,
+}
+
+/// One step, its texts in comparable form. It has an id or a text.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) id: Option<String>,
+    pub(crate) text: Option<String>,
+    /// The ids of the steps that it builds on.
+    pub(crate) needs: Vec<String>,
+}
+
+impl Metric for ReasoningStepOrder {
+    fn spec() -> MetricSpec {
+        let spec = MetricSpec::new("reasoning_step_order", "1", "Whether all steps are there, and in order")
+            .value_name("step_order")
+            .sub_score("step_completeness", true)
+            .sub_score("step_precision", true)
+            .sub_score("kendall_tau", true)
+            .sub_score("id_order", true)
+            .sub_score("dependency_order", true)
+            .sub_score("conclusion", true)
+            .params(json!({
+                "normalize": Normalizer::schema(),
+                "match_by": { "enum": ["auto", "id", "text"], "default": "auto" },
+            }));
+        with_parsed(spec).input(
+            "reference",
+            &["steps_field", "label_field"],
+            &["sample.gt_steps", "sample.gt_reasoning", "sample.ground_truth.steps"],
+            ValueKind::Json,
+        )
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let match_by = match params.text("match_by")?.unwrap_or("auto") {
+            "auto" => MatchBy::Auto,
+            "id" => MatchBy::Id,
+            "text" => MatchBy::Text,
+            other => {
+                let message = format!("params: 'match_by' must be auto, id or text, not '{other}'");
+                return Err(PluginError::invalid_config(message).at("/match_by"));
+            }
+        };
+        Ok(ReasoningStepOrder { normalizer: Normalizer::new(&params)?, match_by })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let parsed = Parsed::read(inputs.value(PARSED))?;
+        let Parsed::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
+        let reference = gage_text_kit::json::read(inputs.value(REFERENCE), "reference")?;
+        let steps = self.steps(member(members, "steps"));
+        if steps.is_empty() {
+            return Ok(failed("missing_steps", "the parsed output has no steps"));
+        }
+        let reference = self.steps(reference.get("steps").unwrap_or(&reference));
+        if reference.is_empty() {
+            let answers = final_answers(members, self.normalizer)?;
+            let needs = member(members, "final_answer").as_object().map(|answer| self.needs(answer));
+            return Ok(internal_order::score(&steps, &answers, &needs.unwrap_or_default()));
+        }
+        Ok(reference_order::score(&steps, &reference, self.match_by))
+    }
+}
+
+impl ReasoningStepOrder {
+    fn steps(&self, value: &Value) -> Vec<Step> {
+        let steps = items(value).iter().map(|step| Step {
+            id: step.as_object().and_then(|_| id(step, self.normalizer)),
+            text: text(step, self.normalizer),
+            needs: step.as_object().map(|step| self.needs(step)).unwrap_or_default(),
+        });
+        steps.filter(|step| step.id.is_some() || step.text.is_some()).collect()
+    }
+
+    fn needs(&self, members: &Map<String, Value>) -> Vec<String> {
+        items(member(members, "depends_on")).iter().filter_map(|need| id(need, self.normalizer)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! What the metrics on scores and the aggregators share. Everything here is a pure function.
+
+pub mod estimator;
+pub mod repeats;
+pub mod sum;
+
+pub use repeats::Repeats;
+pub use sum::Sum;

@@ -1,0 +1,147 @@
+//! `judge_threshold`: whether a judge's score is high enough.
+
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
+use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::Params;
+use gage_text_kit::params::number_schema;
+use gage_text_kit::value::{as_float, shown, shown_float};
+
+/// Scores 1 where the judge's score is at least `threshold` (default 0.5), and within `min_value` and
+/// `max_value` where they are set.
+///
+/// A score may be a number, a text that spells one as Python's `float()` reads it, or a boolean (1 and
+/// 0); NaN is at least nothing. Where it is missing, or anything else, the score is `fallback` (default
+/// 0, from 0 to 1) and the sample is tagged `missing_prediction` or `invalid_format`. A threshold that
+/// is a text and no number makes every sample such a case. `mode` and `tolerance` are accepted and
+/// ignored, as in the program that the suites were first written for: the comparison is always "at
+/// least", without tolerance.
+///
+/// Input: path parameters `judge_field`, `score_field` and `prediction_field`, by default
+/// `judge_output.score`.
+pub struct JudgeThreshold {
+    /// `None` for a text that spells no number.
+    threshold: Option<f64>,
+    minimum: Option<f64>,
+    maximum: Option<f64>,
+    fallback: f64,
+}
+
+impl Metric for JudgeThreshold {
+    fn spec() -> MetricSpec {
+        let ignored = "accepted and ignored: a score is always compared by 'at least'";
+        MetricSpec::new("judge_threshold", "1", "Whether a judge's score is high enough")
+            .input(
+                "judge",
+                &["judge_field", "score_field", "prediction_field"],
+                &["judge_output.score"],
+                ValueKind::Any,
+            )
+            .params(json!({
+                "threshold": {
+                    "type": ["number", "string", "null"],
+                    "default": 0.5,
+                    "description": "least score that passes",
+                },
+                "min_value": number_schema("least score that can pass, where set"),
+                "max_value": number_schema("greatest score that can pass, where set"),
+                "fallback": number_schema("the result where there is no score, from 0 to 1; 0 unless given"),
+                "mode": { "type": "string", "description": ignored },
+                "tolerance": { "type": ["number", "string"], "description": ignored },
+            }))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let fallback = params.number("fallback")?.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&fallback) {
+            let message = format!("params: 'fallback' must be a score from 0 to 1, not {fallback}");
+            return Err(PluginError::invalid_config(message).at("/fallback"));
+        }
+        let threshold = match params.get("threshold") {
+            Some(serde_json::Value::String(text)) => gage_text_kit::number::parse_float(text),
+            _ => Some(params.number("threshold")?.unwrap_or(0.5)),
+        };
+        let (minimum, maximum) = (params.number("min_value")?, params.number("max_value")?);
+        Ok(JudgeThreshold { threshold, minimum, maximum, fallback })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let judge = inputs.value(0);
+        let detail = json!({
+            "judge": serde_json::Value::from(shown(judge)),
+            "threshold": self.threshold.map(shown_float),
+            "min_value": self.minimum.map(shown_float),
+            "max_value": self.maximum.map(shown_float),
+        });
+        let (Some(score), Some(threshold)) = (as_float(judge), self.threshold) else {
+            let (tag, why) = match (judge, self.threshold) {
+                (_, None) => ("invalid_format", "the threshold is not a number"),
+                (Value::Absent, _) => ("missing_prediction", "there is no score of a judge"),
+                _ => ("invalid_format", "the judge's score is not a number"),
+            };
+            let card = ScoreCard::of(self.fallback).pass(false).tag(tag);
+            return Ok(card.explain(why).detail(&detail));
+        };
+        let is_high_enough = score >= threshold;
+        let is_within = self.minimum.is_none_or(|minimum| score >= minimum)
+            && self.maximum.is_none_or(|maximum| score <= maximum);
+        let card = ScoreCard::binary(is_high_enough && is_within).detail(&detail);
+        Ok(match (is_high_enough, is_within) {
+            (true, true) => card,
+            (false, _) => card.tag("below_threshold"),
+            (true, false) => card.tag("out_of_range"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(params: serde_json::Value, judge: Value) -> Option<ScoreCard> {
+        JudgeThreshold::prepare(params).ok()?.score(Inputs::new(&[judge])).ok()
+    }
+
+    #[test]
+    fn scores() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let number = Value::Number;
+        for (params, judge, score, tag) in [
+            (json!({}), number(0.9), 1.0, None),
+            (json!({}), number(0.5), 1.0, None),
+            (json!({ "threshold": null }), number(0.49), 0.0, Some("below_threshold")),
+            (json!({ "threshold": "0.8" }), text(" 8e-1 "), 1.0, None),
+            (json!({ "threshold": "high" }), number(0.9), 0.0, Some("invalid_format")),
+            (json!({ "threshold": -1 }), number(-0.5), 1.0, None),
+            (json!({}), text("Score: 8"), 0.0, Some("invalid_format")),
+            (json!({}), text("80%"), 0.0, Some("invalid_format")),
+            (json!({}), text(""), 0.0, Some("invalid_format")),
+            (json!({}), Value::Boolean(true), 1.0, None),
+            (json!({}), text("nan"), 0.0, Some("below_threshold")),
+            (json!({}), text("inf"), 1.0, None),
+            (json!({}), text("1e400"), 1.0, None),
+            (json!({ "max_value": 10 }), text("inf"), 0.0, Some("out_of_range")),
+            (json!({ "min_value": "1" }), number(0.9), 0.0, Some("out_of_range")),
+            (json!({ "mode": "le", "tolerance": 1 }), number(0.1), 0.0, Some("below_threshold")),
+            (json!({ "fallback": 1 }), text("n/a"), 1.0, Some("invalid_format")),
+            (json!({}), Value::Absent, 0.0, Some("missing_prediction")),
+            (json!({}), Value::Json("[1]".to_owned()), 0.0, Some("invalid_format")),
+        ] {
+            let Some(card) = card(params.clone(), judge) else { panic!("{params} is accepted") };
+            assert_eq!(card.primary_score, Some(score), "{params} {card:?}");
+            assert_eq!(card.error_tags.first().map(String::as_str), tag, "{params} {card:?}");
+        }
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [
+            json!({ "threshold": [1] }),
+            json!({ "min_value": "abc" }),
+            json!({ "fallback": 2 }),
+            json!({ "fallback": "nan" }),
+        ] {
+            assert!(JudgeThreshold::prepare(params.clone()).is_err(), "{params}");
+        }
+    }
+}

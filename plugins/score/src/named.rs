@@ -1,0 +1,35 @@
+//! `likelihood` and `ranking`: the shapes of the SDK under their names.
+
+use gage_sdk::base::{self, Describe};
+use gage_sdk::metric::MetricSpec;
+
+/// The name of [`Likelihood`].
+pub struct LikelihoodName;
+
+impl Describe for LikelihoodName {
+    fn spec() -> MetricSpec {
+        MetricSpec::new(
+            "likelihood",
+            "1",
+            "Negative log-likelihood, perplexity or bits per byte of an answer",
+        )
+    }
+}
+
+/// The negative log-likelihood of an answer, its perplexity, or its bits per byte: all of
+/// [`base::Likelihood`].
+pub type Likelihood = base::Likelihood<LikelihoodName>;
+
+/// The name of [`Ranking`].
+pub struct RankingName;
+
+impl Describe for RankingName {
+    fn spec() -> MetricSpec {
+        MetricSpec::new("ranking", "1", "How high the right candidates of a ranked list stand")
+            .value_name("hit")
+    }
+}
+
+/// How high the right candidates of a ranked list stand: all of [`base::Ranking`]. The primary score is
+/// called `hit`.
+pub type Ranking = base::Ranking<RankingName>;

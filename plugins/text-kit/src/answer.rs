@@ -1,0 +1,221 @@
+//! Answers that a model gives as a JSON object: the field that a suite names, and when two of them
+//! are the same.
+
+use crate::Params;
+use crate::decimal::Decimal;
+use crate::number::non_finite_name;
+use crate::text::Normalization;
+use gage_sdk::metric::{Inputs, MetricSpec, Value, ValueKind};
+use gage_sdk::serde_json::{self, Map};
+use gage_sdk::{PluginError, json};
+use std::borrow::Cow;
+
+/// Where the parsed answer of a model stands among the inputs of these metrics, behind the
+/// prediction and the reference.
+const PARSED: usize = 2;
+
+/// Adds the parsed answer as an input, for a metric whose inputs are a prediction and a reference.
+pub fn with_parsed(spec: MetricSpec) -> MetricSpec {
+    // Most suites have no parsed answers. The second path leads somewhere in each Sample, so that
+    // `on_missing_field: error` does not ask them for one; it is no object, and so has no fields.
+    spec.input("parsed", &["parsed_field"], &["model_output.parsed", "sample.id"], ValueKind::Json)
+}
+
+/// The schema of the parameters that [`PredictionField`] reads.
+pub fn field_schema() -> Map<String, serde_json::Value> {
+    let text = |description: &str| json!({ "type": ["string", "null"], "description": description });
+    Map::from_iter([
+        ("pred_field".to_owned(), text("A dotted path inside the parsed answer, instead of the prediction")),
+        ("name".to_owned(), text("What a suite calls the field; changes no value")),
+    ])
+}
+
+/// Which field of the parsed answer is the prediction, where the suite names one.
+pub struct PredictionField(Option<Vec<String>>);
+
+impl PredictionField {
+    /// Reads `pred_field`.
+    ///
+    /// # Errors
+    /// `invalid-config` when it is no text, or blank.
+    pub fn new(params: &Params) -> Result<PredictionField, PluginError> {
+        params.text("name")?;
+        let Some(path) = params.text("pred_field")? else { return Ok(PredictionField(None)) };
+        if path.trim().is_empty() {
+            let message = "params: 'pred_field' must be a path such as value.unit, not an empty text";
+            return Err(PluginError::invalid_config(message).at("/pred_field"));
+        }
+        Ok(PredictionField(Some(path.split('.').map(str::to_owned).collect())))
+    }
+
+    /// Whether the suite names a field.
+    pub fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The prediction: the field of the parsed answer where one is named, otherwise the first input.
+    pub fn prediction<'item>(&self, inputs: Inputs<'item>) -> Cow<'item, Value> {
+        let Some(path) = &self.0 else { return Cow::Borrowed(inputs.value(0)) };
+        let mut parsed = inputs.json(PARSED);
+        let mut found = &mut parsed;
+        for segment in path {
+            let next = match found {
+                serde_json::Value::Object(fields) => fields.get_mut(segment),
+                serde_json::Value::Array(items) => {
+                    segment.parse::<usize>().ok().and_then(|index| items.get_mut(index))
+                }
+                _ => None,
+            };
+            let Some(next) = next else { return Cow::Owned(Value::Absent) };
+            found = next;
+        }
+        Cow::Owned(value_of(found.take()))
+    }
+}
+
+/// A JSON value as an input of the kind `any` holds it.
+pub fn value_of(value: serde_json::Value) -> Value {
+    match value {
+        serde_json::Value::Null => Value::Absent,
+        serde_json::Value::Bool(boolean) => Value::Boolean(boolean),
+        serde_json::Value::String(text) => Value::Text(text),
+        serde_json::Value::Number(number) => match number.as_f64() {
+            Some(float) if Decimal::from_float(float) == Decimal::parse(&number.to_string()) => {
+                Value::Number(float)
+            }
+            // More digits than a float holds.
+            _ => Value::Json(number.to_string()),
+        },
+        other => Value::Json(other.to_string()),
+    }
+}
+
+/// What two answers have in common when they are the same: texts once they are normalised, numbers
+/// and booleans by value (true is 1), lists and objects member by member, as they are spelled. A text is
+/// never a number. `None` for null: a missing answer is the same as none.
+pub fn key(value: &serde_json::Value, normalization: Normalization) -> Option<String> {
+    match value {
+        serde_json::Value::Null => None,
+        serde_json::Value::String(text) => Some(text_key(&normalization.apply(text))),
+        other => {
+            let mut key = String::new();
+            write_key(other, &mut key);
+            Some(key)
+        }
+    }
+}
+
+/// The same of an input.
+pub fn key_of(value: &Value, normalization: Normalization) -> Option<String> {
+    match value {
+        Value::Absent => None,
+        Value::Text(text) => Some(text_key(&normalization.apply(text))),
+        Value::Number(number) if !number.is_finite() => Some(non_finite_name(*number).to_owned()),
+        other => key(&other.to_json(), normalization),
+    }
+}
+
+/// The quote tells a text from anything else.
+fn text_key(text: &str) -> String {
+    format!("\"{text}")
+}
+
+fn write_key(value: &serde_json::Value, key: &mut String) {
+    match value {
+        serde_json::Value::Null => key.push_str("null"),
+        serde_json::Value::Bool(boolean) => key.push_str(if *boolean { "1e0" } else { "0e0" }),
+        serde_json::Value::Number(number) => {
+            let spelled = number.to_string();
+            let value = spelled.split_once('+').map(|(mantissa, exponent)| format!("{mantissa}{exponent}"));
+            match Decimal::parse(value.as_deref().unwrap_or(&spelled)) {
+                Some(decimal) => key.push_str(&decimal.to_string()),
+                None => key.push_str(&spelled),
+            }
+        }
+        serde_json::Value::String(_) => key.push_str(&value.to_string()),
+        serde_json::Value::Array(items) => {
+            key.push('[');
+            for item in items {
+                write_key(item, key);
+                key.push(',');
+            }
+            key.push(']');
+        }
+        serde_json::Value::Object(fields) => {
+            let mut fields: Vec<(&String, &serde_json::Value)> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| name.as_str());
+            key.push('{');
+            for (name, value) in fields {
+                key.push_str(&serde_json::Value::from(name.as_str()).to_string());
+                key.push(':');
+                write_key(value, key);
+                key.push(',');
+            }
+            key.push('}');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOSE: Normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
+
+    #[test]
+    fn fields() {
+        let parsed =
+            || Value::Json(r#"{"a":{"b":["x",{"c":9007199254740993}]},"n":null,"t":true}"#.to_owned());
+        for (path, expected) in [
+            (json!("a.b.0"), Value::Text("x".to_owned())),
+            (json!("a.b.1.c"), Value::Json("9007199254740993".to_owned())),
+            (json!("a.b"), Value::Json(r#"["x",{"c":9007199254740993}]"#.to_owned())),
+            (json!("t"), Value::Boolean(true)),
+            (json!("n"), Value::Absent),
+            (json!("a.x"), Value::Absent),
+            (json!("a.b.2"), Value::Absent),
+            (json!("t.x"), Value::Absent),
+            (json!(null), Value::Text("whole".to_owned())),
+        ] {
+            let field =
+                Params::new(json!({ "pred_field": path })).and_then(|params| PredictionField::new(&params));
+            let Ok(field) = field else { panic!("a path is accepted") };
+            let inputs = [Value::Text("whole".to_owned()), Value::Absent, parsed()];
+            assert_eq!(*field.prediction(Inputs::new(&inputs)), expected, "{path}");
+        }
+        for parsed in [Value::Absent, Value::Json("\"an id\"".to_owned()), Value::Json("{".to_owned())] {
+            let field = PredictionField(Some(vec!["a".to_owned()]));
+            assert_eq!(
+                *field.prediction(Inputs::new(&[Value::Absent, Value::Absent, parsed])),
+                Value::Absent
+            );
+        }
+        for params in [json!({ "pred_field": 1 }), json!({ "pred_field": " " }), json!({ "name": 1 })] {
+            assert!(Params::new(params).is_ok_and(|params| PredictionField::new(&params).is_err()));
+        }
+    }
+
+    #[test]
+    fn keys() {
+        for (left, right, same) in [
+            (json!(" Big  DATA"), json!("big data"), true),
+            (json!(1), json!(1.0), true),
+            (json!(1e21), json!(1_000_000_000_000_000_000_000_u128 as f64), true),
+            (json!(true), json!(1), true),
+            (json!(1), json!("1"), false),
+            (json!(null), json!(null), false),
+            (json!("null"), json!(null), false),
+            (json!(["A"]), json!(["a"]), false),
+            (json!([1, true]), json!([1.0, 1]), true),
+            (json!(["a", "b"]), json!(["a,\"b"]), false),
+            (json!({ "a": 1, "b": [null] }), json!({ "b": [null], "a": 1.0 }), true),
+            (json!("{}"), json!({}), false),
+        ] {
+            let keys = (key(&left, LOOSE), key(&right, LOOSE));
+            assert_eq!(keys.0.is_some() && keys.0 == keys.1, same, "{left} {right}");
+            let inputs = (key_of(&value_of(left), LOOSE), key_of(&value_of(right), LOOSE));
+            assert_eq!(inputs, keys);
+        }
+        assert_ne!(key_of(&Value::Number(f64::NAN), LOOSE), key_of(&"nan".into(), LOOSE));
+    }
+}

@@ -1,0 +1,31 @@
+//! Inputs of the kind `json`.
+
+use gage_sdk::metric::Value;
+use gage_sdk::{PluginError, serde_json};
+
+/// The value as JSON; null where it is absent.
+///
+/// # Errors
+/// `invalid-input` where it is no JSON that can be held: a number beyond a float, such as `1e400`, or
+/// more than 127 levels of lists and objects.
+pub fn read(value: &Value, name: &str) -> Result<serde_json::Value, PluginError> {
+    let Value::Json(text) = value else { return Ok(value.to_json()) };
+    serde_json::from_str(text)
+        .map_err(|error| PluginError::invalid_input(format!("the input '{name}' cannot be read: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::json;
+
+    #[test]
+    fn what_cannot_be_held_is_an_error() {
+        let read_text = |text: &str| read(&Value::Json(text.to_owned()), "parsed");
+        assert_eq!(read_text(r#"{"a":[1]}"#), Ok(json!({ "a": [1] })));
+        assert_eq!(read(&Value::Absent, "parsed"), Ok(json!(null)));
+        for text in ["1e400".to_owned(), "{".to_owned(), "[".repeat(200) + &"]".repeat(200)] {
+            assert!(read_text(&text).is_err_and(|error| error.message.starts_with("the input 'parsed'")));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The helpers of the SDK against the cases that were recorded from the reference implementation,
+//! and the differences from it that are meant.
+//!
+//! `match_str` has no counterpart here: it turns a comparison of two texts into a flag, which is
+//! the work of the plugins `text` and `number`, tested with their own cases.
+
+use gage_sdk::ScoreCard;
+use gage_sdk::base::{Distance, MultiReference, ScoreText, SequenceDistance};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value as Input};
+use gage_sdk::serde_json::{Value, from_str, from_value, json};
+use gage_sdk::text::{
+    Normalize, flatten_numbers, levenshtein_distance, normalize_text, strip_tags, text_of, texts_of,
+};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Where values that are no text are spelled as in JSON and not as in Python, or an empty text is a
+/// text: file, case, what the SDK gives.
+fn spelled_otherwise() -> Vec<(&'static str, u64, Value)> {
+    vec![
+        ("ensure_list_of_strings", 2, json!([""])),
+        ("ensure_list_of_strings", 8, json!(["a", "1", "1.0", "true"])),
+        ("ensure_list_of_strings", 12, json!([r#"{"a":1}"#])),
+        ("ensure_list_of_strings", 18, json!(["false"])),
+        ("ensure_list_of_strings", 20, json!([r#"["x"]"#])),
+        ("normalize_text_advanced", 72, json!("true")),
+        ("normalize_text_advanced", 76, json!(r#"[1,"a"]"#)),
+        ("normalize_text_advanced", 78, json!(r#"[1,"a"]"#)),
+        (
+            "multi_reference_text",
+            12,
+            json!({ "values": { "score": 0.0 }, "metadata": { "best_reference": r#"{"answer":"a"}"# } }),
+        ),
+    ]
+}
+
+fn read(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance").join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What a case gives as the recorded value, or what is meant instead.
+fn expected(helper: &str, case: &Value, differences: &[Value]) -> Value {
+    let file = format!("helper_{helper}.jsonl");
+    let known = differences.iter().find(|known| known["file"] == *file && known["case"] == case["case"]);
+    let own =
+        spelled_otherwise().into_iter().find(|(name, number, _)| *name == helper && case["case"] == *number);
+    match (known, own) {
+        (Some(_), Some(_)) => panic!("{file} {}: the difference is named twice", case["case"]),
+        (Some(known), None) => known["expected"].clone(),
+        (None, Some((_, _, value))) => value,
+        (None, None) => case["expected"].clone(),
+    }
+}
+
+/// Checks every case of a helper: `is_right` gets its input and what is expected.
+fn check(helper: &str, mut is_right: impl FnMut(&Value, &Value) -> bool) {
+    let differences: Vec<Value> = from_str(&read("known_differences.json")).unwrap();
+    let cases: Vec<Value> =
+        read(&format!("cases/helper_{helper}.jsonl")).lines().map(|line| from_str(line).unwrap()).collect();
+    assert!(!cases.is_empty(), "{helper} has no cases");
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|case| (case, expected(helper, case, &differences)))
+        .filter(|(case, expected)| !is_right(&case["input"], expected))
+        .map(|(case, expected)| format!("{} {}: expected {expected}", case["case"], case["input"]))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {} cases differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+fn is_near(found: f64, expected: &Value) -> bool {
+    match expected.as_str() {
+        Some("NaN") => found.is_nan(),
+        _ => expected.as_f64().is_some_and(|expected| (found - expected).abs() <= 1e-9),
+    }
+}
+
+/// The text of an input, empty where it is null.
+fn text<'case>(input: &'case Value, name: &str) -> &'case str {
+    input[name].as_str().unwrap_or_default()
+}
+
+/// An input as the host hands over one of the kind `text`.
+fn as_input(value: &Value) -> Input {
+    value.as_str().map_or(Input::Absent, Input::from)
+}
+
+/// The card of a metric and its detail.
+fn score<M: Metric>(params: &Value, inputs: &[Input]) -> (ScoreCard, Value) {
+    let card = M::prepare(params.clone()).and_then(|metric| metric.score(Inputs::new(inputs))).unwrap();
+    let detail = from_str(&card.detail).unwrap();
+    (card, detail)
+}
+
+/// The recorded helpers know `think` alone; that `strip_thought_tags` takes further tags for
+/// thoughts is its purpose.
+#[test]
+fn thoughts() {
+    let stripped = |input: &Value| strip_tags(text(input, "text"), &["think"]);
+    check("strip_thought_tags", |input, expected| stripped(input) == *expected);
+    // There the thought is given beside the text, which no helper of the SDK does.
+    check("backend_strip_thinking_tags", |input, expected| {
+        stripped(input) == *expected.get(0).unwrap_or(expected)
+    });
+}
+
+#[test]
+fn normalized_texts() {
+    let mut count = 0;
+    check("normalize_text_advanced", |input, expected| {
+        let flag = |name: &str, default| input[name].as_bool().unwrap_or(default);
+        let default = Normalize::default();
+        let how = Normalize {
+            case_sensitive: flag("case_sensitive", default.case_sensitive),
+            strip: flag("strip", default.strip),
+            collapse_whitespace: flag("collapse_whitespace", default.collapse_whitespace),
+        };
+        // What is missing is no text, so the helper cannot be asked.
+        let is_asked = !input["text"].is_null();
+        count += u32::from(is_asked);
+        !is_asked || normalize_text(&text_of(&input["text"]), how) == *expected
+    });
+    assert!(count > 0, "no case has a text");
+}
+
+#[test]
+fn distances() {
+    check("levenshtein_distance", |input, expected| {
+        levenshtein_distance(text(input, "a"), text(input, "b")) as u64 == *expected
+    });
+}
+
+#[test]
+fn numbers() {
+    check("flatten_numeric_list", |input, expected| {
+        let expected = expected.as_array().unwrap();
+        let found = flatten_numbers(&input["value"]);
+        found.len() == expected.len()
+            && found.iter().zip(expected).all(|(found, expected)| is_near(*found, expected))
+    });
+}
+
+/// The helper leaves nulls out; cases that keep them have no counterpart.
+#[test]
+fn lists_of_texts() {
+    let mut count = 0;
+    check("ensure_list_of_strings", |input, expected| {
+        let is_asked = input["ignore_none"] != json!(false);
+        count += u32::from(is_asked);
+        !is_asked || from_value::<Vec<String>>(expected.clone()).unwrap() == texts_of(&input["value"])
+    });
+    assert!(count > 0, "no case leaves nulls out");
+}
+
+#[derive(Deserialize)]
+struct Plain {}
+
+impl Distance for Plain {
+    fn spec() -> MetricSpec {
+        MetricSpec::new("plain", "1", "the distance of Levenshtein")
+    }
+}
+
+impl ScoreText for Plain {
+    fn spec() -> MetricSpec {
+        MetricSpec::new("plain", "1", "equality")
+    }
+}
+
+/// Where one text is empty the recorded distance is null; here it is the length of the other. The
+/// name of the strategy is in lower case here, there as it was given.
+#[test]
+fn sequence_distances() {
+    check("sequence_distance", |input, expected| {
+        let inputs = ["prediction", "reference"].map(|name| as_input(&input[name]));
+        let (card, detail) = score::<SequenceDistance<Plain>>(&input["params"], &inputs);
+        let is_same = |name: &str| is_near(detail[name].as_f64().unwrap(), &expected[name]);
+        is_near(card.primary_score.unwrap(), &expected["score"])
+            && is_same("normalized")
+            && (expected["distance"].is_null() || is_same("distance"))
+            && text(&detail, "strategy") == text(expected, "strategy").to_lowercase()
+    });
+}
+
+/// Where there is nothing to compare the recorded metadata has a warning; here there is a tag.
+#[test]
+fn several_references() {
+    check("multi_reference_text", |input, expected| {
+        let inputs = [as_input(&input["prediction"]), Input::from(input["references"].clone())];
+        let (card, detail) = score::<MultiReference<Plain>>(&input["params"], &inputs);
+        let metadata = &expected["metadata"];
+        is_near(card.primary_score.unwrap(), &expected["values"]["score"])
+            && detail["best_reference"] == metadata["best_reference"]
+            && card.error_tags.is_empty() == metadata["warning"].is_null()
+    });
+}
