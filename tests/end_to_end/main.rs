@@ -10,6 +10,7 @@ mod documentation;
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;
 mod interruption;
+mod judging;
 mod languages;
 mod plugin_commands;
 mod plugins;

@@ -126,6 +126,24 @@ pub enum BackendErrorKind {
     Internal,
 }
 
+impl BackendErrorKind {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            BackendErrorKind::Connection => "connection",
+            BackendErrorKind::Timeout => "timeout",
+            BackendErrorKind::RateLimited => "rate_limited",
+            BackendErrorKind::Server => "server",
+            BackendErrorKind::Rejected => "rejected",
+            BackendErrorKind::Protocol => "protocol",
+            BackendErrorKind::ContextLength => "context_length",
+            BackendErrorKind::Unsupported => "unsupported",
+            BackendErrorKind::Plugin => "plugin",
+            BackendErrorKind::Internal => "internal",
+        }
+    }
+}
+
 /// A request that failed, after all attempts.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]

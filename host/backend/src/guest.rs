@@ -81,8 +81,8 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
     output
 }
 
-/// An answer for a component.
-pub(crate) fn output_to_guest(output: ModelOutput) -> gage_plugin::Generation {
+/// An answer of a model, for a component that is to read it.
+pub fn output_to_guest(output: ModelOutput) -> gage_plugin::Generation {
     let finish = match output.finish_reason {
         FinishReason::Stop => gage_plugin::FinishReason::Stop,
         FinishReason::Length => gage_plugin::FinishReason::Length,

@@ -16,5 +16,6 @@ pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
     LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
 };
+pub use guest::output_to_guest;
 pub use open::{OpenError, open};
 pub use role_models::{RoleModel, RoleModels};

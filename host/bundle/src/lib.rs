@@ -87,7 +87,11 @@ pub const COMPONENTS: &[BundledComponent] = &[
         World::Metric,
         &["reasoning_consistency", "claim_evidence_overlap", "reasoning_step_order", "claim_verifiability"]
     ),
-    component!("score", World::Metric, &["judge_threshold", "likelihood", "ranking", "pass_at_k", "brier"]),
+    component!(
+        "score",
+        World::Metric,
+        &["judge_score", "judge_threshold", "likelihood", "ranking", "pass_at_k", "brier"]
+    ),
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),
 ];

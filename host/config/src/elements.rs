@@ -2,9 +2,11 @@
 
 pub mod backend;
 pub mod dataset;
+pub mod judge_step;
 pub mod metric;
 mod metric_call;
 pub mod plugin;
+pub mod plugin_call;
 pub mod prompt;
 pub mod role;
 pub mod sampling;

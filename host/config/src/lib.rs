@@ -23,10 +23,12 @@ pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
 };
+pub use elements::judge_step::{Combine, JudgeSpec, JudgeStep};
 pub use elements::metric::MetricSpec;
 pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
 };
+pub use elements::plugin_call::PluginCall;
 pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;

@@ -3,6 +3,7 @@
 use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
 use crate::elements::dataset::DatasetSpec;
+use crate::elements::judge_step::JudgeSpec;
 use crate::elements::metric::MetricSpec;
 use crate::elements::plugin::PluginSpec;
 use crate::elements::prompt::PromptSpec;
@@ -55,6 +56,23 @@ impl PipelineConfig {
             Some(adapter_id) => role.adapter_id == adapter_id,
             None => role.role_type == RoleType::DutModel,
         })
+    }
+
+    /// The role of a judge.
+    pub fn judge_role_of(&self, judge: &JudgeSpec) -> Option<&RoleAdapterSpec> {
+        self.role_adapters.iter().find(|role| match &judge.adapter_id {
+            Some(adapter_id) => role.adapter_id == *adapter_id,
+            None => role.role_type == RoleType::JudgeModel,
+        })
+    }
+
+    /// The roles that the steps of a task ask: the model under test, and then the judges.
+    pub fn roles_of(&self, task: &TaskSpec) -> Vec<&RoleAdapterSpec> {
+        let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
+        self.inference_role_of(task)
+            .into_iter()
+            .chain(judges.filter_map(|judge| self.judge_role_of(judge)))
+            .collect()
     }
 
     /// The backend of a role.
@@ -290,35 +308,46 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
     }
 }
 
-/// The inference step must name its role, or there must be only one that can be meant.
+/// Each step that asks a model must name its role, or there must be only one that can be meant.
 fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
     let step = &task.steps.inference;
+    check_role(config, "inference", RoleType::DutModel, step.adapter_id.as_deref(), step.span, problems);
+    for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
+        check_role(config, "judge", RoleType::JudgeModel, judge.adapter_id.as_deref(), judge.span, problems);
+    }
+}
+
+fn check_role(
+    config: &PipelineConfig,
+    step: &str,
+    role_type: RoleType,
+    adapter_id: Option<&str>,
+    span: Span,
+    problems: &mut Problems,
+) {
+    let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
     let candidates: Vec<&str> = config
         .role_adapters
         .iter()
-        .filter(|role| role.role_type == RoleType::DutModel)
+        .filter(|role| role.role_type == role_type)
         .map(|role| role.adapter_id.as_str())
         .collect();
-    match &step.adapter_id {
-        Some(adapter_id) if config.inference_role_of(task).is_none() => {
+    match adapter_id {
+        Some(adapter_id) if !all().any(|known| known == adapter_id) => {
             problems
-                .error(step.span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
-                .known(adapter_id, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
+                .error(span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
+                .known(adapter_id, all());
         }
         Some(_) => {}
         None if candidates.is_empty() && !problems.has_errors() => {
-            problems
-                .error(
-                    step.span,
-                    "steps",
-                    "`inference` needs a role adapter of the type `dut_model`; there is none",
-                )
-                .help("add one to `role_adapters`");
+            let message =
+                format!("`{step}` needs a role adapter of the type `{}`; there is none", role_type.name());
+            problems.error(span, "steps", message).help("add one to `role_adapters`");
         }
         None if candidates.len() > 1 => {
-            let message = format!("`inference` could mean any of {} role adapters", candidates.len());
+            let message = format!("`{step}` could mean any of {} role adapters", candidates.len());
             let help = format!("name one with `adapter_id`: {}", candidates.join(", "));
-            problems.error(step.span, "steps", message).help(help);
+            problems.error(span, "steps", message).help(help);
         }
         None => {}
     }

@@ -21,11 +21,15 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
             }
             data.insert(spec.dataset_id.clone(), identity);
         }
-        if let Some(prompt) = &task.prompt {
-            prompts.insert(
-                task.role.adapter_id.clone(),
-                json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
-            );
+        let judges = task.judges.iter().flat_map(|judges| &judges.judges);
+        let of_judges = judges.clone().map(|judge| (&judge.role, &judge.prompt));
+        for (role, prompt) in of_judges.chain([(&task.role, &task.prompt)]) {
+            if let Some(prompt) = prompt {
+                prompts.insert(
+                    role.adapter_id.clone(),
+                    json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
+                );
+            }
         }
         let mut note = |reference: &gage_config::PluginReference,
                         identity: &gage_plugin::PluginIdentity,
@@ -45,15 +49,24 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
             note(&hook.reference, planned.identity(), &planned.description().version);
         }
+        for planned in &task.extractors {
+            let extractor = &planned.extractor;
+            note(&planned.reference, extractor.identity(), &extractor.description().version);
+        }
+        for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
+            note(&planned.reference, planned.judge.identity(), &planned.judge.description().version);
+        }
         for planned in &task.metrics {
             note(&planned.implementation, planned.metric.identity(), &planned.metric.description().version);
         }
-        if let Some(backend) = session.backend(&task.role.backend_id) {
-            let info = backend.info();
-            backends.insert(
-                task.role.backend_id.clone(),
-                json!({"type": info.kind, "model": info.model, "details": info.details}),
-            );
+        for role in judges.map(|judge| &judge.role).chain([&task.role]) {
+            if let Some(backend) = session.backend(&role.backend_id) {
+                let info = backend.info();
+                backends.insert(
+                    role.backend_id.clone(),
+                    json!({"type": info.kind, "model": info.model, "details": info.details}),
+                );
+            }
         }
     }
     json!({

@@ -25,6 +25,8 @@ pub(crate) struct Inferred {
     pub(crate) sample: Value,
     /// What the model said, as JSON, with the [`CLOCKS`]; null where it said nothing.
     pub(crate) model_output: Value,
+    /// What the judges said; null where nobody was asked.
+    pub(crate) judge_output: Value,
     /// `scored` as long as nothing speaks against it.
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<ErrorNote>,
@@ -40,6 +42,7 @@ impl Inferred {
             sample_id: record.sample_id,
             sample: record.sample,
             model_output: record.model_output.unwrap_or(Value::Null),
+            judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
             error: None,
             timing: record.timing,
@@ -58,7 +61,7 @@ impl Inferred {
             outcome: self.outcome,
             sample: &self.sample,
             model_output: Without { value: &self.model_output, keys: &CLOCKS },
-            judge_output: None,
+            judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
             timing: self.timing,
             awaits_scores: true,
         }
@@ -82,7 +85,7 @@ impl Inferred {
             sample: self.sample,
             row: None,
             model_output: has_output.then_some(self.model_output),
-            judge_output: None,
+            judge_output: Some(self.judge_output).filter(|output| !output.is_null()),
             metrics: Vec::new(),
             timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
             timing_metrics: Vec::new(),
@@ -109,6 +112,7 @@ impl Inferred {
             sample_id: String::new(),
             sample: Value::Null,
             model_output: Value::Null,
+            judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
@@ -143,6 +147,7 @@ pub(crate) async fn infer(
         sample_id,
         sample,
         model_output: Value::Null,
+        judge_output: Value::Null,
         outcome: Outcome::Scored,
         error: None,
         timing: SampleTiming::default(),
@@ -182,11 +187,9 @@ pub(crate) async fn infer(
         Err(error) => {
             inferred.timing.attempts = error.attempts;
             inferred.outcome = Outcome::BackendError;
-            let kind =
-                serde_json::to_value(error.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
             inferred.error = Some(ErrorNote {
                 stage: Stage::Inference,
-                kind: kind.unwrap_or_default(),
+                kind: error.kind.name().to_owned(),
                 message: error.message,
                 pointer: None,
             });

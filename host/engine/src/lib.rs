@@ -15,8 +15,10 @@ mod batches;
 mod datasets;
 mod earlier;
 mod events;
+mod extraction;
 mod identity;
 mod inference;
+mod judging;
 mod plan;
 mod progress;
 mod reader;
@@ -28,7 +30,9 @@ mod stop;
 mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
-pub use plan::{Plan, PlannedDataset, PlannedMetric, PlannedTask};
+pub use plan::{
+    Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask,
+};
 pub use progress::{Finished, NoProgress, Progress};
 pub use reader::TooManyInvalid;
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};

@@ -2,8 +2,10 @@
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 mod dataset;
+mod steps;
 
 pub use dataset::PlannedDataset;
+pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, PluginSource, PluginSpec,
@@ -43,6 +45,10 @@ pub struct PlannedTask {
     pub role: RoleAdapterSpec,
     /// What renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
+    /// Who judges answers.
+    pub judges: Option<PlannedJudges>,
+    /// What finds the final answer in what the model wrote; the first that finds one.
+    pub extractors: Vec<PlannedExtractor>,
     /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
 }
@@ -100,7 +106,8 @@ impl Plan {
     /// The backends that the tasks need, each once, with those that components may ask.
     pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
         let mut needed: Vec<&BackendSpec> = Vec::new();
-        let mut roles: Vec<&RoleAdapterSpec> = self.tasks.iter().map(|task| &task.role).collect();
+        let mut roles: Vec<&RoleAdapterSpec> =
+            self.tasks.iter().flat_map(|task| self.config.roles_of(&task.spec)).collect();
         while let Some(role) = roles.pop() {
             let Some(backend) = self.config.backend_of(role) else { continue };
             if !needed.iter().any(|one| one.backend_id == backend.backend_id) {
@@ -126,6 +133,8 @@ fn plan_task(
     // Each part is looked at whether or not another is missing, so that all errors come at once.
     let metrics: Vec<Option<PlannedMetric>> =
         task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
+    let extractors = steps::plan_extractors(task, registry, problems);
+    let judges = steps::plan_judges(config, task, registry, problems);
     let role = config.inference_role_of(task);
     let prompt = role.and_then(|role| plan_prompt(config, role, problems));
     let backend = role.and_then(|role| config.backend_of(role));
@@ -143,6 +152,8 @@ fn plan_task(
         dataset: dataset?,
         role: role?.clone(),
         prompt: prompt?,
+        judges: judges?,
+        extractors: extractors?,
         metrics: metrics.into_iter().collect::<Option<Vec<_>>>()?,
     })
 }
@@ -388,7 +399,7 @@ fn check_model_file(path: &std::path::Path) -> Result<(), String> {
 fn warn_of_unused(config: &PipelineConfig, problems: &mut Problems) {
     for role in &config.role_adapters {
         let is_used = |task: &TaskSpec| {
-            config.inference_role_of(task).is_some_and(|used| used.adapter_id == role.adapter_id)
+            config.roles_of(task).into_iter().any(|used| used.adapter_id == role.adapter_id)
         };
         let is_granted = config
             .plugins

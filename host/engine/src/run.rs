@@ -4,6 +4,7 @@ use crate::datasets::Datasets;
 use crate::earlier::Earlier;
 use crate::events::Events;
 use crate::identity;
+use crate::judging::Judging;
 use crate::plan::{Plan, PlannedTask};
 use crate::progress::Progress;
 use crate::reader::TooManyInvalid;
@@ -245,13 +246,16 @@ fn begin_task(
         return Err(RunError::Different(vec![message]));
     }
     progress.task_started(task_id, rows.total(), earlier.as_ref().map_or(0, Earlier::kept));
+    let concurrency = options.concurrency.max(1);
+    let judging = task.judges.as_ref().map(|judges| Judging::new(judges, session, concurrency));
     run_task(TaskInput {
         task: Arc::clone(task),
         backend: Arc::clone(backend),
+        judging: judging.map(|judging| judging.ok_or(RunError::Panicked("session"))).transpose()?,
         rows,
         preparation: dataset.preparation(),
         earlier,
-        concurrency: options.concurrency.max(1),
+        concurrency,
         workers: options.workers,
         writer,
         progress: Arc::clone(progress),

@@ -1,13 +1,15 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
 use crate::batches::Waiting;
+use crate::extraction::extract;
 use crate::inference::Inferred;
 use crate::plan::{PlannedMetric, PlannedTask};
 use crate::recorder::{ToRecord, What};
 use gage_core::{MetricResult, Outcome, Roots};
-use gage_plugin::{ItemError, MetricItem};
+use gage_plugin::ItemError;
 use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -42,22 +44,37 @@ fn score(task: &PlannedTask, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     let began = Instant::now();
     let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
     let mut fuel = 0;
+    let mut outcomes: Vec<Outcome> = batch.iter().map(|inferred| inferred.outcome).collect();
+    let mut outputs: Vec<Cow<'_, Value>> =
+        batch.iter().map(|inferred| Cow::Borrowed(&inferred.model_output)).collect();
+    if !task.extractors.is_empty() {
+        let extracted = extract(&task.extractors, batch);
+        let places = extracted.into_iter().zip(&mut results).zip(&mut outputs).zip(&mut outcomes);
+        for (((extraction, scores), output), outcome) in places {
+            scores.extracted = extraction.found;
+            *output = Cow::Owned(extraction.model_output);
+            if let Some((failed, error)) = extraction.error {
+                *outcome = failed;
+                scores.error = Some(error);
+            }
+        }
+    }
+    let sound: Vec<usize> = (0..batch.len()).filter(|place| results[*place].error.is_none()).collect();
     for planned in &task.metrics {
-        let items: Vec<MetricItem> = batch
-            .iter()
-            .map(|inferred| {
-                let roots = Roots {
-                    sample: &inferred.sample,
-                    model_output: &inferred.model_output,
-                    judge_output: &Value::Null,
-                };
-                planned.metric.resolve(&inferred.sample_id, roots)
-            })
-            .collect();
-        let scored = planned.metric.score(items);
+        let items = sound.iter().map(|place| {
+            let inferred = batch[*place];
+            let roots = Roots {
+                sample: &inferred.sample,
+                model_output: &outputs[*place],
+                judge_output: &inferred.judge_output,
+            };
+            planned.metric.resolve(&inferred.sample_id, roots)
+        });
+        let scored = planned.metric.score(items.collect());
         // What a clock says is longer at one time than at another, and so is reading it.
         fuel += if planned.is_timing { 0 } else { scored.fuel };
-        for (scores, result) in results.iter_mut().zip(scored.results) {
+        for (place, result) in sound.iter().zip(scored.results) {
+            let scores = &mut results[*place];
             let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
             target.push(result_of(planned, result));
         }
@@ -65,13 +82,13 @@ fn score(task: &PlannedTask, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
     let many = batch.len().max(1);
     let (share, rest) = (fuel / many as u64, fuel % many as u64);
-    let entries = batch.iter().zip(results).zip(0..);
+    let entries = batch.iter().zip(results).zip(outcomes).zip(0..);
     entries
-        .map(|((inferred, mut scores), place)| {
+        .map(|(((inferred, mut scores), outcome), place)| {
             scores.scoring_ms = milliseconds / many as f64;
             scores.scoring_fuel = share + u64::from(place < rest);
             scores.finished_unix_ms = unix_milliseconds();
-            entry_of(task, inferred, scores)
+            entry_of(task, inferred, outcome, scores)
         })
         .collect()
 }
@@ -94,16 +111,18 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
 }
 
 /// The scores of an answer, which fail where one of them did.
-fn entry_of(task: &PlannedTask, inferred: &Inferred, mut scores: Scores) -> ScoresEntry {
+fn entry_of(task: &PlannedTask, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
     let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
-    let outcome = failed.map_or(inferred.outcome, |failed| failed.outcome);
-    scores.error = failed.map(|failed| ErrorNote {
-        stage: Stage::Scoring,
-        kind: failed.outcome.name().to_owned(),
-        message: format!("{}: {}", failed.metric_id, failed.error.as_deref().unwrap_or_default()),
-        pointer: None,
-    });
+    let outcome = failed.map_or(outcome, |failed| failed.outcome);
+    if let Some(failed) = failed {
+        scores.error = Some(ErrorNote {
+            stage: Stage::Scoring,
+            kind: failed.outcome.name().to_owned(),
+            message: format!("{}: {}", failed.metric_id, failed.error.as_deref().unwrap_or_default()),
+            pointer: None,
+        });
+    }
     ScoresEntry {
         task_id: task.spec.task_id.clone(),
         index: inferred.index,

@@ -41,6 +41,15 @@ impl Session {
                 problems.error(task.spec.steps.inference.span, "request", message);
             }
         }
+        for judge in plan.tasks.iter().flat_map(|task| &task.judges).flat_map(|judges| &judges.judges) {
+            let Some(backend) = backends.get(&judge.role.backend_id) else { continue };
+            let info = backend.info();
+            if !info.capabilities.generate {
+                let message =
+                    format!("the backend `{}` ({}) cannot do `generate`", judge.role.backend_id, info.kind);
+                problems.error(judge.role.spans.backend_id, "backend_id", message);
+            }
+        }
         give_models(plan, &backends);
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }

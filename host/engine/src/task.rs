@@ -4,6 +4,7 @@ use crate::batches::{BATCH, Batches, Waiting};
 use crate::earlier::Earlier;
 use crate::events::Events;
 use crate::inference::{Inferred, infer};
+use crate::judging::Judging;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
 use crate::reader::{InvalidRows, Next, ReadError, TooManyInvalid, read};
@@ -35,6 +36,7 @@ const BATCHES_OPEN: u64 = 16;
 pub(crate) struct TaskInput<'a> {
     pub(crate) task: Arc<PlannedTask>,
     pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) judging: Option<Judging>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) earlier: Option<Earlier>,
@@ -65,7 +67,18 @@ pub(crate) struct TaskOutput {
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let TaskInput {
-        task, backend, rows, preparation, earlier, writer, progress, events, stop, runtime, ..
+        task,
+        backend,
+        judging,
+        rows,
+        preparation,
+        earlier,
+        writer,
+        progress,
+        events,
+        stop,
+        runtime,
+        ..
     } = input;
     let invalid = InvalidRows::new(&task.dataset.spec, rows.total());
     let media = Arc::clone(&preparation.media);
@@ -114,6 +127,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             permits: Arc::new(Semaphore::new(concurrency)),
             inflight: Arc::new(Semaphore::new(inflight)),
             held: Arc::new(Semaphore::new((BATCH * BATCHES_OPEN) as usize)),
+            judging: judging.map(Arc::new),
             media,
             stop: stop.clone(),
             hand: Hand { batches: Arc::default(), scorers: batch_sender, recorder: entry_sender },
@@ -170,6 +184,7 @@ struct SampleLoop {
     inflight: Arc<Semaphore>,
     /// Bounds the answers that wait for their neighbours. A batch has room, for rows come in order.
     held: Arc<Semaphore>,
+    judging: Option<Arc<Judging>>,
     media: Arc<MediaStore>,
     stop: Stop,
     hand: Hand,
@@ -217,10 +232,18 @@ impl SampleLoop {
                     let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
                     let (permits, media, stop) =
                         (Arc::clone(&self.permits), Arc::clone(&self.media), self.stop.clone());
+                    let judging = self.judging.clone();
                     requests.spawn(async move {
                         let index = row.index;
                         let prepared = (index, row.row_digest, *sample);
-                        match infer(&task, backend.as_ref(), prepared, &media, &permits, &stop).await {
+                        let mut inferred =
+                            infer(&task, backend.as_ref(), prepared, &media, &permits, &stop).await;
+                        if let (Some(judging), Some(inferred)) = (&judging, &mut inferred)
+                            && inferred.outcome == Outcome::Scored
+                        {
+                            judging.judge(inferred).await;
+                        }
+                        match inferred {
                             Some(inferred) if inferred.outcome == Outcome::Scored => {
                                 hand.answered(inferred, permit, held).await
                             }

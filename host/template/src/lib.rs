@@ -4,9 +4,11 @@
 //! `gage-core` and `gage-config`; knows nothing of models, datasets or runs.
 
 mod chat;
+mod fence;
 mod prompt;
 mod tokenizer;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
+pub use fence::Fence;
 pub use prompt::{PromptContext, PromptError, PromptRenderer};
 pub use tokenizer::{TokenizerError, TokenizerTemplate};

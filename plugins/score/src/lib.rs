@@ -3,12 +3,14 @@
 
 mod brier;
 mod correctness;
+mod judge_score;
 mod judge_threshold;
 mod named;
 mod pass_at_k;
 mod probability;
 
 pub use brier::Brier;
+pub use judge_score::JudgeScore;
 pub use judge_threshold::JudgeThreshold;
 pub use named::{Likelihood, Ranking};
 pub use pass_at_k::PassAtK;
@@ -16,5 +18,5 @@ pub use pass_at_k::PassAtK;
 gage_sdk::metrics!(
     name: "score",
     description: "Metrics on scores, probabilities and ranks",
-    metrics: [JudgeThreshold, Likelihood, Ranking, PassAtK, Brier],
+    metrics: [JudgeScore, JudgeThreshold, Likelihood, Ranking, PassAtK, Brier],
 );

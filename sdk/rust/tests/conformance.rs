@@ -1,8 +1,9 @@
 //! The helpers of the SDK against the cases that were recorded from the reference implementation,
 //! and the differences from it that are meant.
 //!
-//! `match_str` has no counterpart here: it turns a comparison of two texts into a flag, which is
-//! the work of the plugins `text` and `number`, tested with their own cases.
+//! `match_str` has no counterpart: the SDK compares no texts at their beginning or end. What else it
+//! does is the work of the metrics `exact_match`, `contains` and `numeric_match`, which have cases of
+//! their own.
 
 use gage_sdk::ScoreCard;
 use gage_sdk::base::{Distance, MultiReference, ScoreText, SequenceDistance};
@@ -59,6 +60,10 @@ fn check(helper: &str, mut is_right: impl FnMut(&Value, &Value) -> bool) {
     let cases: Vec<Value> =
         read(&format!("cases/helper_{helper}.jsonl")).lines().map(|line| from_str(line).unwrap()).collect();
     assert!(!cases.is_empty(), "{helper} has no cases");
+    for (name, number, _) in spelled_otherwise() {
+        let is_of_a_case = cases.iter().any(|case| case["case"] == number);
+        assert!(name != helper || is_of_a_case, "{helper} has no case {number}");
+    }
     let wrong: Vec<String> = cases
         .iter()
         .map(|case| (case, expected(helper, case, &differences)))

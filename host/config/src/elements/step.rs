@@ -1,5 +1,7 @@
 //! `steps[]`: what happens to a sample.
 
+use crate::elements::judge_step::JudgeStep;
+use crate::elements::plugin_call::PluginCall;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
@@ -43,17 +45,29 @@ pub struct InferenceStep {
 pub struct Steps {
     /// Asks the model.
     pub inference: InferenceStep,
+    /// Asks judges about the answer.
+    pub judge: Option<JudgeStep>,
+    /// Finds the final answer in what the model wrote: the first that finds one, in their order.
+    pub extract: Vec<PluginCall>,
     /// Whether metrics score the answer.
     pub auto_eval: bool,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum StepKind {
     Inference,
+    Judge,
+    Extract,
     AutoEval,
 }
 
-const KINDS: [(&str, StepKind); 2] = [("inference", StepKind::Inference), ("auto_eval", StepKind::AutoEval)];
+/// In the order in which a task has them.
+const KINDS: [(&str, StepKind); 4] = [
+    ("inference", StepKind::Inference),
+    ("judge", StepKind::Judge),
+    ("extract", StepKind::Extract),
+    ("auto_eval", StepKind::AutoEval),
+];
 const REQUESTS: [(&str, RequestKind); 2] =
     [("generate", RequestKind::Generate), ("loglikelihood", RequestKind::Loglikelihood)];
 const CONTINUATIONS: [(&str, ContinuationText); 2] =
@@ -64,38 +78,70 @@ impl Steps {
     pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Steps> {
         let place = table.get("steps")?.span;
         let key = table.path_of("steps");
-        let mut inference = None;
-        let mut auto_eval = false;
+        let mut found = Found::default();
+        let mut last: Option<StepKind> = None;
         for (node, path) in table.list("steps", problems) {
-            let Some((kind, step)) = read_step(node, path.clone(), problems) else { continue };
-            match kind {
-                StepKind::Inference if inference.is_some() => {
-                    problems.error(node.span, &path, "a task has one `inference` step; this is the second");
+            let Some(kind) = read_step(node, path.clone(), &mut found, problems) else { continue };
+            let name =
+                |kind: StepKind| KINDS.iter().find(|(_, one)| *one == kind).map_or("", |(name, _)| name);
+            match last {
+                Some(last) if last == kind => {
+                    let message = format!("a task has one `{}` step; this is the second", name(kind));
+                    let problem = problems.error(node.span, &path, message);
+                    if kind == StepKind::Judge {
+                        problem.help("put several judges into one step, under `judges`");
+                    }
                 }
-                StepKind::Inference if auto_eval => {
-                    problems.error(
-                        node.span,
-                        &path,
-                        "`inference` must come before `auto_eval`, which scores its answer",
-                    );
+                Some(last) if last > kind => {
+                    let message = format!("`{}` must come before `{}`", name(kind), name(last));
+                    let order = KINDS.map(|(name, _)| name).join(", ");
+                    problems.error(node.span, &path, message).help(format!("the order is: {order}"));
                 }
-                StepKind::Inference => inference = Some(step),
-                StepKind::AutoEval => auto_eval = true,
+                _ => {}
             }
+            last = Some(kind);
         }
+        let Found { inference, judge, extract, auto_eval } = found;
         if inference.is_none() && !problems.has_errors() {
             problems
                 .error(place, &key, "the steps have no `inference`")
-                .help("known are: inference, auto_eval");
+                .help("known are: inference, judge, extract, auto_eval");
         }
-        Some(Steps { inference: inference?, auto_eval })
+        Some(Steps { inference: inference?, judge, extract, auto_eval })
     }
 }
 
-fn read_step(node: &Node, path: String, problems: &mut Problems) -> Option<(StepKind, InferenceStep)> {
+/// The steps that were read so far.
+#[derive(Default)]
+struct Found {
+    inference: Option<InferenceStep>,
+    judge: Option<JudgeStep>,
+    extract: Vec<PluginCall>,
+    auto_eval: bool,
+}
+
+fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Problems) -> Option<StepKind> {
     let mut table = Table::open(node, path, problems)?;
     table.required("step", problems);
-    let kind = table.choice("step", &KINDS, problems);
+    let kind = table.choice("step", &KINDS, problems)?;
+    match kind {
+        StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),
+        StepKind::Judge => found.judge = Some(JudgeStep::read(&mut table, node, problems)),
+        StepKind::Extract => {
+            table.required("extractors", problems);
+            found.extract = table
+                .list("extractors", problems)
+                .into_iter()
+                .filter_map(|(node, path)| PluginCall::read(node, &path, "extractor", problems))
+                .collect();
+        }
+        StepKind::AutoEval => found.auto_eval = true,
+    }
+    table.finish(problems);
+    Some(kind)
+}
+
+fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
     let mut step = InferenceStep {
         adapter_id: None,
         request: RequestKind::Generate,
@@ -103,28 +149,23 @@ fn read_step(node: &Node, path: String, problems: &mut Problems) -> Option<(Step
         continuation_prefix: String::new(),
         span: node.span,
     };
-    if kind == Some(StepKind::Inference) {
-        step.adapter_id = table.text("adapter_id", problems);
-        if let Some(node) = table.get("adapter_id") {
-            step.span = node.span;
-        }
-        step.request = table.choice("request", &REQUESTS, problems).unwrap_or(step.request);
-        let continuation = table.choice("continuation", &CONTINUATIONS, problems);
-        let prefix = table.text("continuation_prefix", problems);
-        if step.request == RequestKind::Generate && (continuation.is_some() || prefix.is_some()) {
-            problems
-                .error(
-                    node.span,
-                    &table.path,
-                    "`continuation` and `continuation_prefix` belong to `request: loglikelihood`",
-                )
-                .help("add `request: loglikelihood`, or remove them");
-        }
-        step.continuation = continuation.unwrap_or(step.continuation);
-        step.continuation_prefix = prefix.unwrap_or_default();
+    step.adapter_id = table.text("adapter_id", problems);
+    if let Some(node) = table.get("adapter_id") {
+        step.span = node.span;
     }
-    if kind.is_some() {
-        table.finish(problems);
+    step.request = table.choice("request", &REQUESTS, problems).unwrap_or(step.request);
+    let continuation = table.choice("continuation", &CONTINUATIONS, problems);
+    let prefix = table.text("continuation_prefix", problems);
+    if step.request == RequestKind::Generate && (continuation.is_some() || prefix.is_some()) {
+        problems
+            .error(
+                node.span,
+                &table.path,
+                "`continuation` and `continuation_prefix` belong to `request: loglikelihood`",
+            )
+            .help("add `request: loglikelihood`, or remove them");
     }
-    Some((kind?, step))
+    step.continuation = continuation.unwrap_or(step.continuation);
+    step.continuation_prefix = prefix.unwrap_or_default();
+    step
 }

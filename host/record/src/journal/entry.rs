@@ -2,7 +2,7 @@
 
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};
-use gage_core::{MetricResult, Outcome};
+use gage_core::{MetricResult, Object, Outcome};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -89,6 +89,9 @@ pub struct Scores {
     /// Why there is no score, where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorNote>,
+    /// What extractors made of the model's output: keys that take the place of its own.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub extracted: Object,
     /// What the metrics said, in the order of the suite.
     #[serde(default)]
     pub metrics: Vec<MetricResult>,
@@ -110,6 +113,13 @@ impl SampleRecord {
         let ScoresEntry { outcome, scores, .. } = entry;
         self.outcome = outcome;
         self.error = scores.error;
+        if let Some(Value::Object(output)) = &mut self.model_output
+            && !scores.extracted.is_empty()
+        {
+            let written = output.get("answer").cloned().unwrap_or_default();
+            output.extend(scores.extracted);
+            output.insert("written".to_owned(), written);
+        }
         self.metrics = scores.metrics;
         self.timing_metrics = scores.timing_metrics;
         self.timing.scoring_ms = scores.scoring_ms;

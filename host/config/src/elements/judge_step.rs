@@ -1,0 +1,110 @@
+//! The step `judge`: other models say how good an answer is.
+//!
+//! ```yaml
+//! - step: judge
+//!   adapter_id: judge        # a role of the type judge_model
+//!   judge: verdict           # what renders the prompt and reads the reply
+//! - step: judge
+//!   judges:                  # several
+//!     - {judge_id: first, adapter_id: a, judge: verdict}
+//!     - {judge_id: second, adapter_id: b, judge: {rubric: {points: […]}}}
+//!   combine: vote
+//! ```
+
+use crate::elements::check_unique;
+use crate::elements::plugin_call::PluginCall;
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// How the scores of several judges become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// The mean of the scores; the default.
+    Mean,
+    /// The side that more judges are on: a score of 0.5 or more is for the answer; a tie is 0.5.
+    Vote,
+}
+
+/// The step `judge`.
+#[derive(Clone, Debug)]
+pub struct JudgeStep {
+    /// The judges, each asked about every answer.
+    pub judges: Vec<JudgeSpec>,
+    /// How their scores become one.
+    pub combine: Combine,
+    /// How often a judge is asked at most where its reply cannot be read; default 3.
+    pub attempts: u32,
+    /// Where the step is written.
+    pub span: Span,
+}
+
+/// One judge.
+#[derive(Clone, Debug)]
+pub struct JudgeSpec {
+    /// Its name in results; default: that of its role.
+    pub judge_id: Option<String>,
+    /// Its role; where it is missing the only one of the type `judge_model`.
+    pub adapter_id: Option<String>,
+    /// What reads the reply, and renders the prompt where the role has none; default `verdict`.
+    pub judge: PluginCall,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What reads replies where the suite does not say it.
+const USUAL_JUDGE: &str = "verdict";
+const USUAL_ATTEMPTS: u32 = 3;
+const COMBINES: [(&str, Combine); 2] = [("mean", Combine::Mean), ("vote", Combine::Vote)];
+
+impl JudgeStep {
+    /// Reads the keys of the step behind `step`.
+    pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
+        let several = table.list("judges", problems);
+        let judges: Vec<JudgeSpec> = match several.is_empty() {
+            true => vec![JudgeSpec::read_keys(table, node, problems)],
+            false => several
+                .into_iter()
+                .filter_map(|(node, path)| {
+                    let mut table = Table::open(node, path, problems)?;
+                    let judge = JudgeSpec::read_keys(&mut table, node, problems);
+                    table.finish(problems);
+                    Some(judge)
+                })
+                .collect(),
+        };
+        let named = judges.iter().filter_map(|judge| {
+            Some((judge.judge_id.as_deref().or(judge.adapter_id.as_deref())?, judge.span))
+        });
+        check_unique("judge_id", named, problems);
+        let attempts =
+            table.integer("attempts", 1..=10, problems).and_then(|number| u32::try_from(number).ok());
+        JudgeStep {
+            judges,
+            combine: table.choice("combine", &COMBINES, problems).unwrap_or(Combine::Mean),
+            attempts: attempts.unwrap_or(USUAL_ATTEMPTS),
+            span: node.span,
+        }
+    }
+}
+
+impl JudgeSpec {
+    fn read_keys(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> JudgeSpec {
+        let judge_id = table.text("judge_id", problems);
+        if let (Some(id), Some(node)) = (&judge_id, table.get("judge_id"))
+            && let Err(message) = gage_core::check_name(id)
+        {
+            problems.error(node.span, &table.path_of("judge_id"), message);
+        }
+        let adapter_id = table.text("adapter_id", problems);
+        let path = table.path_of("judge");
+        let judge = table.get("judge").and_then(|node| PluginCall::read(node, &path, "judge", problems));
+        JudgeSpec {
+            judge_id,
+            adapter_id,
+            judge: judge.unwrap_or_else(|| PluginCall::plain(USUAL_JUDGE, node.span)),
+            span: node.span,
+        }
+    }
+}

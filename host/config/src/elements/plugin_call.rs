@@ -1,0 +1,65 @@
+//! A plugin with its parameters, in the short forms that metrics have too: a name, a call, or a name with a
+//! mapping.
+
+use crate::elements::PluginReference;
+use crate::elements::metric_call::parse_call;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+
+/// A plugin with its parameters.
+#[derive(Clone, Debug)]
+pub struct PluginCall {
+    /// The plugin.
+    pub reference: PluginReference,
+    /// Its parameters: a mapping, with the places of its values.
+    pub params: Node,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl PluginCall {
+    /// Reads one; `noun` says what it is a plugin of, for messages.
+    pub(crate) fn read(node: &Node, path: &str, noun: &str, problems: &mut Problems) -> Option<PluginCall> {
+        let (name, params, span) = match &node.value {
+            NodeValue::Text(text) => match parse_call(text, node.span) {
+                Ok((name, params)) => (name, params, node.span),
+                Err(message) => {
+                    problems.error(node.span, path, message).help("write it like name(key='a,b', other=1)");
+                    return None;
+                }
+            },
+            NodeValue::Map(entries) if entries.len() == 1 => {
+                let entry = entries.first()?;
+                let params = match &entry.node.value {
+                    NodeValue::Null => Node::new(NodeValue::Map(Vec::new()), entry.node.span),
+                    NodeValue::Map(_) => entry.node.clone(),
+                    _ => {
+                        let found = entry.node.kind();
+                        let message =
+                            format!("the parameters of `{}` must be a mapping, found {found}", entry.key);
+                        problems.error(entry.node.span, path, message);
+                        return None;
+                    }
+                };
+                (entry.key.clone(), params, entry.key_span)
+            }
+            _ => {
+                let message =
+                    format!("expected the name of a plugin of the kind `{noun}`, found {}", node.kind());
+                problems
+                    .error(node.span, path, message)
+                    .help("write name, name(key=value), or {name: {key: value}}");
+                return None;
+            }
+        };
+        let reference = PluginReference::read(node, path, &name, noun, problems)?;
+        Some(PluginCall { reference, params, span })
+    }
+
+    /// One without parameters.
+    pub(crate) fn plain(name: &str, span: Span) -> PluginCall {
+        let params = Node::new(NodeValue::Map(Vec::new()), span);
+        PluginCall { reference: PluginReference::Name(name.to_owned()), params, span }
+    }
+}

@@ -1,0 +1,110 @@
+//! The final answer in what a model wrote: the extractors of a task, one after the other.
+
+use crate::inference::Inferred;
+use crate::plan::PlannedExtractor;
+use gage_core::{Object, Outcome, Roots};
+use gage_plugin::{ExtractedAnswer, ItemError};
+use gage_record::{ErrorNote, Stage};
+use serde_json::{Value, json};
+
+/// An extractor whose text goes on to the next one: it shortens, and does not decide.
+const SHORTENS: &str = "strip_thoughts";
+
+/// What extraction made of one answer.
+pub(crate) struct Extraction {
+    /// The model's output, with what was found in it, and what the model wrote as `written`.
+    pub(crate) model_output: Value,
+    /// What was found: `answer`, `parsed` and `extraction`.
+    pub(crate) found: Object,
+    /// Why there is none, where an extractor failed.
+    pub(crate) error: Option<(Outcome, ErrorNote)>,
+}
+
+/// Lets the extractors find the answers of a batch: the first that finds one wins. Where none does,
+/// `answer` is null: a failure to parse never scores.
+pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> Vec<Extraction> {
+    let mut states: Vec<State> =
+        batch.iter().map(|inferred| State { output: inferred.model_output.clone(), end: None }).collect();
+    for planned in extractors {
+        let open: Vec<usize> = (0..states.len()).filter(|place| states[*place].end.is_none()).collect();
+        let items = open.iter().map(|place| {
+            let inferred = batch[*place];
+            let roots = Roots {
+                sample: &inferred.sample,
+                model_output: &states[*place].output,
+                judge_output: &inferred.judge_output,
+            };
+            planned.extractor.resolve(&inferred.sample_id, roots)
+        });
+        let found = planned.extractor.extract(items.collect());
+        for (place, found) in open.into_iter().zip(found) {
+            states[place].take(planned.extractor.name(), found);
+        }
+    }
+    batch.iter().zip(states).map(|(inferred, state)| state.finish(&inferred.model_output)).collect()
+}
+
+struct State {
+    /// The model's output; its answer is what earlier extractors have left of it.
+    output: Value,
+    end: Option<Result<Object, ItemError>>,
+}
+
+impl State {
+    fn take(&mut self, name: &str, found: Result<Option<ExtractedAnswer>, ItemError>) {
+        match found {
+            Ok(None) => {}
+            Ok(Some(answer)) if name == SHORTENS => {
+                if let Some(text) = answer.value.get("value") {
+                    self.output["answer"] = text.clone();
+                }
+            }
+            Ok(Some(answer)) => {
+                let ExtractedAnswer { kind, value, evidence } = answer;
+                let note = json!({"extractor": name, "kind": kind, "evidence": evidence});
+                self.end = Some(Ok(Object::from_iter([
+                    ("parsed".to_owned(), Value::Object(value)),
+                    ("extraction".to_owned(), note),
+                ])));
+            }
+            Err(error) => self.end = Some(Err(error)),
+        }
+    }
+
+    fn finish(self, original: &Value) -> Extraction {
+        let (found, error) = match self.end {
+            None => (Object::new(), None),
+            Some(Ok(found)) => (found, None),
+            Some(Err(failed)) => {
+                let note = ErrorNote {
+                    stage: Stage::Scoring,
+                    kind: failed.kind.to_owned(),
+                    message: format!("extract: {}", failed.message),
+                    pointer: failed.pointer,
+                };
+                (Object::new(), Some((failed.outcome, note)))
+            }
+        };
+        let parsed = found.get("parsed").cloned().unwrap_or_default();
+        let extraction = found.get("extraction").cloned().unwrap_or_default();
+        let found = Object::from_iter([
+            ("answer".to_owned(), text_of(&parsed)),
+            ("parsed".to_owned(), parsed),
+            ("extraction".to_owned(), extraction),
+        ]);
+        let mut model_output = original.clone();
+        if let Value::Object(output) = &mut model_output {
+            let written = output.get("answer").cloned().unwrap_or_default();
+            output.extend(found.clone());
+            output.insert("written".to_owned(), written);
+        }
+        Extraction { model_output, found, error }
+    }
+}
+
+/// The answer as metrics on text read it: a value as it is, a list of items, the final answer of an
+/// argument.
+fn text_of(parsed: &Value) -> Value {
+    let value = parsed.get("value").or_else(|| parsed.get("items"));
+    value.or_else(|| parsed.get("final_answer")?.get("value")).unwrap_or(parsed).clone()
+}

@@ -1,0 +1,356 @@
+//! The judges and an answer: they are asked, their replies read, and their scores become one.
+
+use crate::inference::Inferred;
+use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
+use crate::session::Session;
+use gage_backend::{Backend, GenerateRequest, output_to_guest};
+use gage_config::Combine;
+use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
+use gage_plugin::{ItemError, JudgeCase, JudgeReply, Verdict, message_from_guest};
+use gage_record::{ErrorNote, Stage};
+use gage_template::{Fence, PromptContext};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// What the text of the model under test is called in a judge's prompt.
+const LABEL: &str = "ANSWER";
+
+/// A score from which on a judge is for the answer.
+const IN_FAVOUR: f64 = 0.5;
+
+/// The judges of a task with their backends.
+pub(crate) struct Judging {
+    judges: Vec<OpenJudge>,
+    combine: Combine,
+    attempts: u32,
+}
+
+struct OpenJudge {
+    planned: Arc<PlannedJudge>,
+    backend: Arc<dyn Backend>,
+    /// Bounds the requests of the role.
+    permits: Semaphore,
+}
+
+/// Why there is no judgement.
+struct Failure {
+    outcome: Outcome,
+    kind: String,
+    message: String,
+}
+
+/// What one judge said.
+enum Judgement {
+    /// Its output, as metrics read it.
+    Output(Object),
+    /// Nothing that could be read, however often it was asked: why, and its last replies.
+    Unparseable(String, Vec<String>),
+}
+
+impl Judging {
+    pub(crate) fn new(planned: &PlannedJudges, session: &Session, concurrency: usize) -> Option<Judging> {
+        let open = |planned: &Arc<PlannedJudge>| {
+            let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
+            let most = backend.info().max_concurrency.min(planned.role.pool_size.unwrap_or(concurrency));
+            Some(OpenJudge { planned: Arc::clone(planned), backend, permits: Semaphore::new(most.max(1)) })
+        };
+        let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
+        Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
+    }
+
+    /// Has an answer judged, and puts the judgement, or why there is none, where it belongs.
+    pub(crate) async fn judge(&self, inferred: &mut Inferred) {
+        let case = case_of(inferred);
+        let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
+        for judge in &self.judges {
+            let id = judge.planned.judge_id.as_str();
+            match judge.ask(&case, inferred, self.attempts).await {
+                Ok(judgement) => said.push((id, judgement)),
+                Err(failure) => {
+                    fail(inferred, failure.outcome, failure.kind, format!("{id}: {}", failure.message));
+                    return;
+                }
+            }
+        }
+        let unread: Vec<String> = said
+            .iter()
+            .filter_map(|(id, judgement)| match judgement {
+                Judgement::Unparseable(reason, _) => Some(format!("{id}: {reason}")),
+                Judgement::Output(_) => None,
+            })
+            .collect();
+        if unread.len() == said.len() {
+            let message = format!("no reply could be read: {}", unread.join("; "));
+            fail(inferred, Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message);
+        }
+        inferred.judge_output = output_of(said, self.combine);
+    }
+}
+
+fn fail(inferred: &mut Inferred, outcome: Outcome, kind: String, message: String) {
+    inferred.outcome = outcome;
+    inferred.error = Some(ErrorNote { stage: Stage::Judge, kind, message, pointer: None });
+}
+
+/// The judgements as one object: that of a single judge as it is, several with what they come to.
+fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
+    let object = |judgement: Judgement| match judgement {
+        Judgement::Output(output) => output,
+        Judgement::Unparseable(reason, replies) => Object::from_iter([
+            ("unparseable".to_owned(), json!(reason)),
+            ("replies".to_owned(), json!(replies)),
+        ]),
+    };
+    if said.len() == 1 {
+        return said
+            .into_iter()
+            .next()
+            .map_or(Value::Null, |(_, judgement)| Value::Object(object(judgement)));
+    }
+    let outputs: Vec<(String, Object)> =
+        said.into_iter().map(|(id, judgement)| (id.to_owned(), object(judgement))).collect();
+    let scores: Vec<f64> = outputs.iter().filter_map(|(_, output)| output.get("score")?.as_f64()).collect();
+    let mut combined = Object::new();
+    combined.insert("score".to_owned(), json!(combined_score(&scores, combine)));
+    let answers = outputs.iter().filter_map(|(_, output)| output.get("answer"));
+    if let Some(answer) = most_frequent(answers) {
+        combined.insert("answer".to_owned(), answer);
+    }
+    combined.insert("read".to_owned(), json!(scores.len()));
+    let judges: Object = outputs.into_iter().map(|(id, output)| (id, Value::Object(output))).collect();
+    combined.insert("judges".to_owned(), Value::Object(judges));
+    Value::Object(combined)
+}
+
+/// The scores of several judges as one; null where no judge gave one.
+fn combined_score(scores: &[f64], combine: Combine) -> Option<f64> {
+    if scores.is_empty() {
+        return None;
+    }
+    // Judges are few.
+    let count = scores.len() as f64;
+    Some(match combine {
+        Combine::Mean => scores.iter().sum::<f64>() / count,
+        Combine::Vote => {
+            let votes = scores.iter().filter(|score| **score >= IN_FAVOUR).count() as f64;
+            match (votes * 2.0).total_cmp(&count) {
+                std::cmp::Ordering::Greater => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Less => 0.0,
+            }
+        }
+    })
+}
+
+/// The value that comes most often, of several the first; null where two come equally often.
+fn most_frequent<'v>(values: impl Iterator<Item = &'v Value>) -> Option<Value> {
+    let mut counts: Vec<(&Value, usize)> = Vec::new();
+    for value in values {
+        match counts.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((value, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let mut first = counts.iter().filter(|(_, count)| *count == most);
+    let (value, _) = first.next()?;
+    Some(if first.next().is_some() { Value::Null } else { (*value).clone() })
+}
+
+/// What a component sees of a sample and its answer.
+fn case_of(inferred: &Inferred) -> JudgeCase {
+    JudgeCase {
+        sample_id: inferred.sample_id.clone(),
+        sample: inferred.sample.to_string(),
+        model_output: Value::Object(without_clocks(inferred)).to_string(),
+    }
+}
+
+fn without_clocks(inferred: &Inferred) -> Object {
+    let output = inferred.model_output.as_object().into_iter().flatten();
+    output
+        .filter(|(key, _)| !CLOCKS.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+impl OpenJudge {
+    /// Asks until a reply can be read, at most `attempts` times.
+    async fn ask(&self, case: &JudgeCase, inferred: &Inferred, attempts: u32) -> Result<Judgement, Failure> {
+        let answer = inferred.model_output.get("answer").and_then(Value::as_str).unwrap_or_default();
+        let fence = self.planned.prompt.as_ref().map(|_| Fence::around(LABEL, answer));
+        let mut prompts = self.prompts(case, inferred, fence.as_ref().map(|fence| (fence, answer))).await?;
+        let mut attempt = 1;
+        loop {
+            let mut replies = Vec::with_capacity(prompts.len());
+            for (messages, params) in &prompts {
+                let mut reply = self.generate(&inferred.sample_id, messages.clone(), params.clone()).await?;
+                if let Some(fence) = &fence {
+                    reply.answer = fence.unquoted(&reply.answer);
+                }
+                replies.push(reply);
+            }
+            let texts: Vec<String> = replies.iter().map(|reply| reply.answer.clone()).collect();
+            match self.parse(case, replies).await? {
+                Verdict::Output(mut output) => {
+                    output.insert("attempts".to_owned(), attempt.into());
+                    output.insert("replies".to_owned(), json!(texts));
+                    return Ok(Judgement::Output(output));
+                }
+                Verdict::Unparseable(reason) if attempt >= attempts => {
+                    return Ok(Judgement::Unparseable(reason, texts));
+                }
+                Verdict::Unparseable(reason) => {
+                    // Asked the same way, a model without temperature would say the same.
+                    let wish = format!(
+                        "Your reply could not be read: {reason}. Answer once more, in exactly the form that was asked for."
+                    );
+                    for ((messages, _), text) in prompts.iter_mut().zip(texts) {
+                        messages.push(Message::text(Role::Assistant, text));
+                        messages.push(Message::text(Role::User, wish.as_str()));
+                    }
+                    attempt += 1;
+                }
+            }
+        }
+    }
+
+    /// The conversations that the judge is to continue.
+    async fn prompts(
+        &self,
+        case: &JudgeCase,
+        inferred: &Inferred,
+        fenced: Option<(&Fence, &str)>,
+    ) -> Result<Vec<(Vec<Message>, SamplingParams)>, Failure> {
+        let role = &self.planned.role;
+        if let (Some(prompt), Some((fence, answer))) = (&self.planned.prompt, fenced) {
+            let mut output = without_clocks(inferred);
+            output.insert("answer".to_owned(), fence.enclose(answer).into());
+            let payload = Object::from_iter([("model_output".to_owned(), Value::Object(output))]);
+            let context = PromptContext {
+                sample: &inferred.sample,
+                payload: &payload,
+                history: &[],
+                adapter_id: &role.adapter_id,
+                role_type: role.role_type.name(),
+            };
+            let messages = prompt.render(&context).map_err(|error| Failure {
+                outcome: Outcome::InvalidSample,
+                kind: "prompt".to_owned(),
+                message: error.to_string(),
+            })?;
+            return Ok(vec![(messages, role.sampling_params.clone())]);
+        }
+        let (planned, cases) = (Arc::clone(&self.planned), vec![case.clone()]);
+        let rendered = off_the_runtime(move || planned.judge.render(&cases).into_iter().next()).await?;
+        rendered
+            .into_iter()
+            .map(|prompt| {
+                let messages = prompt.messages.into_iter().map(message_from_guest).collect::<Result<_, _>>();
+                let params = SamplingParams::from_object(prompt.params).map_err(|problems| {
+                    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+                });
+                let read = messages.and_then(|messages| Ok((messages, params?.over(&role.sampling_params))));
+                read.map_err(|message| Failure {
+                    outcome: Outcome::PluginError,
+                    kind: "invalid_result".to_owned(),
+                    message,
+                })
+            })
+            .collect()
+    }
+
+    async fn generate(
+        &self,
+        sample_id: &str,
+        messages: Vec<Message>,
+        params: SamplingParams,
+    ) -> Result<ModelOutput, Failure> {
+        let request = GenerateRequest {
+            id: format!("judge:{}:{sample_id}", self.planned.judge_id),
+            messages,
+            prompt: None,
+            params,
+            tools: Vec::new(),
+            tool_choice: None,
+        };
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        match self.backend.generate(request).await {
+            Ok(reply) => Ok(reply.output),
+            Err(error) => Err(Failure {
+                outcome: Outcome::BackendError,
+                kind: error.kind.name().to_owned(),
+                message: error.message,
+            }),
+        }
+    }
+
+    async fn parse(&self, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {
+        let replies = replies.into_iter().map(output_to_guest).collect();
+        let (planned, replied) =
+            (Arc::clone(&self.planned), vec![JudgeReply { case: case.clone(), replies }]);
+        off_the_runtime(move || planned.judge.parse(&replied).into_iter().next()).await
+    }
+}
+
+/// Calls a component, which may take a while.
+async fn off_the_runtime<T: Send + 'static>(
+    call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
+) -> Result<T, Failure> {
+    let internal = |message: &str| Failure {
+        outcome: Outcome::PluginError,
+        kind: "internal".to_owned(),
+        message: message.to_owned(),
+    };
+    match tokio::task::spawn_blocking(call).await {
+        Ok(Some(Ok(result))) => Ok(result),
+        Ok(Some(Err(error))) => {
+            Err(Failure { outcome: error.outcome, kind: error.kind.to_owned(), message: error.message })
+        }
+        Ok(None) => Err(internal("the judge gave no result")),
+        Err(_) => Err(internal("the call of the judge failed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_judges_become_one() {
+        let output = |score: f64, answer: &str| {
+            Judgement::Output(Object::from_iter([
+                ("score".to_owned(), json!(score)),
+                ("answer".to_owned(), json!(answer)),
+            ]))
+        };
+        let unread = || Judgement::Unparseable("no line".to_owned(), vec!["x".to_owned()]);
+        for (said, combine, score, answer) in [
+            (
+                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
+                Combine::Mean,
+                json!(0.5),
+                json!("A"),
+            ),
+            (
+                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
+                Combine::Vote,
+                json!(1.0),
+                json!("A"),
+            ),
+            (vec![output(1.0, "A"), output(0.0, "B")], Combine::Vote, json!(0.5), json!(null)),
+            (vec![output(1.0, "A"), unread()], Combine::Mean, json!(1.0), json!("A")),
+            (vec![unread(), unread()], Combine::Mean, json!(null), json!(null)),
+        ] {
+            let said: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(said).collect();
+            let count = said.len();
+            let combined = output_of(said, combine);
+            assert_eq!((&combined["score"], &combined["answer"]), (&score, &answer));
+            assert_eq!(combined["judges"].as_object().map(Object::len), Some(count));
+        }
+        let single = output_of(vec![("a", output(0.25, "A"))], Combine::Vote);
+        assert_eq!(single, json!({"score": 0.25, "answer": "A"}));
+    }
+}

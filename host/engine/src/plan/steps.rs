@@ -1,0 +1,107 @@
+//! The steps behind the model: judges, and extractors of the final answer.
+
+use super::{plan_prompt, report_missing, report_params};
+use gage_config::{
+    Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, TaskSpec,
+};
+use gage_plugin::{AnyKind, Configured, Extractor, ExtractorKind, Judge, JudgeKind, Registry};
+use gage_template::PromptRenderer;
+use std::sync::Arc;
+
+/// An extractor of a task, ready to be called.
+pub struct PlannedExtractor {
+    /// How the suite names it.
+    pub reference: PluginReference,
+    /// The extractor.
+    pub extractor: Extractor,
+}
+
+/// The judges of a task.
+pub struct PlannedJudges {
+    /// Each of them.
+    pub judges: Vec<Arc<PlannedJudge>>,
+    /// How their scores become one.
+    pub combine: Combine,
+    /// How often one is asked at most.
+    pub attempts: u32,
+}
+
+/// One judge of a task, ready to be called.
+pub struct PlannedJudge {
+    /// Its name in results.
+    pub judge_id: String,
+    /// The role that is asked.
+    pub role: RoleAdapterSpec,
+    /// What renders the prompt; without it the component does.
+    pub prompt: Option<Arc<PromptRenderer>>,
+    /// How the suite names the component.
+    pub reference: PluginReference,
+    /// The component that reads replies.
+    pub judge: Judge,
+}
+
+pub(super) fn plan_extractors(
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Vec<PlannedExtractor>> {
+    let planned: Vec<Option<PlannedExtractor>> = task
+        .steps
+        .extract
+        .iter()
+        .map(|call| {
+            let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
+            Some(PlannedExtractor { reference: call.reference.clone(), extractor })
+        })
+        .collect();
+    planned.into_iter().collect()
+}
+
+pub(super) fn plan_judges(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Option<PlannedJudges>> {
+    let Some(JudgeStep { judges, combine, attempts, .. }) = &task.steps.judge else { return Some(None) };
+    let planned: Vec<Option<Arc<PlannedJudge>>> = judges
+        .iter()
+        .map(|spec| {
+            let judge = configure::<JudgeKind>(&spec.judge, registry, "judge", problems);
+            let role = config.judge_role_of(spec)?;
+            let prompt = plan_prompt(config, role, problems);
+            Some(Arc::new(PlannedJudge {
+                judge_id: spec.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone()),
+                role: role.clone(),
+                prompt: prompt?,
+                reference: spec.judge.reference.clone(),
+                judge: judge?,
+            }))
+        })
+        .collect();
+    let judges = planned.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Some(PlannedJudges { judges, combine: *combine, attempts: *attempts }))
+}
+
+/// Finds a plugin and checks its parameters.
+fn configure<K: AnyKind>(
+    call: &PluginCall,
+    registry: &Registry,
+    key: &str,
+    problems: &mut Problems,
+) -> Option<Configured<K>> {
+    let (family, member) = match registry.find::<K>(&call.reference) {
+        Ok(found) => found,
+        Err(error) => {
+            report_missing(&error, registry, call.span, key, &call.reference.to_string(), problems);
+            return None;
+        }
+    };
+    match family.configure(member.as_deref(), call.params.to_json()) {
+        Ok(configured) => Some(configured),
+        Err(found) => {
+            report_params(found, Some(&call.params), call.span, key, problems);
+            None
+        }
+    }
+}

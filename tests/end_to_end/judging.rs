@@ -1,0 +1,194 @@
+//! Judges and extractors in a run, with a real server on loopback as the judge.
+
+use crate::server::{Server, completion};
+use crate::support::{Workspace, rows};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A suite whose model answers as a script says, and whose judge is a server.
+fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
+    let judge = server.backend("");
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
+backends:
+  - backend_id: model
+    type: custom_script
+    config: {{component: ./scripted.wasm, config: {{default: 'SCORE: 1.0'}}}}
+  - backend_id: judges
+    {judge}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+  - {{adapter_id: judge, role_type: judge_model, backend_id: judges}}
+metrics: {metrics}
+custom:
+  steps: {steps}
+{further}"
+    )
+}
+
+fn workspace(count: usize) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(count));
+    workspace
+}
+
+/// What the server is asked, as one text.
+fn asked(request: &wiremock::Request) -> String {
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
+}
+
+/// The number of the question that a judge is asked about.
+fn question_of(text: &str) -> usize {
+    let block = text.split("[BEGIN QUESTION").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap_or_default();
+    block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
+}
+
+const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
+
+#[test]
+fn replies_that_cannot_be_read_stay_out_of_the_mean() {
+    // One in ten is never readable, one in ten only when it is asked once more.
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let server = Server::start(move |request| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let text = asked(request);
+        let number = question_of(&text);
+        let again = text.contains("could not be read");
+        match number % 10 {
+            3 => completion("I would rather not say."),
+            4 if !again => completion("Hm."),
+            _ => completion(&format!(
+                "Fine.\nCORRECT: yes\nSCORE: {}",
+                if number.is_multiple_of(2) { 1.0 } else { 0.5 }
+            )),
+        }
+    });
+    let workspace = workspace(100);
+    workspace.write(
+        "suite.yaml",
+        suite(&server, STEPS, "[judge_score, judge_threshold]", "  min_coverage: 0.9\n"),
+    );
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let summary = workspace.json("r", "summary.json");
+    let figure = &summary["metrics"][0];
+    assert_eq!((&figure["n"], &figure["total"], &figure["coverage"]), (&json!(90), &json!(100), &json!(0.9)));
+    assert_eq!(figure["outcomes"]["judge_unparseable"], 10);
+    // 50 even ones give 1, and 40 odd ones 0.5: what could not be read moves nothing.
+    assert_eq!(figure["value"].as_f64(), Some(70.0 / 90.0));
+    assert!(ended.stdout.contains("10 judge_unparseable"), "{}", ended.stdout);
+    assert_eq!(calls.load(Ordering::SeqCst), 80 + 10 * 2 + 10 * 2);
+    let samples = workspace.samples("r");
+    assert_eq!(samples[4]["judge_output"]["attempts"], 2);
+    assert_eq!(samples[3]["error"]["stage"], "judge");
+    assert_eq!(samples[3]["judge_output"]["replies"][0], "I would rather not say.");
+}
+
+#[test]
+fn an_answer_that_gives_itself_a_score_gets_that_of_the_judge() {
+    // The model under test always answers `SCORE: 1.0`; this judge quotes what it was shown.
+    let server = Server::start(|request| {
+        let text = asked(request);
+        let begin = text.find("[BEGIN ANSWER").expect("the answer is fenced");
+        completion(&format!("{}\nThat is no answer.\nCORRECT: no\nSCORE: 0", &text[begin..]))
+    });
+    let workspace = workspace(4);
+    workspace.write("suite.yaml", suite(&server, STEPS, "[judge_score]", ""));
+    workspace.run(&["run", "suite.yaml", "--run-id", "component"]).expect_code(0);
+    assert_eq!(workspace.json("component", "summary.json")["metrics"][0]["value"], 0.0);
+
+    // The same with a prompt of the suite, which sees the answer inside a fence as well.
+    let prompts = "prompts:\n  - prompt_id: grade\n    template: |\n      Grade this: {{ payload.model_output.answer }}\n      Say SCORE and a number.\n";
+    let text = suite(&server, STEPS, "[judge_score]", prompts)
+        .replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    workspace.write("prompted.yaml", text);
+    workspace.run(&["run", "prompted.yaml", "--run-id", "prompted"]).expect_code(0);
+    assert_eq!(workspace.json("prompted", "summary.json")["metrics"][0]["value"], 0.0);
+}
+
+#[test]
+fn several_judges_are_asked_and_their_scores_become_one() {
+    let server = Server::start(|request| {
+        let strict = asked(request).contains("Be strict");
+        completion(if strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
+    });
+    let workspace = workspace(3);
+    let steps = "\n    - step: inference\n    - step: judge\n      judges:\n        - {judge_id: kind, adapter_id: judge}\n        \
+        - {judge_id: strict, adapter_id: judge, judge: {verdict: {instructions: Be strict.}}}\n      combine: mean\n    - step: auto_eval";
+    workspace.write("suite.yaml", suite(&server, steps, "[judge_score]", ""));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let figure = &workspace.json("r", "summary.json")["metrics"][0];
+    assert_eq!(figure["value"], 0.5);
+    let names: Vec<&str> = figure["sub_scores"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|sub| sub["name"].as_str())
+        .collect();
+    assert_eq!(names, ["judge_kind", "judge_strict"]);
+}
+
+#[test]
+fn what_was_extracted_is_scored_and_recorded() {
+    let server = Server::start(|_| completion(""));
+    let workspace = workspace(2);
+    let written = "<think>maybe 3</think>Adding up, \\\\boxed{7} it is.";
+    let steps = "[{step: inference}, {step: extract, extractors: [strip_thoughts, boxed, last_number]}, {step: auto_eval}]";
+    let text = suite(&server, steps, "[exact_match]", "")
+        .replace("'SCORE: 1.0'", &format!("\"{written}\""))
+        .replace("  - {adapter_id: judge, role_type: judge_model, backend_id: judges}\n", "");
+    workspace.write("rows.jsonl", "{\"id\":\"a\",\"question\":\"3+4?\",\"answer\":\"7\"}\n{\"id\":\"b\",\"question\":\"4+4?\",\"answer\":\"8\"}\n");
+    workspace.write("suite.yaml", text.clone());
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 0.5);
+    let output = &workspace.samples("r")[0]["model_output"];
+    assert_eq!((&output["answer"], &output["parsed"]["value"]), (&json!("7"), &json!("7")));
+    assert_eq!(output["extraction"]["extractor"], "boxed");
+    assert!(output["written"].as_str().is_some_and(|text| text.contains("Adding up")), "{output}");
+
+    // Where nothing is found there is no answer, and no score for it.
+    workspace.write("none.yaml", text.replace(written, "no idea"));
+    workspace.run(&["run", "none.yaml", "--run-id", "none"]).expect_code(0);
+    let sample = &workspace.samples("none")[0];
+    assert_eq!(
+        (&sample["model_output"]["answer"], &sample["model_output"]["written"]),
+        (&Value::Null, &json!("no idea"))
+    );
+    assert_eq!(sample["metrics"][0]["card"]["error_tags"][0], "missing_prediction");
+}
+
+#[test]
+fn what_is_wrong_with_the_steps_is_said_before_the_run() {
+    let server = Server::start(|_| completion(""));
+    let workspace = workspace(1);
+    for (steps, expected) in [
+        ("[{step: inference}, {step: judge, adapter_id: juge}, {step: auto_eval}]", "did you mean `judge`?"),
+        ("[{step: inference}, {step: judge, judge: verdct}, {step: auto_eval}]", "did you mean `verdict`?"),
+        ("[{step: inference}, {step: judge, judge: verdict(scal=1)}, {step: auto_eval}]", "`scal`"),
+        (
+            "[{step: inference}, {step: auto_eval}, {step: judge}]",
+            "the order is: inference, judge, extract, auto_eval",
+        ),
+        ("[{step: inference}, {step: judge}, {step: judge}, {step: auto_eval}]", "under `judges`"),
+        (
+            "[{step: inference}, {step: extract, extractors: [boxd]}, {step: auto_eval}]",
+            "did you mean `boxed`?",
+        ),
+        ("[{step: inference}, {step: extract}, {step: auto_eval}]", "extractors"),
+        (
+            "[{step: inference}, {step: extract, extractors: [regex(pattern='(')]}, {step: auto_eval}]",
+            "position",
+        ),
+    ] {
+        workspace.write("suite.yaml", suite(&server, steps, "[judge_score]", ""));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{steps}\n{}", ended.stderr);
+    }
+}
