@@ -192,3 +192,67 @@ fn what_is_wrong_with_the_steps_is_said_before_the_run() {
         assert!(ended.stderr.contains(expected), "{steps}\n{}", ended.stderr);
     }
 }
+
+#[test]
+fn a_run_is_scored_once_more_without_its_model() {
+    let server = Server::start(|_| completion("CORRECT: yes\nSCORE: 1"));
+    let workspace = workspace(70);
+    // Beside answers there is a row that is none.
+    workspace.write("rows.jsonl", rows(70) + "not JSON\n");
+    let steps =
+        "[{step: inference}, {step: judge}, {step: extract, extractors: [last_number]}, {step: auto_eval}]";
+    let text = suite(&server, steps, "[exact_match, judge_score]", "");
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "first"]).expect_code(0);
+    let asked = server.requests();
+    drop(server);
+
+    // The same scorers give the same bytes, but for the name of the run.
+    workspace.run(&["score", "runs/first", "--run-id", "again"]).expect_code(0);
+    assert_eq!(workspace.read("runs/again/samples.jsonl"), workspace.read("runs/first/samples.jsonl"));
+    assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/first/summary.json"));
+    assert_eq!(workspace.json("again", "manifest.json")["parent_run"], "first");
+    assert_eq!(asked, 70);
+
+    // Others give theirs, and what was left out before stays so.
+    let scored = workspace
+        .run(&[
+            "score",
+            "runs/first",
+            "--metric",
+            "contains",
+            "--metric",
+            r#"{"numeric_match": {"mode": "ge"}}"#,
+            "--json",
+        ])
+        .expect_code(0);
+    let report: Value = serde_json::from_str(&scored.stdout).expect("JSON");
+    let metrics = report["summary"]["metrics"].as_array().cloned().unwrap_or_default();
+    let names: Vec<&str> = metrics.iter().filter_map(|metric| metric["metric_id"].as_str()).collect();
+    assert_eq!(names, ["contains", "numeric_match"]);
+    assert_eq!(report["summary"]["samples"]["outcomes"]["invalid_sample"], 1);
+
+    for (arguments, expected) in [
+        (vec!["score", "runs/first", "--metric", "exact_mach"], "did you mean `exact_match`?"),
+        (vec!["score", "runs/first", "--run-id", "first"], "there is a run 'first' already"),
+        (vec!["score", "runs/none"], "runs/none"),
+        (vec!["score", "runs/first", "--set", "tasks.0.task_id=other"], "tasks"),
+    ] {
+        let ended = workspace.run(&arguments).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{arguments:?}\n{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_sample_is_asked_several_times() {
+    let workspace = workspace(3);
+    let server = Server::start(|_| completion(""));
+    let text = suite(&server, "[{step: inference}, {step: auto_eval}]", "[exact_match]", "  repeat: 4\n")
+        .replace("  - {adapter_id: judge, role_type: judge_model, backend_id: judges}\n", "");
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    let ids: Vec<&str> = samples.iter().filter_map(|sample| sample["sample_id"].as_str()).collect();
+    assert_eq!(ids.len(), 12);
+    assert!(ids.chunks(4).all(|chunk| chunk.iter().all(|id| *id == chunk[0])), "{ids:?}");
+}

@@ -52,6 +52,12 @@ impl Server {
         Server { runtime, server }
     }
 
+    /// How many requests came.
+    pub(crate) fn requests(&self) -> usize {
+        let received = self.runtime.block_on(self.server.received_requests());
+        received.map_or(0, |requests| requests.len())
+    }
+
     /// Answers requests at a further path.
     pub(crate) fn also_at(
         &self,

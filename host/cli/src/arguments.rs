@@ -37,6 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a suite, and write a run folder.
     Run(Box<RunArguments>),
+    /// Score the answers of a run once more, with other metrics or newer plugins; no model is asked.
+    Score(Box<ScoreArguments>),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
     /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Schema(SchemaArguments),
     /// List what a suite can name: metrics, preprocessors, backends, loaders, and other plugins.
     List(ListArguments),
+    /// Explain a metric: what it reads, gives and takes, with an example.
+    Metrics(MetricsArguments),
     /// Make, build, inspect, test and measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
@@ -132,6 +136,87 @@ pub(crate) struct RunArguments {
     /// info,plugin=debug.
     #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
     pub(crate) log: String,
+}
+
+const SCORE_EXAMPLES: &str = "\
+Examples:
+  gage-host score runs/nightly
+  gage-host score runs/nightly --metric token_f1 --metric \"numeric_match(tolerance=0.1)\"
+  gage-host score runs/nightly --config newer.yaml --run-id nightly-rescored";
+
+#[derive(Args, Debug)]
+#[command(after_help = SCORE_EXAMPLES)]
+pub(crate) struct ScoreArguments {
+    /// The folder of the run whose answers are scored.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+
+    /// Score with this metric rather than with those of the suite, in any form that a suite takes: a
+    /// name, a call, or an entry in JSON; may be given several times.
+    #[arg(long = "metric", value_name = "METRIC", conflicts_with = "config")]
+    pub(crate) metrics: Vec<String>,
+
+    /// Score by this suite rather than by that of the run: its tasks, metrics and extractors count.
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Replace a value of the suite; may be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+
+    /// A folder of components; may be given several times.
+    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
+    pub(crate) plugin_folders: Vec<PathBuf>,
+
+    /// Where the new run folder is made; by default beside that of the run.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output_dir: Option<PathBuf>,
+
+    /// The name of the new run and of its folder; by default made from the date and the time.
+    #[arg(long, value_name = "ID", value_parser = run_id)]
+    pub(crate) run_id: Option<String>,
+
+    /// Print the summary as JSON rather than as a table.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+
+    /// Which logs to show, on the standard error stream.
+    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
+    pub(crate) log: String,
+}
+
+const METRICS_EXAMPLES: &str = "\
+Examples:
+  gage-host metrics
+  gage-host metrics numeric_error
+  gage-host metrics my_metric --plugin-dir ./plugins";
+
+#[derive(Args, Debug)]
+#[command(after_help = METRICS_EXAMPLES)]
+pub(crate) struct MetricsArguments {
+    /// The metric; without one all are listed.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Look also into the plugins of this suite.
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Look also into the components of this folder; may be given several times.
+    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
+    pub(crate) plugin_folders: Vec<PathBuf>,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
 }
 
 const VALIDATE_EXAMPLES: &str = "\

@@ -20,6 +20,8 @@ fn main() -> std::process::ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::execute(*run),
+        Command::Score(score) => commands::score::execute(&score),
+        Command::Metrics(metrics) => commands::metrics::execute(metrics),
         Command::Validate(validate) => commands::validate::execute(&validate),
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),

@@ -1,9 +1,11 @@
 //! What must be equal for a run to be resumed.
 
 use crate::datasets::Datasets;
-use crate::plan::Plan;
+use crate::plan::{Plan, Scoring};
 use crate::session::Session;
+use gage_config::PluginReference;
 use gage_core::Object;
+use gage_plugin::PluginIdentity;
 use serde_json::{Value, json};
 
 /// The configuration, the data, the plugins and the models of a run.
@@ -31,33 +33,20 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
                 );
             }
         }
-        let mut note = |reference: &gage_config::PluginReference,
-                        identity: &gage_plugin::PluginIdentity,
-                        version: &str| {
-            let entry = json!({
-                "component": identity.name,
-                "version": identity.version,
-                "digest": identity.digest,
-                "wit_version": identity.wit_version,
-                "scorer_version": version,
-            });
-            plugins.insert(reference.to_string(), entry);
-        };
         for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
-            note(&link.reference, preprocessor.identity(), &preprocessor.description().version);
+            note(&mut plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);
         }
         for (hook, (_, planned)) in spec.hooks.iter().zip(&task.dataset.hooks) {
-            note(&hook.reference, planned.identity(), &planned.description().version);
+            note(&mut plugins, &hook.reference, planned.identity(), &planned.description().version);
         }
-        for planned in &task.extractors {
-            let extractor = &planned.extractor;
-            note(&planned.reference, extractor.identity(), &extractor.description().version);
-        }
+        of_scoring(&mut plugins, &task.scoring);
         for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
-            note(&planned.reference, planned.judge.identity(), &planned.judge.description().version);
-        }
-        for planned in &task.metrics {
-            note(&planned.implementation, planned.metric.identity(), &planned.metric.description().version);
+            note(
+                &mut plugins,
+                &planned.reference,
+                planned.judge.identity(),
+                &planned.judge.description().version,
+            );
         }
         for role in judges.map(|judge| &judge.role).chain([&task.role]) {
             if let Some(backend) = session.backend(&role.backend_id) {
@@ -76,4 +65,27 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         "prompts": prompts,
         "backends": backends,
     })
+}
+
+/// The plugins that score the answers of a task.
+pub(crate) fn of_scoring(plugins: &mut Object, scoring: &Scoring) {
+    for planned in &scoring.extractors {
+        let extractor = &planned.extractor;
+        note(plugins, &planned.reference, extractor.identity(), &extractor.description().version);
+    }
+    for planned in &scoring.metrics {
+        let metric = &planned.metric;
+        note(plugins, &planned.implementation, metric.identity(), &metric.description().version);
+    }
+}
+
+fn note(plugins: &mut Object, reference: &PluginReference, identity: &PluginIdentity, version: &str) {
+    let entry = json!({
+        "component": identity.name,
+        "version": identity.version,
+        "digest": identity.digest,
+        "wit_version": identity.wit_version,
+        "scorer_version": version,
+    });
+    plugins.insert(reference.to_string(), entry);
 }

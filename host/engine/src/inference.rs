@@ -137,7 +137,8 @@ pub(crate) async fn infer(
     let ready = Instant::now();
     let (index, row_digest, sample) = prepared;
     let sample_id = sample.id.clone();
-    let (request, sample) = match request_of(task, sample) {
+    let repeat = index % task.spec.repeat;
+    let (request, sample) = match request_of(task, sample, repeat) {
         Ok((request, sample)) => (Ok(request), sample),
         Err(failed) => (Err(failed.1), failed.0),
     };
@@ -242,7 +243,11 @@ async fn with_media(mut request: Request, media: &Arc<MediaStore>) -> Result<Req
 /// Makes the request of a sample, and turns the sample into JSON on the way. The error carries
 /// the sample as well.
 #[expect(clippy::result_large_err, reason = "the error is as large as the success: both carry the sample")]
-fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (Value, ErrorNote)> {
+fn request_of(
+    task: &PlannedTask,
+    sample: Sample,
+    repeat: u64,
+) -> Result<(Request, Value), (Value, ErrorNote)> {
     let params = SamplingParams::from_object(own_params(&sample));
     let continuations = match task.spec.steps.inference.request {
         RequestKind::Loglikelihood => continuations_of(task, &sample),
@@ -263,7 +268,12 @@ fn request_of(task: &PlannedTask, sample: Sample) -> Result<(Request, Value), (V
         pointer,
     };
     let params = match params {
-        Ok(params) => params.over(&task.spec.sampling_params).over(&task.role.sampling_params),
+        Ok(params) => {
+            let mut params = params.over(&task.spec.sampling_params).over(&task.role.sampling_params);
+            // With one seed for all, the same answer would come each time.
+            params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
+            params
+        }
         Err(problems) => {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             return Err((sample, note("sampling_params", message, Some("/sampling_params".to_owned()))));

@@ -23,6 +23,7 @@ mod plan;
 mod progress;
 mod reader;
 mod recorder;
+mod rescoring;
 mod run;
 mod scoring;
 mod session;
@@ -31,10 +32,11 @@ mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use plan::{
-    Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask,
+    Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
 pub use progress::{Finished, NoProgress, Progress};
 pub use reader::TooManyInvalid;
+pub use rescoring::{RescoreError, rescore};
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;
 pub use stop::Stop;

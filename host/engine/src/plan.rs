@@ -47,10 +47,29 @@ pub struct PlannedTask {
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Who judges answers.
     pub judges: Option<PlannedJudges>,
+    /// What is done with answers.
+    pub scoring: Scoring,
+}
+
+/// What is done with the answers of a task.
+pub struct Scoring {
+    /// The task.
+    pub task_id: String,
     /// What finds the final answer in what the model wrote; the first that finds one.
     pub extractors: Vec<PlannedExtractor>,
     /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
+}
+
+impl Scoring {
+    /// Loads what scores the answers of a task, and checks its parameters.
+    fn new(task: &TaskSpec, registry: &Registry, problems: &mut Problems) -> Option<Scoring> {
+        let metrics: Vec<Option<PlannedMetric>> =
+            task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
+        let extractors = steps::plan_extractors(task, registry, problems);
+        let metrics = metrics.into_iter().collect::<Option<Vec<_>>>()?;
+        Some(Scoring { task_id: task.task_id.clone(), extractors: extractors?, metrics })
+    }
 }
 
 /// Everything that a run needs, but the models.
@@ -103,6 +122,19 @@ impl Plan {
         planned.filter_map(|spec| PlannedDataset::new(spec, registry, problems).map(Arc::new)).collect()
     }
 
+    /// Makes ready what scores the answers of each task, and nothing else: no dataset is looked at, and no
+    /// model. There is none when `problems` holds an error afterwards.
+    pub fn scoring(
+        config: &PipelineConfig,
+        registry: &mut Registry,
+        problems: &mut Problems,
+    ) -> Option<Vec<Scoring>> {
+        add_plugins(config, registry, problems);
+        let all: Vec<Option<Scoring>> =
+            config.tasks.iter().map(|task| Scoring::new(task, registry, problems)).collect();
+        if problems.has_errors() { None } else { all.into_iter().collect() }
+    }
+
     /// The backends that the tasks need, each once, with those that components may ask.
     pub(crate) fn backends(&self) -> Vec<&BackendSpec> {
         let mut needed: Vec<&BackendSpec> = Vec::new();
@@ -131,9 +163,7 @@ fn plan_task(
     problems: &mut Problems,
 ) -> Option<PlannedTask> {
     // Each part is looked at whether or not another is missing, so that all errors come at once.
-    let metrics: Vec<Option<PlannedMetric>> =
-        task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
-    let extractors = steps::plan_extractors(task, registry, problems);
+    let scoring = Scoring::new(task, registry, problems);
     let judges = steps::plan_judges(config, task, registry, problems);
     let role = config.inference_role_of(task);
     let prompt = role.and_then(|role| plan_prompt(config, role, problems));
@@ -153,8 +183,7 @@ fn plan_task(
         role: role?.clone(),
         prompt: prompt?,
         judges: judges?,
-        extractors: extractors?,
-        metrics: metrics.into_iter().collect::<Option<Vec<_>>>()?,
+        scoring: scoring?,
     })
 }
 

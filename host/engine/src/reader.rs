@@ -129,13 +129,15 @@ pub(crate) enum Next {
     Answered(Box<SampleRecord>),
 }
 
-/// Reads rows in batches, prepares them, and hands on those that still need work.
+/// Reads rows in batches, prepares them, and hands on those that still need work, each as often as it is
+/// to be asked: as neighbours, with consecutive numbers.
 pub(crate) fn read(
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
     mut invalid: InvalidRows,
     earlier: Option<&Earlier>,
+    repeat: u64,
     sender: &mpsc::Sender<Next>,
     stop: &Stop,
 ) -> Result<ReadOutput, ReadError> {
@@ -143,18 +145,25 @@ pub(crate) fn read(
     let mut left = earlier.map(Earlier::left);
     let streamed = stream(rows, preparation, workers, &|| stop.is_set(), |prepared| {
         let is_last = invalid.add(&prepared);
-        let next = match left.as_mut() {
-            None => Ok(Some(Next::Row(prepared))),
-            Some(left) => left.of(prepared),
-        };
-        let next = match next {
-            Ok(next) => next,
-            Err(error) => {
-                failed = Some(error);
-                return ControlFlow::Break(());
+        let mut goes_on = !stop.is_set();
+        let first = prepared.index * repeat;
+        let mut prepared = Some(prepared);
+        for number in 0..repeat {
+            let one = if number + 1 == repeat { prepared.take() } else { prepared.clone() };
+            let Some(one) = one.filter(|_| goes_on) else { break };
+            let one = Prepared { index: first + number, ..one };
+            let next = match left.as_mut() {
+                None => Ok(Some(Next::Row(one))),
+                Some(left) => left.of(one),
+            };
+            match next {
+                Ok(next) => goes_on = next.is_none_or(|next| sender.blocking_send(next).is_ok()),
+                Err(error) => {
+                    failed = Some(error);
+                    return ControlFlow::Break(());
+                }
             }
-        };
-        let goes_on = !stop.is_set() && next.is_none_or(|next| sender.blocking_send(next).is_ok());
+        }
         if goes_on && !is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     match failed {

@@ -237,15 +237,16 @@ fn begin_task(
     let dataset =
         datasets.get(&task.dataset.spec.dataset_id).ok_or(RunError::Panicked("search for datasets"))?;
     let rows = dataset.open(most)?;
-    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, rows.total()));
+    let total = rows.total().map(|rows| rows.saturating_mul(task.spec.repeat));
+    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total));
     let already = index.samples(task_id).count() as u64;
-    if let Some(total) = rows.total().filter(|total| *total < already) {
+    if let Some(total) = total.filter(|total| *total < already) {
         let message = format!(
             "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
         );
         return Err(RunError::Different(vec![message]));
     }
-    progress.task_started(task_id, rows.total(), earlier.as_ref().map_or(0, Earlier::kept));
+    progress.task_started(task_id, total, earlier.as_ref().map_or(0, Earlier::kept));
     let concurrency = options.concurrency.max(1);
     let judging = task.judges.as_ref().map(|judges| Judging::new(judges, session, concurrency));
     run_task(TaskInput {

@@ -3,7 +3,7 @@
 use crate::batches::Waiting;
 use crate::extraction::extract;
 use crate::inference::Inferred;
-use crate::plan::{PlannedMetric, PlannedTask};
+use crate::plan::{PlannedMetric, Scoring};
 use crate::recorder::{ToRecord, What};
 use gage_core::{MetricResult, Outcome, Roots};
 use gage_plugin::ItemError;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<Vec<Waiting>>>>;
 
 /// Scores batches until the queue is closed and empty. Returns how long that took.
-pub(crate) fn work(task: &PlannedTask, queue: &Queue, recorder: &mpsc::Sender<ToRecord>) -> Duration {
+pub(crate) fn work(task: &Scoring, queue: &Queue, recorder: &mpsc::Sender<ToRecord>) -> Duration {
     let mut spent = Duration::ZERO;
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
@@ -40,7 +40,7 @@ pub(crate) fn work(task: &PlannedTask, queue: &Queue, recorder: &mpsc::Sender<To
 }
 
 /// Scores a batch, in the order of its rows.
-fn score(task: &PlannedTask, batch: &[&Inferred]) -> Vec<ScoresEntry> {
+pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     let began = Instant::now();
     let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
     let mut fuel = 0;
@@ -111,7 +111,7 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
 }
 
 /// The scores of an answer, which fail where one of them did.
-fn entry_of(task: &PlannedTask, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
+fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
     let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
     let outcome = failed.map_or(outcome, |failed| failed.outcome);
@@ -124,7 +124,7 @@ fn entry_of(task: &PlannedTask, inferred: &Inferred, outcome: Outcome, mut score
         });
     }
     ScoresEntry {
-        task_id: task.spec.task_id.clone(),
+        task_id: task.task_id.clone(),
         index: inferred.index,
         sample_id: inferred.sample_id.clone(),
         row_digest: inferred.row_digest.clone(),

@@ -93,16 +93,17 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
 
     std::thread::scope(|threads| {
         // Takes the sender along: the loop ends when it is gone.
+        let repeat = task.spec.repeat;
         let reader = threads.spawn(move || {
             let _guard = StopOnPanic(stop);
-            read(rows, &preparation, workers, invalid, earlier.as_ref(), &next_sender, stop)
+            read(rows, &preparation, workers, invalid, earlier.as_ref(), repeat, &next_sender, stop)
         });
         let scorers: Vec<_> = (0..workers.max(1))
             .map(|_| {
                 let (task, batches, sender) = (&task, Arc::clone(&batches), entry_sender.clone());
                 threads.spawn(move || {
                     let _guard = StopOnPanic(stop);
-                    scoring::work(task, &batches, &sender)
+                    scoring::work(&task.scoring, &batches, &sender)
                 })
             })
             .collect();

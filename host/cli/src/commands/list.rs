@@ -40,7 +40,7 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Adds the plugins of a suite; the rest of it is not looked at.
-fn add_suite(registry: &mut Registry, path: &std::path::Path) -> anyhow::Result<Problems> {
+pub(super) fn add_suite(registry: &mut Registry, path: &std::path::Path) -> anyhow::Result<Problems> {
     let (config, mut problems) = setup::suite_at(path, &[])?;
     for plugin in config.iter().flat_map(|config| &config.plugins) {
         if let Err(error) = registry.add(plugin) {

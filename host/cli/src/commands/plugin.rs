@@ -5,6 +5,8 @@ mod build;
 mod inspect;
 mod test;
 
+pub(crate) use inspect::describe_member;
+
 use super::setup;
 use crate::arguments::{CompileArguments, DEFAULT_LOG, PluginCommand};
 use crate::exit_code::ExitCode;

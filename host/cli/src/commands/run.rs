@@ -5,11 +5,9 @@ use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
-use gage_config::PipelineConfig;
+use gage_config::{PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
-use gage_engine::{
-    Datasets, Plan, PlannedTask, Progress, RunError, RunOptions, RunReport, Session, Stop, run,
-};
+use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, run};
 use gage_record::format::CONFIG_FILE;
 use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
 use gage_report::{
@@ -79,19 +77,22 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         resume: arguments.resume,
         host_version: env!("CARGO_PKG_VERSION"),
     };
-    let (tasks, config) = (plan.tasks.iter().map(describe).collect::<Vec<_>>(), plan.config.clone());
+    let (tasks, config) = (
+        plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect::<Vec<_>>(),
+        plan.config.clone(),
+    );
     let root = &arguments.output_dir;
     let report =
         match run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
             Ok(report) => report,
             Err(error) => return report_failure(error),
         };
-    finish(&arguments, &config, &tasks, report, began)
+    finish(arguments.json, &config, &tasks, report, began)
 }
 
 /// Writes what is reported, and says how the run ended.
-fn finish(
-    arguments: &RunArguments,
+pub(super) fn finish(
+    json: bool,
     config: &PipelineConfig,
     tasks: &[TaskDescription],
     report: RunReport,
@@ -130,7 +131,7 @@ fn finish(
     manifest.write(&folder)?;
 
     let path = folder.path().display().to_string();
-    if arguments.json {
+    if json {
         let json = serde_json::json!({
             "run_id": folder.run_id(),
             "folder": path,
@@ -189,9 +190,10 @@ fn lacking(config: &PipelineConfig, written: &Written) -> Vec<String> {
 }
 
 /// What reports need to know of a task.
-fn describe(task: &PlannedTask) -> TaskDescription {
+pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
     let of = |is_timing: bool| {
-        task.metrics
+        scoring
+            .metrics
             .iter()
             .filter(|planned| planned.is_timing == is_timing)
             .map(|planned| {
@@ -210,8 +212,8 @@ fn describe(task: &PlannedTask) -> TaskDescription {
             .collect()
     };
     TaskDescription {
-        task_id: task.spec.task_id.clone(),
-        dataset_id: task.spec.dataset_id.clone(),
+        task_id: spec.task_id.clone(),
+        dataset_id: spec.dataset_id.clone(),
         metrics: of(false),
         timing_metrics: of(true),
     }
@@ -239,7 +241,7 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
 }
 
 /// Date and time, and what keeps two runs of one second apart: `20260102-030405-1f3a`.
-fn new_run_id() -> String {
+pub(super) fn new_run_id() -> String {
     let now = SystemTime::now();
     let time: String = rfc3339(now).chars().filter(|character| !"-:Z".contains(*character)).collect();
     let nanoseconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
@@ -249,7 +251,7 @@ fn new_run_id() -> String {
 
 /// The first signal ends the run in order; the second ends the process at once. The journal
 /// holds every acknowledged sample either way.
-async fn stop_on_signal(stop: Stop) {
+pub(super) async fn stop_on_signal(stop: Stop) {
     signal().await;
     stop.set();
     terminal::say("\nstopping: what is in flight is finished; once more to stop at once");

@@ -23,8 +23,10 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
     match plan {
         Some(plan) => {
             if !arguments.json && !arguments.quiet {
-                let (tasks, metrics) =
-                    (plan.tasks.len(), plan.tasks.iter().map(|task| task.metrics.len()).sum::<usize>());
+                let (tasks, metrics) = (
+                    plan.tasks.len(),
+                    plan.tasks.iter().map(|task| task.scoring.metrics.len()).sum::<usize>(),
+                );
                 let (tasks, metrics) = (terminal::count(tasks, "task"), terminal::count(metrics, "metric"));
                 let path = arguments.config.path();
                 terminal::answer(format_args!("{}: valid ({tasks}, {metrics})", path.display()))?;

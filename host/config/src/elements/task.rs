@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
-use gage_core::{Outcome, SamplingParams};
+use gage_core::{FieldPath, Outcome, Root, SamplingParams};
 
 /// One task, with everything that it inherits filled in.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ pub struct TaskSpec {
     pub min_coverage: f64,
     /// Outcomes that are scored all the same: `truncated`, `empty_output`, `refused`.
     pub score_outcomes: Vec<Outcome>,
+    /// How often each sample is asked; its scores are averaged first. Default 1.
+    pub repeat: u64,
+    /// Paths into the Sample by whose values figures are also given, as `data_tag`.
+    pub slices: Vec<FieldPath>,
+    /// A path into the Sample; those with equal values there are not independent of each other.
+    pub cluster_by: Option<FieldPath>,
     /// Where the task and its dataset's id are written.
     pub spans: TaskSpans,
 }
@@ -58,6 +64,9 @@ pub(crate) struct Settings {
     sampling_params: SamplingParams,
     min_coverage: Option<f64>,
     score_outcomes: Option<Vec<Outcome>>,
+    repeat: Option<u64>,
+    slices: Option<Vec<FieldPath>>,
+    cluster_by: Option<FieldPath>,
 }
 
 const SCORABLE: [(&str, Outcome); 3] = [
@@ -76,8 +85,35 @@ impl Settings {
             sampling_params: sampling::read(table, "sampling_params", problems),
             min_coverage: table.float("min_coverage", 0.0..=1.0, problems),
             score_outcomes: read_outcomes(table, problems),
+            repeat: table.integer("repeat", 1..=10_000, problems),
+            slices: read_paths(table, "slices", problems),
+            cluster_by: read_path(table, "cluster_by", problems),
         }
     }
+}
+
+/// Reads a list of paths into the Sample.
+fn read_paths(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<Vec<FieldPath>> {
+    let node = table.get(key)?;
+    let paths = table.texts(key, problems)?;
+    Some(paths.iter().filter_map(|path| of_sample(path, node, &table.path_of(key), problems)).collect())
+}
+
+fn read_path(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<FieldPath> {
+    let node = table.get(key)?;
+    let path = table.text(key, problems)?;
+    of_sample(&path, node, &table.path_of(key), problems)
+}
+
+fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<FieldPath> {
+    let read = FieldPath::new(text);
+    if read.root() == Root::Sample && read.first_key().is_some() {
+        return Some(read);
+    }
+    problems
+        .error(node.span, path, format!("`{text}` is no path into the Sample"))
+        .help("write it like data_tag, or metadata.subject");
+    None
 }
 
 fn read_outcomes(table: &mut Table<'_>, problems: &mut Problems) -> Option<Vec<Outcome>> {
@@ -197,6 +233,9 @@ impl Parts {
                 .score_outcomes
                 .or_else(|| inherited.score_outcomes.clone())
                 .unwrap_or_default(),
+            repeat: own.repeat.or(inherited.repeat).unwrap_or(1),
+            slices: own.slices.or_else(|| inherited.slices.clone()).unwrap_or_default(),
+            cluster_by: own.cluster_by.or_else(|| inherited.cluster_by.clone()),
             spans: self.spans,
         })
     }

@@ -3,7 +3,7 @@
 use super::scan::{GoodLine, Scanned, scan};
 use super::{Header, segment_paths};
 use crate::format::JOURNAL_FOLDER;
-use crate::{RecordError, RunFolder};
+use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -150,6 +150,13 @@ impl JournalIndex {
     /// The samples of a task with their indices, in order; those that await their scores too.
     pub fn samples(&self, task_id: &str) -> impl Iterator<Item = (u64, IndexedSample)> {
         self.entries(task_id).iter().map(|entry| (entry.index, entry.sample()))
+    }
+
+    /// Reads the samples of a task, in order, that are finished and were never to be scored.
+    pub fn whole_records(&self, task_id: &str) -> impl Iterator<Item = Result<SampleRecord, RecordError>> {
+        let mut reader = Answers::new(self);
+        let whole = self.entries(task_id).iter().filter(|entry| entry.state == State::Whole);
+        whole.map(move |entry| reader.read_at(entry.record))
     }
 
     /// Reads answers back that need scores.

@@ -113,7 +113,8 @@ fn listed(names: &[String]) -> String {
     if shown.is_empty() { "nothing".to_owned() } else { shown.join("\n            ") }
 }
 
-fn describe_member(member: &MemberDescription, text: &mut String) {
+/// Says of a member what it reads, gives and takes.
+pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
     let hook = member.hook.map(|hook| format!(" ({hook})")).unwrap_or_default();
     let _ = writeln!(text, "\n{}{hook}, version {}: {}", member.name, member.version, member.description);
     for input in &member.inputs {

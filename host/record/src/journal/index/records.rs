@@ -71,6 +71,10 @@ impl<'a> Answers<'a> {
         Answers { index, records: LineReader::new(index) }
     }
 
+    pub(super) fn read_at(&mut self, span: Span) -> Result<SampleRecord, RecordError> {
+        self.records.read(span)
+    }
+
     /// The record of an answer as it was before it was scored; none where there is no answer.
     ///
     /// # Errors

@@ -1,0 +1,104 @@
+//! `gage-host score`: the answers of a run, scored once more.
+
+use super::{run, setup};
+use crate::arguments::ScoreArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, TerminalProgress};
+use anyhow::Context as _;
+use gage_config::{Environment, PipelineConfig, Problems, load};
+use gage_engine::{Plan, RescoreError, Stop, rescore};
+use gage_record::{RecordError, RunFolder, RunReader};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Instant;
+
+pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
+    let began = Instant::now();
+    if let Err(message) = setup::logs(&arguments.log) {
+        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+    }
+    let parent = match RunReader::open(&arguments.run) {
+        Ok(parent) => parent,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let run_id = arguments.run_id.clone().unwrap_or_else(run::new_run_id);
+    let beside = arguments.run.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let root = arguments.output_dir.as_deref().or(beside).unwrap_or(Path::new("."));
+    if RunFolder::exists(root, &run_id) {
+        let message = format!("there is a run '{run_id}' already in {}", root.display());
+        return Ok(terminal::refuse(&message, Some("choose another --run-id")));
+    }
+    let (config, mut problems) = match suite(arguments, &parent)? {
+        Ok(loaded) => loaded,
+        Err(code) => return Ok(code),
+    };
+    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+    };
+    let config = config.filter(|_| !problems.has_errors());
+    let scoring = config.as_ref().and_then(|config| Plan::scoring(config, &mut registry, &mut problems));
+    terminal::show_problems(&problems);
+    let (Some(config), Some(scoring)) = (config, scoring) else { return Ok(ExitCode::Configuration) };
+
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    let stop = Stop::default();
+    runtime.spawn(run::stop_on_signal(stop.clone()));
+    let progress = TerminalProgress::new(arguments.quiet);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let version = env!("CARGO_PKG_VERSION");
+    let scored =
+        rescore(&parent, &config.document, &scoring, root, &run_id, version, workers, &progress, &stop);
+    let report = match scored {
+        Ok(report) => report,
+        Err(RescoreError::Record(error)) => return Ok(refuse(&error)),
+        Err(error @ RescoreError::UnknownTask { .. }) => {
+            return Ok(terminal::refuse(&error.to_string(), Some("give a suite with tasks of the run")));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let tasks: Vec<_> =
+        config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
+    run::finish(arguments.json, &config, &tasks, report, began)
+}
+
+/// The suite by which answers are scored: one that is given, or that of the run, with other metrics where
+/// some are given. The inner error is the code of what was said already.
+fn suite(
+    arguments: &ScoreArguments,
+    parent: &RunReader,
+) -> anyhow::Result<Result<(Option<PipelineConfig>, Problems), ExitCode>> {
+    if let Some(path) = &arguments.config {
+        return Ok(Ok(setup::suite_at(path, &arguments.overrides)?));
+    }
+    let mut document = parent.manifest().identity["config"].clone();
+    if !document.is_object() {
+        let message = format!("the manifest of {} holds no configuration", parent.path().display());
+        return Ok(Err(terminal::refuse(&message, Some("give one with --config"))));
+    }
+    if !arguments.metrics.is_empty() {
+        document["metrics"] = arguments.metrics.iter().map(|metric| metric_of(metric)).collect();
+        for task in document["tasks"].as_array_mut().into_iter().flatten() {
+            if let Value::Object(task) = task {
+                task.shift_remove("metric_overrides");
+            }
+        }
+    }
+    // What is in it was expanded when the run began.
+    let text = format!("{document:#}").replace("${", "$${");
+    let name = format!("the suite of {}", parent.path().display());
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    Ok(Ok(load(&name, &text, &arguments.overrides, &environment)))
+}
+
+/// A metric of the command line: a name or a call, or an entry in JSON.
+fn metric_of(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(entry @ Value::Object(_)) => entry,
+        _ => json!(text),
+    }
+}
+
+fn refuse(error: &RecordError) -> ExitCode {
+    terminal::refuse(&format!("{error:#}"), None)
+}

@@ -1,0 +1,195 @@
+//! The answers of a run, scored once more: with other metrics, or with a newer version of the same. No model
+//! is asked, and no dataset is read.
+
+use crate::batches::Batches;
+use crate::identity;
+use crate::inference::Inferred;
+use crate::plan::Scoring;
+use crate::progress::{Finished, Progress};
+use crate::run::{RunReport, TaskReport};
+use crate::scoring::score;
+use crate::stop::Stop;
+use gage_core::{Object, OutcomeCounts};
+use gage_record::{
+    JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
+    ScoresEntry,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Batches that may wait, for each thread.
+const BATCHES_WAITING: usize = 2;
+
+/// Why answers could not be scored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RescoreError {
+    /// A run folder cannot be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A task of the suite is not one of the run.
+    #[error("the run has no answers of the task `{task_id}`; it has: {known}")]
+    UnknownTask {
+        /// The task.
+        task_id: String,
+        /// Those of the run.
+        known: String,
+    },
+    /// A thread of this program failed; a bug.
+    #[error("the {0} failed")]
+    Panicked(&'static str),
+}
+
+/// Scores the answers of a run into a new folder, which names the run that they are from. Answers that
+/// never came, or were not to be scored, are taken over as they are.
+///
+/// # Errors
+/// When a folder cannot be read or written, and when a task is not one of the run's.
+#[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
+pub fn rescore(
+    parent: &RunReader,
+    config: &Value,
+    tasks: &[Scoring],
+    root: &Path,
+    run_id: &str,
+    host_version: &str,
+    workers: usize,
+    progress: &dyn Progress,
+    stop: &Stop,
+) -> Result<RunReport, RescoreError> {
+    let index = parent.journal()?;
+    let known = index.task_ids();
+    if let Some(task) = tasks.iter().find(|task| !known.contains(&task.task_id.as_str())) {
+        return Err(RescoreError::UnknownTask { task_id: task.task_id.clone(), known: known.join(", ") });
+    }
+    let mut plugins = Object::new();
+    tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
+    let before = &parent.manifest().identity;
+    let identity = json!({
+        "config": config,
+        "datasets": before["datasets"],
+        "plugins": plugins,
+        "prompts": before["prompts"],
+        "backends": before["backends"],
+    });
+    let folder = RunFolder::create(root, run_id)?;
+    let mut manifest = Manifest::new(run_id, host_version, identity);
+    manifest.parent_run = Some(parent.manifest().run_id.clone());
+    manifest.write(&folder)?;
+    let mut writer = JournalWriter::open(&folder)?.writer;
+    let mut reports = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        progress.task_started(&task.task_id, Some(index.samples(&task.task_id).count() as u64), 0);
+        let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
+        progress.task_finished(&task.task_id);
+        reports.push(TaskReport {
+            task_id: task.task_id.clone(),
+            counts,
+            filtered: 0,
+            too_many_invalid: None,
+            failure: None,
+            reading: Duration::ZERO,
+            inference: Duration::ZERO,
+            evaluation,
+        });
+    }
+    Ok(RunReport { folder, manifest, tasks: reports, was_stopped: stop.is_set() })
+}
+
+/// Neighbours of the parent's journal.
+#[derive(Default)]
+struct Batch {
+    answers: Vec<Inferred>,
+    whole: Vec<SampleRecord>,
+}
+
+/// The same with scores.
+struct Scored {
+    batch: Batch,
+    scores: Vec<ScoresEntry>,
+    spent: Duration,
+}
+
+fn rescore_task(
+    index: &JournalIndex,
+    task: &Scoring,
+    writer: &mut JournalWriter,
+    workers: usize,
+    progress: &dyn Progress,
+    stop: &Stop,
+) -> Result<(OutcomeCounts, Duration), RescoreError> {
+    let (batch_sender, batches) = sync_channel::<Batch>(workers * BATCHES_WAITING);
+    let (scored_sender, scored) = sync_channel::<Scored>(workers * BATCHES_WAITING);
+    let batches = Mutex::new(batches);
+    std::thread::scope(|threads| {
+        let reader = threads.spawn(|| {
+            let sender = batch_sender;
+            read(index, task, stop, |batch| sender.send(batch).is_ok())
+        });
+        for _ in 0..workers {
+            let (sender, batches) = (scored_sender.clone(), &batches);
+            threads.spawn(move || {
+                while let Some(batch) = next(batches) {
+                    let began = Instant::now();
+                    let answers: Vec<&Inferred> = batch.answers.iter().collect();
+                    let scores = score(task, &answers);
+                    if sender.send(Scored { batch, scores, spent: began.elapsed() }).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(scored_sender);
+        let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
+        for Scored { batch, scores, spent: took } in scored {
+            spent += took;
+            let answers = batch.answers.iter().map(|one| JournalEntry::Answer(one.entry(&task.task_id)));
+            let entries = answers.chain(scores.iter().map(JournalEntry::Scores));
+            let entries: Vec<JournalEntry<'_>> =
+                entries.chain(batch.whole.iter().map(JournalEntry::Whole)).collect();
+            writer.append_batch(&entries)?;
+            let finished =
+                scores.iter().map(|entry| Finished { was_answered: false, ..Finished::of_scores(entry) });
+            for finished in finished.chain(batch.whole.iter().map(Finished::of_record)) {
+                counts.add(finished.outcome);
+                progress.sample_finished(&finished);
+            }
+        }
+        reader.join().map_err(|_| RescoreError::Panicked("reader"))??;
+        Ok((counts, spent))
+    })
+}
+
+fn next(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
+    batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+/// Reads the samples of a task in order, and hands on those that are neighbours, until nobody takes them.
+fn read(
+    index: &JournalIndex,
+    task: &Scoring,
+    stop: &Stop,
+    mut take: impl FnMut(Batch) -> bool,
+) -> Result<(), RecordError> {
+    let mut answers = index.answers();
+    let mut whole = index.whole_records(&task.task_id);
+    let mut batch = Batch::default();
+    let mut samples = index.samples(&task.task_id).peekable();
+    while let Some((row, sample)) = samples.next() {
+        if stop.is_set() {
+            return Ok(());
+        }
+        match sample.is_answered() {
+            true => batch.answers.extend(answers.read(&task.task_id, row)?.map(Inferred::of_record)),
+            false => batch.whole.extend(whole.next().transpose()?),
+        }
+        let goes_on = samples.peek().is_some_and(|(next, _)| Batches::around(row).contains(next));
+        if !goes_on && !take(std::mem::take(&mut batch)) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
