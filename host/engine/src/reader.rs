@@ -131,6 +131,7 @@ pub(crate) enum Next {
 
 /// Reads rows in batches, prepares them, and hands on those that still need work, each as often as it is
 /// to be asked: as neighbours, with consecutive numbers.
+#[expect(clippy::too_many_arguments, reason = "the parts of a task that reading needs, each once")]
 pub(crate) fn read(
     rows: Rows,
     preparation: &Preparation,

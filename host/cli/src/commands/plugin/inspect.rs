@@ -139,7 +139,8 @@ pub(crate) fn describe_member(member: &MemberDescription, text: &mut String) {
     }
     let properties = member.params_schema.get("properties").and_then(Value::as_object);
     for (name, schema) in properties.into_iter().flatten() {
-        let kind = schema.get("type").map(Value::to_string).unwrap_or_default().replace('"', "");
+        let kind = schema.get("type").or_else(|| schema.get("enum")).map(Value::to_string);
+        let kind = kind.unwrap_or_default().replace(['"', '[', ']'], "").replace(',', " or ");
         let default =
             schema.get("default").map(|default| format!(", by default {default}")).unwrap_or_default();
         let about = schema.get("description").and_then(Value::as_str).map(|about| format!(": {about}"));
