@@ -1,7 +1,7 @@
 //! What lies below the metrics: field paths, short forms, labels of options.
 
 use crate::{cases, folder, registry};
-use gage_config::{Environment, PluginReference, load};
+use gage_config::{AggregationSpec, Environment, PluginReference, load};
 use gage_core::{FieldPath, Roots};
 use gage_plugin::{Converted, RawRow};
 use serde_json::{Value, json};
@@ -48,7 +48,10 @@ fn short_forms_of_metrics() {
             json!({
                 "metric_id": metric.metric_id,
                 "implementation": metric.implementation.to_string(),
-                "aggregation": metric.aggregation,
+                "aggregation": metric.aggregation.as_ref().map(|aggregation| match aggregation {
+                    AggregationSpec::Host(name) => name.clone(),
+                    AggregationSpec::Plugin(call) => call.reference.to_string(),
+                }),
                 "params": metric.params.to_json(),
             })
         });

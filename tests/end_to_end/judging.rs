@@ -256,3 +256,101 @@ fn a_sample_is_asked_several_times() {
     assert_eq!(ids.len(), 12);
     assert!(ids.chunks(4).all(|chunk| chunk.iter().all(|id| *id == chunk[0])), "{ids:?}");
 }
+
+/// Each row's answer, its reference, and what must come of it under metrics of several families.
+#[test]
+fn odd_answers_have_a_stated_result() {
+    let workspace = workspace(1);
+    let server = Server::start(|_| completion(""));
+    let exploding = "a".repeat(60) + "!";
+    let long = "word ".repeat(200_000);
+    let rows = [
+        ("explodes", exploding.as_str(), "x"),
+        ("empty", "", ""),
+        ("open", "<think>never closed 5", "5"),
+        ("infinite", "inf", "5"),
+        ("huge", "1e400", "5"),
+        ("nan", "NaN", "NaN"),
+        ("long", long.as_str(), "word"),
+        ("combined", "e\u{301}cole \u{65e5}\u{672c} \u{5d0}", "école 日本 א"),
+    ];
+    let answers: serde_json::Map<String, Value> =
+        rows.iter().map(|(id, answer, _)| ((*id).to_owned(), json!(answer))).collect();
+    let text: String = rows
+        .iter()
+        .map(|(id, _, reference)| json!({"id": id, "question": id, "answer": reference}).to_string() + "\n")
+        .collect();
+    workspace.write("rows.jsonl", text);
+    let metrics = "[\"regex_match(pattern='(a|a)*\\\\1b')\", exact_match, numeric_match, reference_rouge, bleu, chrf, token_f1]";
+    let suite = suite(
+        &server,
+        "[{step: inference}, {step: auto_eval}]",
+        metrics,
+        "  score_outcomes: [empty_output]\n  min_coverage: 0\n",
+    )
+    .replace("config: {default: 'SCORE: 1.0'}", &format!("config: {{answers: {}}}", json!(answers)))
+    .replace("  - {adapter_id: judge, role_type: judge_model, backend_id: judges}\n", "");
+    workspace.write("suite.yaml", suite);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    let shown: Vec<String> = samples
+        .iter()
+        .map(|sample| {
+            let metrics = sample["metrics"].as_array().cloned().unwrap_or_default();
+            let results: Vec<String> = metrics
+                .iter()
+                .map(|metric| {
+                    let score = metric["card"]["primary_score"].as_f64().map(|score| format!("{score:.4}"));
+                    let outcome = metric["outcome"].as_str().unwrap_or_default();
+                    format!(
+                        "{} {}",
+                        metric["metric_id"].as_str().unwrap_or_default(),
+                        score.unwrap_or(outcome.to_owned())
+                    )
+                })
+                .collect();
+            format!("{}: {}", sample["sample_id"].as_str().unwrap_or_default(), results.join(", "))
+        })
+        .collect();
+    insta::assert_snapshot!("odd_answers", shown.join("\n"));
+}
+
+#[test]
+fn a_sample_says_how_it_is_scored_itself() {
+    let workspace = workspace(1);
+    let server = Server::start(|request| {
+        let is_strict = asked(request).contains("Be strict");
+        completion(if is_strict { "CORRECT: no\nSCORE: 0" } else { "CORRECT: yes\nSCORE: 1" })
+    });
+    let row = |id: &str, config: &Value| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": "?"}]});
+        json!({
+            "schema_version": "v1", "id": id, "messages": [message], "label": "score: 1.0",
+            "references": ["score: 1.0"], "eval_config": config,
+        })
+        .to_string()
+            + "\n"
+    };
+    let rows = [
+        row("usual", &json!({})),
+        row("exact", &json!({"metrics": {"exact_match": {"case_sensitive": true}}})),
+        row("without", &json!({"metrics": {"exact_match": false, "of_another_suite": {}}})),
+        row("strict", &json!({"judge": {"judge": {"instructions": "Be strict."}}})),
+        row("wrong", &json!({"metrics": {"exact_match": {"case": 1}}})),
+    ];
+    workspace.write("rows.jsonl", rows.concat());
+    workspace
+        .write("suite.yaml", suite(&server, STEPS, "[exact_match, judge_score]", "  min_coverage: 0.5\n"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    let score =
+        |sample: usize, metric: usize| samples[sample]["metrics"][metric]["card"]["primary_score"].clone();
+    assert_eq!((score(0, 0), score(1, 0), score(2, 0)), (json!(1.0), json!(0.0), Value::Null));
+    assert_eq!(samples[2]["metrics"][0]["outcome"], "skipped");
+    assert_eq!((score(0, 1), score(3, 1)), (json!(1.0), json!(0.0)));
+    let message = samples[4]["metrics"][0]["error"].as_str().unwrap_or_default();
+    assert!(
+        message.starts_with("eval_config.metrics.exact_match: /case: unknown parameter `case`"),
+        "{message}"
+    );
+}

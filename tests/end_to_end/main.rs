@@ -6,6 +6,7 @@ mod bad_input;
 mod components;
 mod data;
 mod documentation;
+mod figures;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;

@@ -1,5 +1,6 @@
 //! One file a command, and what several of them need.
 
+mod aggregators;
 pub(crate) mod data;
 pub(crate) mod list;
 pub(crate) mod metrics;

@@ -18,9 +18,20 @@ use crate::problems::Problems;
 use crate::source::Span;
 use std::path::PathBuf;
 
-/// The aggregations that the host ships, by name.
-pub const METRIC_AGGREGATIONS: [&str; 7] =
-    ["mean", "weighted_mean", "sum", "min", "max", "median", "identity"];
+/// The aggregations that the host ships, by name; besides them there are percentiles, see
+/// [`is_aggregation`].
+pub const METRIC_AGGREGATIONS: [&str; 10] =
+    ["mean", "weighted_mean", "sum", "min", "max", "median", "count", "pass_rate", "categorical", "identity"];
+
+/// Whether the host ships an aggregation of this name: one of [`METRIC_AGGREGATIONS`], or a percentile from
+/// `p1` to `p99`.
+pub fn is_aggregation(name: &str) -> bool {
+    let is_percentile = || {
+        let digits = name.strip_prefix('p').or_else(|| name.strip_prefix("percentile_"));
+        digits.and_then(|digits| digits.parse().ok()).is_some_and(|number: u8| (1..=99).contains(&number))
+    };
+    METRIC_AGGREGATIONS.contains(&name) || is_percentile()
+}
 
 /// How configuration names a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -24,7 +24,7 @@ pub use elements::dataset::{
     PreprocessSpec,
 };
 pub use elements::judge_step::{Combine, JudgeSpec, JudgeStep};
-pub use elements::metric::MetricSpec;
+pub use elements::metric::{AggregationSpec, MetricSpec};
 pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
 };
@@ -34,7 +34,7 @@ pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
 pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::task::TaskSpec;
-pub use elements::{METRIC_AGGREGATIONS, PluginReference};
+pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
 pub use pipeline::{Environment, PipelineConfig, load, load_datasets};
 pub use problems::{Problem, Problems, Severity};

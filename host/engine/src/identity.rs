@@ -76,6 +76,10 @@ pub(crate) fn of_scoring(plugins: &mut Object, scoring: &Scoring) {
     for planned in &scoring.metrics {
         let metric = &planned.metric;
         note(plugins, &planned.implementation, metric.identity(), &metric.description().version);
+        if let Some(aggregator) = &planned.aggregator {
+            let reference = PluginReference::Name(format!("aggregation {}", planned.aggregation));
+            note(plugins, &reference, aggregator.identity(), &aggregator.description().version);
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The judges and an answer: they are asked, their replies read, and their scores become one.
 
+use crate::eval_config;
 use crate::inference::Inferred;
 use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use gage_backend::{Backend, GenerateRequest, output_to_guest};
 use gage_config::Combine;
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
-use gage_plugin::{ItemError, JudgeCase, JudgeReply, Verdict, message_from_guest};
+use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{Fence, PromptContext};
 use serde_json::{Value, json};
@@ -178,9 +179,11 @@ fn without_clocks(inferred: &Inferred) -> Object {
 impl OpenJudge {
     /// Asks until a reply can be read, at most `attempts` times.
     async fn ask(&self, case: &JudgeCase, inferred: &Inferred, attempts: u32) -> Result<Judgement, Failure> {
+        let judge = self.judge_of(inferred)?;
         let answer = inferred.model_output.get("answer").and_then(Value::as_str).unwrap_or_default();
         let fence = self.planned.prompt.as_ref().map(|_| Fence::around(LABEL, answer));
-        let mut prompts = self.prompts(case, inferred, fence.as_ref().map(|fence| (fence, answer))).await?;
+        let mut prompts =
+            self.prompts(&judge, case, inferred, fence.as_ref().map(|fence| (fence, answer))).await?;
         let mut attempt = 1;
         loop {
             let mut replies = Vec::with_capacity(prompts.len());
@@ -192,7 +195,7 @@ impl OpenJudge {
                 replies.push(reply);
             }
             let texts: Vec<String> = replies.iter().map(|reply| reply.answer.clone()).collect();
-            match self.parse(case, replies).await? {
+            match parse(&judge, case, replies).await? {
                 Verdict::Output(mut output) => {
                     output.insert("attempts".to_owned(), attempt.into());
                     output.insert("replies".to_owned(), json!(texts));
@@ -219,6 +222,7 @@ impl OpenJudge {
     /// The conversations that the judge is to continue.
     async fn prompts(
         &self,
+        judge: &Arc<Judge>,
         case: &JudgeCase,
         inferred: &Inferred,
         fenced: Option<(&Fence, &str)>,
@@ -242,8 +246,8 @@ impl OpenJudge {
             })?;
             return Ok(vec![(messages, role.sampling_params.clone())]);
         }
-        let (planned, cases) = (Arc::clone(&self.planned), vec![case.clone()]);
-        let rendered = off_the_runtime(move || planned.judge.render(&cases).into_iter().next()).await?;
+        let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
+        let rendered = off_the_runtime(move || judge.render(&cases).into_iter().next()).await?;
         rendered
             .into_iter()
             .map(|prompt| {
@@ -287,12 +291,23 @@ impl OpenJudge {
         }
     }
 
-    async fn parse(&self, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {
-        let replies = replies.into_iter().map(output_to_guest).collect();
-        let (planned, replied) =
-            (Arc::clone(&self.planned), vec![JudgeReply { case: case.clone(), replies }]);
-        off_the_runtime(move || planned.judge.parse(&replied).into_iter().next()).await
+    /// The component, with what the Sample changes about it.
+    fn judge_of(&self, inferred: &Inferred) -> Result<Arc<Judge>, Failure> {
+        let Some(changed) = eval_config::of_judge(&inferred.sample, &self.planned.judge_id) else {
+            return Ok(Arc::clone(&self.planned.judge));
+        };
+        self.planned.judge.with_params(changed).map(Arc::new).map_err(|problems| Failure {
+            outcome: Outcome::InvalidSample,
+            kind: "eval_config".to_owned(),
+            message: eval_config::wrong("judge", &self.planned.judge_id, &problems),
+        })
     }
+}
+
+async fn parse(judge: &Arc<Judge>, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {
+    let replies = replies.into_iter().map(output_to_guest).collect();
+    let (judge, replied) = (Arc::clone(judge), vec![JudgeReply { case: case.clone(), replies }]);
+    off_the_runtime(move || judge.parse(&replied).into_iter().next()).await
 }
 
 /// Calls a component, which may take a while.

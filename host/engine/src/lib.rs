@@ -14,6 +14,7 @@
 mod batches;
 mod datasets;
 mod earlier;
+mod eval_config;
 mod events;
 mod extraction;
 mod identity;

@@ -8,11 +8,13 @@ pub use dataset::PlannedDataset;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 
 use gage_config::{
-    BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference, PluginSource, PluginSpec,
-    Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
+    AggregationSpec, BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference,
+    PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
 use gage_core::{Problem, Root};
-use gage_plugin::{BackendKind as BackendPlugins, Metric, MetricKind, Registry, RegistryError};
+use gage_plugin::{
+    Aggregator, AggregatorKind, BackendKind as BackendPlugins, Metric, MetricKind, Registry, RegistryError,
+};
 use gage_template::PromptRenderer;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -27,8 +29,10 @@ pub struct PlannedMetric {
     pub metric_id: String,
     /// How the suite names what computes it.
     pub implementation: PluginReference,
-    /// How its scores become one figure.
+    /// How its scores become one figure: an aggregation of the host, or the name of a component's.
     pub aggregation: String,
+    /// The component that makes the figure, where it is not the host.
+    pub aggregator: Option<Arc<Aggregator>>,
     /// Whether it reads a clock, so that its results vary from run to run.
     pub is_timing: bool,
     /// The scorer.
@@ -320,18 +324,7 @@ fn plan_metric(
             return None;
         }
     };
-    let of_metric = metric.description().default_aggregation.clone().unwrap_or_default();
-    let aggregation = spec.aggregation.clone().unwrap_or(of_metric);
-    let is_of_metric = spec.aggregation.is_none();
-    if is_of_metric && !gage_config::METRIC_AGGREGATIONS.contains(&aggregation.as_str()) {
-        problems
-            .error(
-                spec.span,
-                "aggregation",
-                format!("the metric asks for the unknown aggregation `{aggregation}`"),
-            )
-            .known(&aggregation, gage_config::METRIC_AGGREGATIONS);
-    }
+    let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
     let reads_clock = |path: &gage_core::FieldPath| {
         path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
     };
@@ -340,9 +333,55 @@ fn plan_metric(
         metric_id: spec.metric_id.clone(),
         implementation: spec.implementation.clone(),
         aggregation,
+        aggregator,
         is_timing,
         metric,
     })
+}
+
+/// How the scores of a metric become one figure: as the suite says, otherwise as the metric does.
+fn plan_aggregation(
+    spec: &gage_config::MetricSpec,
+    metric: &Metric,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<(String, Option<Arc<Aggregator>>)> {
+    match &spec.aggregation {
+        Some(AggregationSpec::Host(name)) => Some((name.clone(), None)),
+        Some(AggregationSpec::Plugin(call)) => {
+            let name = call.reference.to_string();
+            match registry.find::<AggregatorKind>(&call.reference) {
+                // A name may be meant for the host as well as for a component.
+                Err(RegistryError::Unknown { known, .. }) if !registry.is_lacking() => {
+                    let message = format!("unknown aggregation `{name}`");
+                    let host = gage_config::METRIC_AGGREGATIONS.into_iter().chain(["p50", "p90", "p99"]);
+                    let known: Vec<&str> = host.chain(known.iter().map(String::as_str)).collect();
+                    problems.error(call.span, "aggregation", message).known(&name, known);
+                    None
+                }
+                Err(error) => {
+                    report_missing(&error, registry, call.span, "aggregation", &name, problems);
+                    None
+                }
+                Ok((family, member)) => match family.configure(member.as_deref(), call.params.to_json()) {
+                    Ok(aggregator) => Some((aggregator.name().to_owned(), Some(Arc::new(aggregator)))),
+                    Err(found) => {
+                        report_params(found, Some(&call.params), call.span, "aggregation", problems);
+                        None
+                    }
+                },
+            }
+        }
+        None => {
+            let name = metric.description().default_aggregation.clone().unwrap_or_default();
+            if gage_config::is_aggregation(&name) {
+                return Some((name, None));
+            }
+            let message = format!("the metric asks for the unknown aggregation `{name}`");
+            problems.error(spec.span, "aggregation", message).known(&name, gage_config::METRIC_AGGREGATIONS);
+            None
+        }
+    }
 }
 
 /// Points at the parameters that are wrong.

@@ -1,11 +1,12 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
 use crate::batches::Waiting;
+use crate::eval_config::{self, Change};
 use crate::extraction::extract;
 use crate::inference::Inferred;
 use crate::plan::{PlannedMetric, Scoring};
 use crate::recorder::{ToRecord, What};
-use gage_core::{MetricResult, Outcome, Roots};
+use gage_core::{MetricResult, Object, Outcome, Roots};
 use gage_plugin::ItemError;
 use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
@@ -61,22 +62,39 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     }
     let sound: Vec<usize> = (0..batch.len()).filter(|place| results[*place].error.is_none()).collect();
     for planned in &task.metrics {
-        let items = sound.iter().map(|place| {
-            let inferred = batch[*place];
-            let roots = Roots {
-                sample: &inferred.sample,
-                model_output: &outputs[*place],
-                judge_output: &inferred.judge_output,
+        for (changed, places) in groups(planned, batch, &sound) {
+            let metric = match changed {
+                Changed::Nothing => Ok(None),
+                Changed::Result(result) => Err(result),
+                Changed::Params(params) => planned.metric.with_params(params).map(Some).map_err(|problems| {
+                    let message = eval_config::wrong("metrics", &planned.metric_id, &problems);
+                    MetricResult { outcome: Outcome::InvalidSample, error: Some(message), ..skipped(planned) }
+                }),
             };
-            planned.metric.resolve(&inferred.sample_id, roots)
-        });
-        let scored = planned.metric.score(items.collect());
-        // What a clock says is longer at one time than at another, and so is reading it.
-        fuel += if planned.is_timing { 0 } else { scored.fuel };
-        for (place, result) in sound.iter().zip(scored.results) {
-            let scores = &mut results[*place];
-            let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
-            target.push(result_of(planned, result));
+            let scored = match metric {
+                Ok(own) => {
+                    let metric = own.as_ref().unwrap_or(&planned.metric);
+                    let items = places.iter().map(|place| {
+                        let inferred = batch[*place];
+                        let roots = Roots {
+                            sample: &inferred.sample,
+                            model_output: &outputs[*place],
+                            judge_output: &inferred.judge_output,
+                        };
+                        metric.resolve(&inferred.sample_id, roots)
+                    });
+                    let scored = metric.score(items.collect());
+                    // What a clock says is longer at one time than at another, and so is reading it.
+                    fuel += if planned.is_timing { 0 } else { scored.fuel };
+                    scored.results.into_iter().map(|result| result_of(planned, result)).collect()
+                }
+                Err(result) => vec![result; places.len()],
+            };
+            for (place, result) in places.into_iter().zip(scored) {
+                let scores = &mut results[place];
+                let target = if planned.is_timing { &mut scores.timing_metrics } else { &mut scores.metrics };
+                target.push(result);
+            }
         }
     }
     let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
@@ -91,6 +109,55 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
             entry_of(task, inferred, outcome, scores)
         })
         .collect()
+}
+
+/// What the samples of a group change about a metric.
+enum Changed<'s> {
+    Nothing,
+    Params(&'s Object),
+    /// It does not come to the metric at all.
+    Result(MetricResult),
+}
+
+/// The samples of a batch by what they change about a metric: nearly always nothing.
+fn groups<'s>(
+    planned: &PlannedMetric,
+    batch: &[&'s Inferred],
+    sound: &[usize],
+) -> Vec<(Changed<'s>, Vec<usize>)> {
+    let mut usual = Vec::with_capacity(sound.len());
+    let mut others: Vec<(Changed<'s>, Vec<usize>)> = Vec::new();
+    for place in sound {
+        match eval_config::of_metric(&batch[*place].sample, &planned.metric_id) {
+            Change::None => usual.push(*place),
+            Change::Skip => others.push((Changed::Result(skipped(planned)), vec![*place])),
+            Change::Invalid => {
+                let id = &planned.metric_id;
+                let message = format!("eval_config.metrics.{id} must be an object of parameters, or false");
+                let result = MetricResult {
+                    outcome: Outcome::InvalidSample,
+                    error: Some(message),
+                    ..skipped(planned)
+                };
+                others.push((Changed::Result(result), vec![*place]));
+            }
+            Change::Params(params) => {
+                let is_same = |(changed, _): &&mut (Changed<'s>, Vec<usize>)| matches!(changed, Changed::Params(known) if *known == params);
+                match others.iter_mut().find(is_same) {
+                    Some((_, places)) => places.push(*place),
+                    None => others.push((Changed::Params(params), vec![*place])),
+                }
+            }
+        }
+    }
+    if !usual.is_empty() {
+        others.insert(0, (Changed::Nothing, usual));
+    }
+    others
+}
+
+fn skipped(planned: &PlannedMetric) -> MetricResult {
+    MetricResult { metric_id: planned.metric_id.clone(), outcome: Outcome::Skipped, card: None, error: None }
 }
 
 fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemError>) -> MetricResult {

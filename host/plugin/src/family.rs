@@ -225,6 +225,7 @@ impl<K: Kind> Family<K> {
             }
         };
         let member = &self.members[index];
+        let given = params.as_object().cloned().unwrap_or_default();
         let (inputs, own) = split_params(&member.inputs, &member.schema, params)?;
         let params = Value::Object(own).to_string();
         let checked = self.linked.call(|store| {
@@ -232,7 +233,7 @@ impl<K: Kind> Family<K> {
             K::check(&plugin, store, &member.description.name, &params)
         });
         match checked {
-            Ok(Ok(())) => Ok(Configured { family: Arc::clone(self), index, inputs, params }),
+            Ok(Ok(())) => Ok(Configured { family: Arc::clone(self), index, inputs, params, given }),
             Ok(Err(error)) => {
                 let error = checked::error(error, &self.linked.limits);
                 Err(vec![Problem { pointer: error.pointer.unwrap_or_default(), message: error.message }])
@@ -290,12 +291,24 @@ pub struct Configured<K: Kind> {
     index: usize,
     pub(crate) inputs: Inputs,
     params: String,
+    /// The parameters as they were given, those that name paths among them.
+    given: Object,
 }
 
 impl<K: Kind> Configured<K> {
     /// What it says of itself.
     pub fn description(&self) -> &MemberDescription {
         &self.member().description
+    }
+
+    /// The same member with some parameters changed.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the parameters.
+    pub fn with_params(&self, changed: &Object) -> Result<Configured<K>, Vec<Problem>> {
+        let mut params = self.given.clone();
+        params.extend(changed.clone());
+        self.family.configure(Some(self.name()), Value::Object(params))
     }
 
     /// What a record of a run says about its component.

@@ -1,11 +1,10 @@
-//! How scores become one figure.
+//! The names of the ways in which scores become one figure.
 
-use crate::CompensatedSum;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
-/// A way to make one figure of many scores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A way to make one figure of many scores. Repeats of a sample are averaged before it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Aggregation {
     /// The arithmetic mean.
     Mean,
@@ -20,184 +19,146 @@ pub enum Aggregation {
     Max,
     /// The middle score, of an even number the mean of the middle two. Keeps 8 bytes a score.
     Median,
-    /// No figure: the scores are counted, and listed in `samples.jsonl`.
+    /// The score that so many percent of the scores do not exceed, from 1 to 99; between two scores
+    /// it is interpolated: definition 7 of Hyndman and Fan, "Sample Quantiles in Statistical
+    /// Packages", The American Statistician 50 (1996). Keeps 8 bytes a score.
+    Percentile(u8),
+    /// How many samples were scored.
+    Count,
+    /// The share of samples that passed, of those whose card says whether they did.
+    PassRate,
+    /// No value, but how often each category occurs: `detail.category` of the card, else
+    /// `detail.prediction`, else the score.
+    Categorical,
+    /// No value: the scores are counted, and listed in `samples.jsonl`.
     Identity,
+    /// What a component makes of the cards; see [`Fold`](crate::Fold). Holds its name.
+    Custom(String),
 }
 
-impl Aggregation {
-    /// Every aggregation.
-    pub const ALL: [Aggregation; 7] = [
-        Aggregation::Mean,
-        Aggregation::WeightedMean,
-        Aggregation::Sum,
-        Aggregation::Min,
-        Aggregation::Max,
-        Aggregation::Median,
-        Aggregation::Identity,
-    ];
+/// Aggregations with a name that never varies.
+const NAMED: [(&str, Aggregation); 10] = [
+    ("mean", Aggregation::Mean),
+    ("weighted_mean", Aggregation::WeightedMean),
+    ("sum", Aggregation::Sum),
+    ("min", Aggregation::Min),
+    ("max", Aggregation::Max),
+    ("median", Aggregation::Median),
+    ("count", Aggregation::Count),
+    ("pass_rate", Aggregation::PassRate),
+    ("categorical", Aggregation::Categorical),
+    ("identity", Aggregation::Identity),
+];
 
-    /// The name in suites.
-    pub fn name(self) -> &'static str {
+impl Aggregation {
+    /// The names that a suite may use, but for percentiles: `p1` to `p99`.
+    pub const NAMES: [&str; NAMED.len()] = {
+        let mut names = [""; NAMED.len()];
+        let mut position = 0;
+        while position < names.len() {
+            names[position] = NAMED[position].0;
+            position += 1;
+        }
+        names
+    };
+
+    /// The aggregation of the host with this name: one of [`Aggregation::NAMES`], `p90` or
+    /// `percentile_90`, or `categorical_count`, the older name of `categorical`. Never
+    /// [`Aggregation::Custom`].
+    pub fn parse(name: &str) -> Option<Aggregation> {
+        if name == "categorical_count" {
+            return Some(Aggregation::Categorical);
+        }
+        let named = NAMED.into_iter().find(|(known, _)| *known == name);
+        named.map(|(_, aggregation)| aggregation).or_else(|| percentile(name))
+    }
+
+    /// The name in suites: of a percentile the short one, `p90`.
+    pub fn name(&self) -> Cow<'_, str> {
         match self {
-            Aggregation::Mean => "mean",
-            Aggregation::WeightedMean => "weighted_mean",
-            Aggregation::Sum => "sum",
-            Aggregation::Min => "min",
-            Aggregation::Max => "max",
-            Aggregation::Median => "median",
-            Aggregation::Identity => "identity",
+            Aggregation::Percentile(percent) => Cow::Owned(format!("p{percent}")),
+            Aggregation::Custom(name) => Cow::Borrowed(name),
+            named => {
+                let name = NAMED.iter().find(|(_, aggregation)| aggregation == named);
+                Cow::Borrowed(name.map_or("", |(name, _)| name))
+            }
         }
     }
+}
 
-    /// The aggregation with this name.
-    pub fn from_name(name: &str) -> Option<Aggregation> {
-        Aggregation::ALL.into_iter().find(|aggregation| aggregation.name() == name)
-    }
+/// Reads `p90` and `percentile_90`: from 1 to 99, without a sign or a leading zero.
+fn percentile(name: &str) -> Option<Aggregation> {
+    let digits = name.strip_prefix("percentile_").or_else(|| name.strip_prefix('p'))?;
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    let percent = digits.parse().ok().filter(|percent| is_plain && (1..=99).contains(percent));
+    percent.map(Aggregation::Percentile)
 }
 
 impl std::fmt::Display for Aggregation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name())
+        formatter.write_str(&self.name())
     }
 }
 
-/// Makes one figure of scores that are seen once, in dataset order.
-#[derive(Clone, Debug)]
-pub struct Accumulator {
-    count: u64,
-    state: State,
-}
-
-#[derive(Clone, Debug)]
-enum State {
-    Mean(CompensatedSum),
-    WeightedMean { products: CompensatedSum, weights: CompensatedSum },
-    Sum(CompensatedSum),
-    Min(f64),
-    Max(f64),
-    Median(Vec<f64>),
-    Identity,
-}
-
-impl Accumulator {
-    /// An accumulator without scores.
-    pub fn new(aggregation: Aggregation) -> Accumulator {
-        let zero = CompensatedSum::default();
-        let state = match aggregation {
-            Aggregation::Mean => State::Mean(zero),
-            Aggregation::WeightedMean => State::WeightedMean { products: zero, weights: zero },
-            Aggregation::Sum => State::Sum(zero),
-            Aggregation::Min => State::Min(f64::INFINITY),
-            Aggregation::Max => State::Max(f64::NEG_INFINITY),
-            Aggregation::Median => State::Median(Vec::new()),
-            Aggregation::Identity => State::Identity,
-        };
-        Accumulator { count: 0, state }
-    }
-
-    /// Adds a score; the weight counts only for [`Aggregation::WeightedMean`].
-    pub fn add(&mut self, score: f64, weight: f64) {
-        self.count += 1;
-        match &mut self.state {
-            State::Mean(sum) | State::Sum(sum) => sum.add(score),
-            State::WeightedMean { products, weights } => {
-                products.add(score * weight);
-                weights.add(weight);
-            }
-            State::Min(least) => *least = least.min(score),
-            State::Max(greatest) => *greatest = greatest.max(score),
-            State::Median(scores) => scores.push(score),
-            State::Identity => {}
-        }
-    }
-
-    /// Number of scores.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The figure; `None` without scores.
-    pub fn value(&self) -> Option<f64> {
-        if self.count == 0 {
-            return None;
-        }
-        match &self.state {
-            State::Mean(sum) => Some(sum.divided_by(self.count as f64)),
-            State::WeightedMean { products, weights } => match weights.total() {
-                0.0 => Some(0.0),
-                total => Some(products.divided_by(total)),
-            },
-            State::Sum(sum) => Some(sum.total()),
-            State::Min(score) | State::Max(score) => Some(*score),
-            State::Median(scores) => median(scores.clone()),
-            State::Identity => None,
-        }
+impl Serialize for Aggregation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
     }
 }
 
-fn median(mut scores: Vec<f64>) -> Option<f64> {
-    let middle = scores.len() / 2;
-    let is_even = scores.len().is_multiple_of(2);
-    if scores.is_empty() {
-        return None;
-    }
-    let (below, upper, _) = scores.select_nth_unstable_by(middle, f64::total_cmp);
-    let upper = *upper;
-    match below.iter().copied().max_by(f64::total_cmp) {
-        Some(lower) if is_even => Some(lower.midpoint(upper)),
-        _ => Some(upper),
+impl<'de> Deserialize<'de> for Aggregation {
+    /// A name that the host does not have is that of a component.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Aggregation, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Ok(Aggregation::parse(&name).unwrap_or(Aggregation::Custom(name)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(aggregation: Aggregation, scores: &[(f64, f64)]) -> Option<f64> {
-        let mut accumulator = Accumulator::new(aggregation);
-        scores.iter().for_each(|(score, weight)| accumulator.add(*score, *weight));
-        assert_eq!(accumulator.count(), scores.len() as u64);
-        accumulator.value()
-    }
+    use serde_json::{from_value, json, to_value};
 
     #[test]
-    fn names_are_those_of_serde_and_come_back() {
-        for aggregation in Aggregation::ALL {
-            assert_eq!(serde_json::to_value(aggregation).unwrap(), aggregation.name());
-            assert_eq!(Aggregation::from_name(aggregation.name()), Some(aggregation));
-            assert_eq!(value(aggregation, &[]), None);
+    fn names_are_those_of_files_and_come_back() {
+        let percentiles = [1, 5, 50, 90, 99].map(Aggregation::Percentile);
+        let custom = Aggregation::Custom("corpus_bleu".to_owned());
+        assert_eq!(Aggregation::parse("corpus_bleu"), None);
+        let named = NAMED.map(|(_, aggregation)| aggregation);
+        for aggregation in named.into_iter().chain(percentiles).chain([custom]) {
+            let value = to_value(&aggregation).unwrap();
+            assert_eq!(value, json!(aggregation.to_string()));
+            assert_eq!(from_value::<Aggregation>(value).unwrap(), aggregation);
         }
-        assert_eq!(Aggregation::from_name("categorical_count"), None);
+        assert_eq!(
+            Aggregation::NAMES.map(|name| Aggregation::parse(name).unwrap().to_string()),
+            Aggregation::NAMES
+        );
     }
 
     #[test]
-    fn each_aggregation_makes_its_figure() {
-        use Aggregation::{Identity, Max, Mean, Median, Min, Sum, WeightedMean};
-        let scores = [(3.0, 1.0), (1.0, 3.0), (2.0, 0.0), (10.0, 0.0)];
-        let cases = [
-            (Mean, Some(4.0)),
-            (WeightedMean, Some(1.5)),
-            (Sum, Some(16.0)),
-            (Min, Some(1.0)),
-            (Max, Some(10.0)),
-            (Median, Some(2.5)),
-            (Identity, None),
-        ];
-        for (aggregation, expected) in cases {
-            assert_eq!(value(aggregation, &scores), expected, "{aggregation}");
+    fn percentiles_have_two_spellings_and_no_others() {
+        for name in ["p90", "percentile_90"] {
+            let aggregation = Aggregation::parse(name).unwrap();
+            assert_eq!((&aggregation, aggregation.name().as_ref()), (&Aggregation::Percentile(90), "p90"));
         }
-        assert_eq!(value(Median, &scores[..3]), Some(2.0));
-        assert_eq!(value(Median, &scores[..1]), Some(3.0));
-    }
-
-    /// What the older program gives for the same scores; its mean of 0.1, 0.2 and 0.3 has
-    /// another last digit, because it adds without compensation.
-    #[test]
-    fn figures_agree_with_the_older_program() {
-        let ones = |scores: &[f64]| scores.iter().map(|score| (*score, 1.0)).collect::<Vec<_>>();
-        let mean = value(Aggregation::Mean, &ones(&[0.1, 0.2, 0.3])).unwrap();
-        assert!((mean - 0.20000000000000004).abs() < 1e-15);
-        assert_eq!(value(Aggregation::Mean, &ones(&[1.0, 2.0])), Some(1.5));
-        assert_eq!(value(Aggregation::WeightedMean, &[(1.0, 0.0)]), Some(0.0));
+        for name in [
+            "p",
+            "p0",
+            "p100",
+            "p05",
+            "p+5",
+            "p-5",
+            "p5.0",
+            "p 5",
+            "percentile_",
+            "percentile90",
+            "P5",
+            "p９",
+        ] {
+            assert_eq!(Aggregation::parse(name), None, "{name}");
+        }
+        assert_eq!(Aggregation::parse("categorical_count"), Some(Aggregation::Categorical));
+        assert_eq!((Aggregation::parse(""), Aggregation::parse("Mean")), (None, None));
     }
 }

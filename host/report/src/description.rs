@@ -30,4 +30,14 @@ pub struct TaskDescription {
     pub metrics: Vec<MetricDescription>,
     /// Its metrics that read a clock; their figures are kept with the timings.
     pub timing_metrics: Vec<MetricDescription>,
+    /// Paths of the Sample by whose values figures are also made: `data_tag`, `metadata.subject`.
+    /// A list puts a sample into the slice of each of its items, an object into one for each of its
+    /// members (`difficulty=hard`); without a value it is in the slice `(none)`.
+    pub slices: Vec<String>,
+    /// The path of what samples have in common that are not independent, such as the text that
+    /// several questions are about. A sample without a value is a cluster of its own.
+    pub cluster_by: Option<String>,
+    /// How often each sample was asked: so many records, one after the other, are one sample, and
+    /// the first of them has an index that this divides. 0 counts as 1.
+    pub repeat: u64,
 }

@@ -5,13 +5,24 @@
 //!   every concurrency, batch and interruption.
 //! - **What varies from run to run is apart**: [`Summary`] has the same bytes each time,
 //!   [`Timings`] has the rest.
-//! - **Memory does not grow with the number of samples**, but for [`Aggregation::Median`].
+//! - **A sample counts once**, however often it was repeated.
+//! - **What is random is seeded**, by a generator of this crate, so that it is the same everywhere.
+//! - **Memory does not grow with the number of samples**, but by 8 bytes a score for
+//!   [`Aggregation::Median`] and [`Aggregation::Percentile`], and by the number of clusters.
 
+mod accumulator;
 mod aggregation;
+mod bootstrap;
+mod cluster;
 mod description;
 mod error;
 mod figure;
+mod fold;
+mod grouping;
+mod label;
 mod latency;
+mod quantile;
+mod random;
 mod statistics;
 mod sum;
 mod summary;
@@ -19,12 +30,16 @@ mod table;
 mod timings;
 mod write;
 
-pub use aggregation::{Accumulator, Aggregation};
+pub use accumulator::Accumulator;
+pub use aggregation::Aggregation;
 pub use description::{MetricDescription, TaskDescription};
 pub use error::ReportError;
-pub use figure::{MetricFigure, SubFigure, TagCount};
+pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
+pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
 pub use latency::LatencyFigures;
-pub use statistics::{Interval, IntervalMethod, LEVEL_95, Spread, Z_95, normal_interval, wilson_interval};
+pub use statistics::{
+    Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
+};
 pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};

@@ -1,5 +1,9 @@
 //! How sure a figure is.
 
+mod student_t;
+
+pub use student_t::student_t_975;
+
 use serde::{Deserialize, Serialize};
 
 /// The 0.975 quantile of the standard normal distribution.
@@ -12,23 +16,35 @@ pub const LEVEL_95: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
-    /// [`wilson_interval`], where every score is 0 or 1.
+    /// [`wilson_interval`], where every score is 0 or 1 and there are fewer than 300.
     Wilson,
-    /// [`normal_interval`], for all other scores.
+    /// [`t_interval`], of the standard error of independent samples.
+    T,
+    /// [`t_interval`], of the standard error of samples that come in clusters.
+    Cluster,
+    /// The ends between which 95 % of the figures of random resamples lie.
+    Bootstrap,
+    /// `mean ± 1.96 standard errors`: in summaries of older programs; not written any more.
     Normal,
 }
 
-/// A confidence interval of a mean.
+/// A confidence interval of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// How often such an interval holds the true mean.
+    /// How often such an interval holds the true value.
     pub level: f64,
     /// How it was computed.
     pub method: IntervalMethod,
+}
+
+impl Interval {
+    pub(crate) fn of_95(low: f64, high: f64, method: IntervalMethod) -> Interval {
+        Interval { low, high, level: LEVEL_95, method }
+    }
 }
 
 /// The score interval of a proportion: of `count` independent trials `successes` succeeded.
@@ -40,28 +56,36 @@ pub struct Interval {
 /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine
 /// 17 (1998).
 pub fn wilson_interval(successes: u64, count: u64) -> Option<Interval> {
+    wilson_of_proportion(successes.min(count) as f64 / count as f64, count)
+}
+
+/// [`wilson_interval`] of a proportion from 0 to 1. Where it is a mean over samples that were
+/// repeated, the interval is wider than it must be: a mean of repeats varies less than one trial.
+pub(crate) fn wilson_of_proportion(proportion: f64, count: u64) -> Option<Interval> {
     if count == 0 {
         return None;
     }
-    let successes = successes.min(count);
     let trials = count as f64;
-    let proportion = successes as f64 / trials;
     let z_squared = Z_95 * Z_95;
     let scale = 1.0 + z_squared / trials;
     let centre = (proportion + z_squared / (2.0 * trials)) / scale;
     let variance = proportion * (1.0 - proportion) / trials + z_squared / (4.0 * trials * trials);
     let half_width = Z_95 * variance.sqrt() / scale;
     // At the ends the formula gives exactly 0 and 1, and its rounding does not.
-    let low = if successes == 0 { 0.0 } else { (centre - half_width).clamp(0.0, proportion) };
-    let high = if successes == count { 1.0 } else { (centre + half_width).clamp(proportion, 1.0) };
-    Some(Interval { low, high, level: LEVEL_95, method: IntervalMethod::Wilson })
+    let low = if proportion == 0.0 { 0.0 } else { (centre - half_width).clamp(0.0, proportion) };
+    let high = if proportion == 1.0 { 1.0 } else { (centre + half_width).clamp(proportion, 1.0) };
+    Some(Interval::of_95(low, high, IntervalMethod::Wilson))
 }
 
-/// The interval of a mean by the central limit theorem: `mean ± 1.96 standard errors`.
-pub fn normal_interval(mean: f64, standard_error: f64) -> Interval {
-    let half_width = Z_95 * standard_error;
-    let (low, high) = (mean - half_width, mean + half_width);
-    Interval { low, high, level: LEVEL_95, method: IntervalMethod::Normal }
+/// The interval of a mean by Student's t distribution: `mean ± t standard errors`, where t is
+/// [`student_t_975`] of so many degrees of freedom. `None` without any, and where an end is beyond
+/// the range of `f64`.
+///
+/// Student, "The Probable Error of a Mean", Biometrika 6 (1908).
+pub fn t_interval(mean: f64, standard_error: f64, degrees: u64, method: IntervalMethod) -> Option<Interval> {
+    let half_width = student_t_975(degrees)? * standard_error;
+    let interval = Interval::of_95(mean - half_width, mean + half_width, method);
+    (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
 }
 
 /// The spread of numbers that are seen once, one after the other.
@@ -87,13 +111,19 @@ impl Spread {
     }
 
     /// The standard error of the mean: the sample standard deviation, over n − 1, divided by
-    /// √n. `None` for fewer than two numbers.
+    /// √n. `None` for fewer than two numbers, and beyond the range of `f64`.
     pub fn standard_error(&self) -> Option<f64> {
-        if self.count < 2 {
-            return None;
-        }
-        let count = self.count as f64;
-        Some((self.squares / (count - 1.0) / count).sqrt())
+        self.scaled(self.count as f64)
+    }
+
+    /// The standard deviation of the sample, over n − 1. `None` as for the standard error.
+    pub(crate) fn standard_deviation(&self) -> Option<f64> {
+        self.scaled(1.0)
+    }
+
+    fn scaled(&self, divisor: f64) -> Option<f64> {
+        let degrees = self.count.checked_sub(1).filter(|degrees| *degrees > 0)?;
+        Some((self.squares / degrees as f64 / divisor).sqrt()).filter(|number| number.is_finite())
     }
 }
 
@@ -161,9 +191,21 @@ mod tests {
     }
 
     #[test]
-    fn normal_is_symmetric() {
-        let interval = normal_interval(10.0, 1.0);
-        assert!(is_near(interval.low, 8.040036015459947) && is_near(interval.high, 11.959963984540053));
+    fn the_t_interval_is_that_of_student() {
+        // By hand: the quantile for 3 degrees of freedom is 3.18244630528.
+        let interval = t_interval(10.0, 1.0, 3, IntervalMethod::T).unwrap();
+        assert!(
+            (interval.low - 6.81755369472).abs() < 1e-10 && (interval.high - 13.18244630528).abs() < 1e-10
+        );
+        assert_eq!(t_interval(10.0, 1.0, 0, IntervalMethod::T), None);
+        assert_eq!(t_interval(f64::MAX, f64::MAX, 1, IntervalMethod::T), None);
+    }
+
+    #[test]
+    fn intervals_of_older_programs_are_read() {
+        let older = serde_json::json!({"low": 0.25, "high": 0.75, "level": 0.95, "method": "normal"});
+        assert_eq!(serde_json::from_value::<Interval>(older).unwrap().method, IntervalMethod::Normal);
+        assert_eq!(serde_json::to_value(IntervalMethod::T).unwrap(), "t");
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
 
-use crate::figure::FigureBuilder;
-use crate::{MetricDescription, MetricFigure, ReportError, TaskDescription};
-use gage_core::{MetricResult, Outcome, OutcomeCounts};
+use crate::figure::FigureSet;
+use crate::{Folds, MetricFigure, ReportError, TaskDescription};
+use gage_core::{Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use serde::{Deserialize, Serialize};
@@ -107,30 +107,29 @@ pub(crate) fn from_value<T: serde::de::DeserializeOwned>(
 }
 
 /// Makes the figures of a run from its records, which are seen once, in dataset order.
-#[derive(Debug)]
-pub struct SummaryBuilder {
-    tasks: Vec<TaskBuilder>,
+pub struct SummaryBuilder<'a> {
+    tasks: Vec<TaskBuilder<'a>>,
     positions: TaskPositions,
     outcomes: OutcomeCounts,
 }
 
-#[derive(Debug)]
-struct TaskBuilder {
+struct TaskBuilder<'a> {
     task_id: String,
     dataset_id: String,
     outcomes: OutcomeCounts,
-    metrics: Vec<FigureBuilder>,
+    metrics: FigureSet<'a>,
     usage: TokenFigures,
 }
 
-impl SummaryBuilder {
-    /// A builder for a run of these tasks, without samples.
-    pub fn new(tasks: &[TaskDescription]) -> SummaryBuilder {
+impl<'a> SummaryBuilder<'a> {
+    /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
+    /// [`no_folds`](crate::no_folds) where there are none.
+    pub fn new(tasks: &[TaskDescription], folds: Folds<'a>) -> SummaryBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             dataset_id: task.dataset_id.clone(),
             outcomes: OutcomeCounts::default(),
-            metrics: figure_builders(&task.metrics),
+            metrics: FigureSet::new(task, &task.metrics, folds),
             usage: TokenFigures::default(),
         };
         SummaryBuilder {
@@ -140,7 +139,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds the next sample.
+    /// Adds the next record. The records of a task come in the order of their index, so that the
+    /// repeats of a sample follow each other.
     ///
     /// # Errors
     /// When the record is of a task, or holds a metric, that was not described.
@@ -155,7 +155,7 @@ impl SummaryBuilder {
             task.usage.completion_tokens =
                 task.usage.completion_tokens.saturating_add(tokens("completion_tokens"));
         }
-        add_results(&mut task.metrics, &record.metrics, record)
+        task.metrics.add(&record.metrics, record)
     }
 
     /// The figures.
@@ -170,10 +170,10 @@ impl SummaryBuilder {
     }
 }
 
-impl TaskBuilder {
+impl TaskBuilder<'_> {
     fn finish(self) -> TaskSummary {
         TaskSummary {
-            metrics: self.metrics.into_iter().map(|metric| metric.finish(&self.task_id)).collect(),
+            metrics: self.metrics.finish(),
             samples: SampleFigures::new(&self.outcomes),
             task_id: self.task_id,
             dataset_id: self.dataset_id,
@@ -198,29 +198,6 @@ impl TaskPositions {
             ReportError::UnknownTask { task_id: task_id.to_owned(), known: known.join(", ") }
         })
     }
-}
-
-pub(crate) fn figure_builders(metrics: &[MetricDescription]) -> Vec<FigureBuilder> {
-    metrics.iter().map(FigureBuilder::new).collect()
-}
-
-/// Adds the results of one sample to the figures of its task.
-pub(crate) fn add_results(
-    figures: &mut [FigureBuilder],
-    results: &[MetricResult],
-    record: &SampleRecord,
-) -> Result<(), ReportError> {
-    let is_known =
-        |result: &&MetricResult| figures.iter().any(|figure| figure.metric_id() == result.metric_id);
-    if let Some(unknown) = results.iter().find(|result| !is_known(result)) {
-        return Err(ReportError::UnknownMetric {
-            task_id: record.task_id.clone(),
-            sample_id: record.sample_id.clone(),
-            metric_id: unknown.metric_id.clone(),
-        });
-    }
-    figures.iter_mut().for_each(|figure| figure.add(results, record.outcome));
-    Ok(())
 }
 
 #[cfg(test)]

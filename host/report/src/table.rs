@@ -2,13 +2,15 @@
 
 mod cells;
 mod numbers;
+mod rows;
 
 use crate::{MetricFigure, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
 use gage_core::printable_line;
-use numbers::{coverage, duration, figure_value, interval, milliseconds};
+use numbers::{duration, milliseconds};
+use rows::{Row, rows_of};
 
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +30,15 @@ const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 const NAME_COLUMNS: [usize; 2] = [0, 1];
 
-/// Draws the figures: a row for every metric of every task, a line for every task with samples
-/// that were not scored, the times, and where the run folder is. All names are escaped; ends
+/// Draws the figures: a row for every metric of every task, with rows for its parts below it, a
+/// line for every task with samples that were not scored and for every aggregator that failed, the
+/// times, and where the run folder is. All names are escaped; ends
 /// with a newline.
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
     let mut lines = metric_lines(summary, timings, options, paint);
-    let ends = outcome_lines(summary, paint);
+    let mut ends = outcome_lines(summary, paint);
+    ends.extend(error_lines(summary, timings, paint));
     if !ends.is_empty() {
         lines.push(String::new());
         lines.extend(ends);
@@ -77,27 +81,23 @@ fn metric_lines(
         Column::new("scored", Align::Right),
         Column::new("coverage", Align::Right),
     ];
-    let mut is_partial = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for task in &summary.tasks {
         let of_task = |figure: &&MetricFigure| figure.task_id == task.task_id;
         let timing_metrics = timings.timing_metrics.iter().filter(of_task);
         for (position, figure) in task.metrics.iter().chain(timing_metrics).enumerate() {
             let task_name =
                 if position == 0 { printable_line(&task.task_id).into_owned() } else { String::new() };
-            let cells = [
-                task_name,
-                printable_line(&figure.metric_id).into_owned(),
-                figure_value(figure),
-                interval(figure),
-                format!("{}/{}", figure.n, figure.total),
-                coverage(figure.n, figure.total),
-            ];
-            columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
-            is_partial.push(figure.n < figure.total);
+            rows.extend(rows_of(task_name, figure));
         }
     }
-    if is_partial.is_empty() {
+    if rows.is_empty() {
         return vec![format!("{INDENT}no metrics")];
+    }
+    let mut styles = Vec::new();
+    for Row { cells, is_part, is_partial } in rows {
+        columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
+        styles.push((is_part, is_partial));
     }
     fit(&mut columns, &NAME_COLUMNS, options.width.saturating_sub(width_of(INDENT)), width_of(GAP));
     let header =
@@ -108,15 +108,31 @@ fn metric_lines(
         format!("{INDENT}{}", header.collect::<Vec<_>>().join(GAP)),
         format!("{INDENT}{}", paint.with(FAINT, &"─".repeat(total))),
     ];
-    for (row, is_partial) in is_partial.into_iter().enumerate() {
-        let last = columns.len() - 1;
+    let last = columns.len() - 1;
+    for (row, (is_part, is_partial)) in styles.into_iter().enumerate() {
         let cells = columns.iter().enumerate().map(|(position, column)| {
-            let cell = pad(&column.cells[row], column.width, column.align);
-            if position == last && is_partial { paint.with(ATTENTION, &cell) } else { cell }
+            let text = column.cells.get(row).map_or("", String::as_str);
+            let cell = pad(text, column.width, column.align);
+            match (is_part, is_partial && position == last) {
+                (_, true) => paint.with(ATTENTION, &cell),
+                (true, false) => paint.with(FAINT, &cell),
+                (false, false) => cell,
+            }
         });
         lines.push(format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP)));
     }
     lines
+}
+
+/// One line for each metric that has no value although samples were scored, with the reason.
+fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String> {
+    let line = |figure: &MetricFigure| {
+        let error = figure.error.as_ref()?;
+        let text = format!("{}: {}: {error}", figure.task_id, figure.metric_id);
+        Some(format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text))))
+    };
+    let tasks = summary.tasks.iter().flat_map(|task| &task.metrics);
+    tasks.chain(&timings.timing_metrics).filter_map(line).collect()
 }
 
 /// One line for each task with samples that were not scored.

@@ -22,6 +22,9 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
         dataset_id: "data".to_owned(),
         metrics: vec![description("m")],
         timing_metrics: vec![description("latency")],
+        slices: Vec::new(),
+        cluster_by: None,
+        repeat: 1,
     }
 }
 

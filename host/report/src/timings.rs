@@ -1,9 +1,9 @@
 //! `timings.json`: everything that varies from run to run.
 
-use crate::figure::FigureBuilder;
+use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
-use crate::summary::{TaskPositions, add_results, figure_builders, from_value, to_json};
-use crate::{LatencyFigures, MetricFigure, ReportError, TaskDescription};
+use crate::summary::{TaskPositions, from_value, to_json};
+use crate::{Folds, LatencyFigures, MetricFigure, ReportError, TaskDescription};
 use gage_record::SampleRecord;
 use gage_record::format::TIMINGS_FILE;
 use serde::{Deserialize, Serialize};
@@ -133,31 +133,30 @@ impl Timings {
 }
 
 /// Makes the timings of a run from its records, which are seen once.
-#[derive(Debug)]
-pub struct TimingsBuilder {
-    tasks: Vec<TaskBuilder>,
+pub struct TimingsBuilder<'a> {
+    tasks: Vec<TaskBuilder<'a>>,
     positions: TaskPositions,
     latency: LatencyBuilder,
 }
 
-#[derive(Debug)]
-struct TaskBuilder {
+struct TaskBuilder<'a> {
     task_id: String,
     latency: LatencyBuilder,
     retries: u64,
     scoring_fuel: u64,
-    metrics: Vec<FigureBuilder>,
+    metrics: FigureSet<'a>,
 }
 
-impl TimingsBuilder {
-    /// A builder for a run of these tasks, without samples.
-    pub fn new(tasks: &[TaskDescription]) -> TimingsBuilder {
+impl<'a> TimingsBuilder<'a> {
+    /// A builder for a run of these tasks, without samples. `folds` gives the custom aggregators;
+    /// [`no_folds`](crate::no_folds) where there are none.
+    pub fn new(tasks: &[TaskDescription], folds: Folds<'a>) -> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             latency: LatencyBuilder::new(),
             retries: 0,
             scoring_fuel: 0,
-            metrics: figure_builders(&task.timing_metrics),
+            metrics: FigureSet::new(task, &task.timing_metrics, folds),
         };
         TimingsBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -166,7 +165,7 @@ impl TimingsBuilder {
         }
     }
 
-    /// Adds the next sample.
+    /// Adds the next record, as for [`SummaryBuilder`](crate::SummaryBuilder).
     ///
     /// # Errors
     /// When the record is of a task, or holds a timing metric, that was not described.
@@ -179,7 +178,7 @@ impl TimingsBuilder {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
         }
-        add_results(&mut task.metrics, &record.timing_metrics, record)
+        task.metrics.add(&record.timing_metrics, record)
     }
 
     /// The timings.
@@ -218,9 +217,9 @@ impl TimingsBuilder {
     }
 }
 
-impl TaskBuilder {
+impl TaskBuilder<'_> {
     fn finish(self) -> (TaskTimings, Vec<MetricFigure>) {
-        let figures = self.metrics.into_iter().map(|metric| metric.finish(&self.task_id)).collect();
+        let figures = self.metrics.finish();
         let timings = TaskTimings {
             model_calls: self.latency.count(),
             retries: self.retries,
@@ -239,6 +238,7 @@ fn divide(dividend: f64, divisor: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::no_folds;
     use crate::test_records::{failed, sample, task};
     use gage_core::Outcome;
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn timings(records: &[SampleRecord], phases: &Phases) -> Timings {
-        let mut builder = TimingsBuilder::new(&[task("a"), task("b")]);
+        let mut builder = TimingsBuilder::new(&[task("a"), task("b")], &no_folds);
         records.iter().for_each(|record| builder.add(record).unwrap());
         builder.finish(phases, machine())
     }

@@ -2,7 +2,7 @@
 //! reported is written from it.
 
 use crate::{
-    Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription, Timings, TimingsBuilder,
+    Folds, Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription, Timings, TimingsBuilder,
 };
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
@@ -45,7 +45,7 @@ impl std::fmt::Display for Example {
 }
 
 /// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
-/// journal may lack samples, where the run was interrupted.
+/// journal may lack samples, where the run was interrupted. `folds` gives the custom aggregators.
 ///
 /// # Errors
 /// When the journal cannot be read or a file cannot be written.
@@ -53,11 +53,12 @@ pub fn write_reports(
     folder: &RunFolder,
     tasks: &[TaskDescription],
     phases: &Phases,
+    folds: Folds<'_>,
 ) -> Result<Written, ReportError> {
     let index = JournalIndex::read(folder)?;
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
-    let mut summary = SummaryBuilder::new(tasks);
-    let mut timings = TimingsBuilder::new(tasks);
+    let mut summary = SummaryBuilder::new(tasks, folds);
+    let mut timings = TimingsBuilder::new(tasks, folds);
     let mut samples = SamplesWriter::create(folder)?;
     let mut examples: Vec<Example> = Vec::new();
     for record in index.records_in_order(&order) {

@@ -33,7 +33,7 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// A search that was given up, since it needs more than a million steps of backtracking.
+/// A search that was given up; in a component the host ends it before that.
 #[derive(Clone, Debug)]
 pub struct SearchError(pub(crate) fancy_regex::Error);
 

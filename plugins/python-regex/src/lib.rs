@@ -31,9 +31,18 @@ mod set;
 
 pub use error::{PatternError, SearchError};
 
-use fancy_regex::{Error, Regex};
+use fancy_regex::{Error, Regex, RegexBuilder};
 use parser::Alphabet;
 use std::cell::OnceCell;
+
+/// Steps of backtracking after which a search is given up. In a component there is no such number: the
+/// host's budget ends a search that explodes, as it ends every call, and its item is a `plugin_timeout`.
+/// Elsewhere nothing else would end it.
+const MOST_STEPS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 1_000_000 };
+
+fn compile(pattern: &str) -> Result<Regex, Error> {
+    RegexBuilder::new(pattern).backtrack_limit(MOST_STEPS).build()
+}
 
 /// A compiled pattern.
 pub struct PythonRegex {
@@ -58,7 +67,7 @@ impl PythonRegex {
     pub fn new(pattern: &str, ignore_case: bool) -> Result<PythonRegex, PatternError> {
         let ascii = parser::translate(pattern, ignore_case, Alphabet::Ascii)?;
         let unicode = parser::translate(pattern, ignore_case, Alphabet::Unicode)?;
-        let regex = Regex::new(&ascii.text).map_err(|error| PatternError::whole(error.to_string()))?;
+        let regex = compile(&ascii.text).map_err(|error| PatternError::whole(error.to_string()))?;
         let differs = unicode.text != ascii.text;
         Ok(PythonRegex {
             ascii: regex,
@@ -71,7 +80,7 @@ impl PythonRegex {
     /// Whether the pattern is found anywhere in the text, as `re.search` does.
     ///
     /// # Errors
-    /// Where the search needs too much backtracking to be carried through.
+    /// Outside of a component, where the search needs more than a million steps of backtracking.
     pub fn is_match(&self, text: &str) -> Result<bool, SearchError> {
         Ok(self.regex_for(text)?.is_match(text)?)
     }
@@ -98,7 +107,7 @@ impl PythonRegex {
     /// where there is no match in which the group takes part.
     ///
     /// # Errors
-    /// Where a search needs too much backtracking to be carried through.
+    /// Outside of a component, where a search needs more than a million steps of backtracking.
     pub fn find<'text>(
         &self,
         text: &'text str,
@@ -144,7 +153,7 @@ pub enum Occurrence {
 
 impl UnicodeRegex {
     fn compiled(&self) -> Result<&Regex, SearchError> {
-        match self.regex.get_or_init(|| Regex::new(&self.pattern)) {
+        match self.regex.get_or_init(|| compile(&self.pattern)) {
             Ok(regex) => Ok(regex),
             Err(error) => Err(SearchError(error.clone())),
         }

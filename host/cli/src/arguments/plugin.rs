@@ -77,7 +77,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = INSPECT_EXAMPLES)]
 pub(crate) struct InspectArguments {
-    /// The component; by default that of the project in the working folder.
+    /// The component, or the name of one that comes with the program; by default that of the project in
+    /// the working folder.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -107,7 +108,8 @@ cannot be used.";
 #[derive(Args, Debug)]
 #[command(after_help = TEST_EXAMPLES)]
 pub(crate) struct TestArguments {
-    /// The component; by default that of the project in the working folder.
+    /// The component, or the name of one that comes with the program; by default that of the project in
+    /// the working folder.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -138,7 +140,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub(crate) struct BenchArguments {
-    /// The component; by default that of the project in the working folder. Items are measured of
+    /// The component, or the name of one that comes with the program; by default that of the project in
+    /// the working folder. Items are measured of
     /// metrics and extractors.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

@@ -55,8 +55,13 @@ fn file_of(named: Option<&Path>) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// Reads the file of a component.
+/// Reads the file of a component; where there is no such file, one that comes with the program may be
+/// meant by its name.
 fn read(file: &Path, setup: &Setup) -> Result<Vec<u8>, RegistryError> {
+    let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| Path::new(bundled.name) == file);
+    if let (Some(bundled), false) = (bundled, file.exists()) {
+        return Ok(bundled.bytes.to_vec());
+    }
     gage_plugin::read_component(file, Limits::of_interpreter().with(&setup.limits).component_bytes)
 }
 

@@ -1,5 +1,6 @@
 //! `gage-host run`: a suite becomes a run folder.
 
+use super::aggregators::Aggregators;
 use super::setup;
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
@@ -77,6 +78,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         resume: arguments.resume,
         host_version: env!("CARGO_PKG_VERSION"),
     };
+    let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
     let (tasks, config) = (
         plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect::<Vec<_>>(),
         plan.config.clone(),
@@ -87,7 +89,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             Ok(report) => report,
             Err(error) => return report_failure(error),
         };
-    finish(arguments.json, &config, &tasks, report, began)
+    finish(arguments.json, &config, &tasks, &aggregators, report, began)
 }
 
 /// Writes what is reported, and says how the run ended.
@@ -95,6 +97,7 @@ pub(super) fn finish(
     json: bool,
     config: &PipelineConfig,
     tasks: &[TaskDescription],
+    aggregators: &Aggregators,
     report: RunReport,
     began: Instant,
 ) -> anyhow::Result<ExitCode> {
@@ -111,7 +114,8 @@ pub(super) fn finish(
     let document =
         serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
     let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
-    let written = write_reports(&folder, tasks, &phases)?;
+    let written =
+        write_reports(&folder, tasks, &phases, &|task_id, metric_id| aggregators.fold(task_id, metric_id))?;
     let mut lacking = lacking(config, &written);
     lacking
         .splice(0..0, ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string));
@@ -203,8 +207,10 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
                     metric_id: planned.metric_id.clone(),
                     implementation: planned.implementation.to_string(),
                     scorer_version: description.version.clone(),
-                    // The plan holds no other.
-                    aggregation: Aggregation::from_name(&planned.aggregation).unwrap_or(Aggregation::Mean),
+                    aggregation: match &planned.aggregator {
+                        None => Aggregation::parse(&planned.aggregation).unwrap_or(Aggregation::Mean),
+                        Some(_) => Aggregation::Custom(planned.aggregation.clone()),
+                    },
                     value_name: value.map(|value| value.name.clone()).unwrap_or_default(),
                     higher_is_better: value.is_none_or(|value| value.higher_is_better),
                 }
@@ -216,6 +222,9 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
         dataset_id: spec.dataset_id.clone(),
         metrics: of(false),
         timing_metrics: of(true),
+        slices: spec.slices.iter().map(|path| path.as_str().to_owned()).collect(),
+        cluster_by: spec.cluster_by.as_ref().map(|path| path.as_str().to_owned()),
+        repeat: spec.repeat,
     }
 }
 

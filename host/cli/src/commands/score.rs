@@ -1,5 +1,6 @@
 //! `gage-host score`: the answers of a run, scored once more.
 
+use super::aggregators::Aggregators;
 use super::{run, setup};
 use crate::arguments::ScoreArguments;
 use crate::exit_code::ExitCode;
@@ -59,7 +60,8 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     };
     let tasks: Vec<_> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
-    run::finish(arguments.json, &config, &tasks, report, began)
+    let aggregators = Aggregators::new(scoring.iter());
+    run::finish(arguments.json, &config, &tasks, &aggregators, report, began)
 }
 
 /// The suite by which answers are scored: one that is given, or that of the run, with other metrics where

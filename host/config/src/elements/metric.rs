@@ -8,16 +8,26 @@
 //! - numeric_match: {tolerance: 0.1}            # a name with its parameters
 //! - metric_id: strict                          # in full
 //!   implementation: exact_match
-//!   aggregation: mean
+//!   aggregation: mean                          # or a component: ece(bins=15)
 //!   params: {case_sensitive: true}
 //! ```
 
 use crate::elements::metric_call::parse_call;
-use crate::elements::{METRIC_AGGREGATIONS, PluginReference, check_unique, refuse_python};
+use crate::elements::plugin_call::PluginCall;
+use crate::elements::{PluginReference, check_unique, is_aggregation, refuse_python};
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
+
+/// How scores become one figure.
+#[derive(Clone, Debug)]
+pub enum AggregationSpec {
+    /// By one of the aggregations that the host ships.
+    Host(String),
+    /// By a component.
+    Plugin(PluginCall),
+}
 
 /// One metric.
 #[derive(Clone, Debug)]
@@ -27,7 +37,7 @@ pub struct MetricSpec {
     /// What computes it.
     pub implementation: PluginReference,
     /// How the scores of the samples become one figure; default: what the metric says.
-    pub aggregation: Option<String>,
+    pub aggregation: Option<AggregationSpec>,
     /// Its parameters: a mapping, with the places of its values.
     pub params: Node,
     /// Where it is written.
@@ -141,14 +151,7 @@ impl MetricSpec {
         }
         let metric_id = table.text("metric_id", problems);
         let implementation = table.text("implementation", problems);
-        let aggregation = table.text("aggregation", problems);
-        if let (Some(name), Some(node)) = (&aggregation, table.get("aggregation"))
-            && !METRIC_AGGREGATIONS.contains(&name.as_str())
-        {
-            problems
-                .error(node.span, &table.path_of("aggregation"), format!("unknown aggregation `{name}`"))
-                .known(name, METRIC_AGGREGATIONS);
-        }
+        let aggregation = read_aggregation(&mut table, problems);
         let params = table.free_map("params", problems).cloned().unwrap_or_else(|| empty_map(node.span));
         let place = table.get("implementation").or_else(|| table.get("metric_id")).unwrap_or(node);
         table.finish(problems);
@@ -160,6 +163,19 @@ impl MetricSpec {
             problems.error(spec.span, &path, message);
         }
         Some(MetricSpec { metric_id, aggregation, ..spec })
+    }
+}
+
+/// A name that the host knows, or a component in the forms that metrics have.
+fn read_aggregation(table: &mut Table<'_>, problems: &mut Problems) -> Option<AggregationSpec> {
+    let node = table.get("aggregation")?;
+    match &node.value {
+        NodeValue::Null => None,
+        NodeValue::Text(name) if is_aggregation(name) => Some(AggregationSpec::Host(name.clone())),
+        _ => {
+            let path = table.path_of("aggregation");
+            PluginCall::read(node, &path, "aggregator", problems).map(AggregationSpec::Plugin)
+        }
     }
 }
 

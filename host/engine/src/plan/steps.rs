@@ -37,7 +37,7 @@ pub struct PlannedJudge {
     /// How the suite names the component.
     pub reference: PluginReference,
     /// The component that reads replies.
-    pub judge: Judge,
+    pub judge: Arc<Judge>,
 }
 
 pub(super) fn plan_extractors(
@@ -75,7 +75,7 @@ pub(super) fn plan_judges(
                 role: role.clone(),
                 prompt: prompt?,
                 reference: spec.judge.reference.clone(),
-                judge: judge?,
+                judge: Arc::new(judge?),
             }))
         })
         .collect();

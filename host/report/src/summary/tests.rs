@@ -1,12 +1,13 @@
 //! What a summary holds.
 
 use super::*;
+use crate::no_folds;
 use crate::test_records::{failed, sample, task};
 use proptest::prelude::*;
 use serde_json::json;
 
 fn summary(records: &[SampleRecord]) -> Summary {
-    let mut builder = SummaryBuilder::new(&[task("a"), task("b")]);
+    let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_folds);
     records.iter().for_each(|record| builder.add(record).unwrap());
     builder.finish()
 }
@@ -39,7 +40,7 @@ fn a_run_without_samples_has_figures_without_values() {
 
 #[test]
 fn what_was_not_described_is_refused() {
-    let mut builder = SummaryBuilder::new(&[task("a")]);
+    let mut builder = SummaryBuilder::new(&[task("a")], &no_folds);
     let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().to_string();
     assert!(error.contains("task 'c'") && error.ends_with("its tasks are: a"), "{error}");
     let mut record = sample("a", 0, 1.0, 1.0);

@@ -1,18 +1,18 @@
 //! Numbers as a person reads them.
 
-use crate::MetricFigure;
+use crate::Interval;
 
 /// What stands where there is no number.
 const NOTHING: &str = "–";
 
 /// The value of a figure.
-pub(super) fn figure_value(figure: &MetricFigure) -> String {
-    figure.value.map_or_else(|| NOTHING.to_owned(), plain)
+pub(super) fn number_or_nothing(value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), plain)
 }
 
-/// The interval of a figure, with as many decimals as its value.
-pub(super) fn interval(figure: &MetricFigure) -> String {
-    match (figure.value, figure.interval) {
+/// The interval of a value, with as many decimals as the value.
+pub(super) fn interval(value: Option<f64>, interval: Option<Interval>) -> String {
+    match (value, interval) {
         (Some(value), Some(interval)) => {
             let digits = decimals(value);
             format!("{:.digits$} – {:.digits$}", interval.low, interval.high)
@@ -21,15 +21,18 @@ pub(super) fn interval(figure: &MetricFigure) -> String {
     }
 }
 
-/// A part of a whole in percent. Rounded down, so that only the whole is 100%.
-pub(super) fn coverage(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return NOTHING.to_owned();
-    }
-    if part >= whole {
+/// How much of so many samples was scored.
+pub(super) fn coverage(part: f64, samples: u64) -> String {
+    if samples == 0 { NOTHING.to_owned() } else { percent(part) }
+}
+
+/// A part of the whole in percent. Rounded down, so that only the whole is 100%.
+pub(super) fn percent(part: f64) -> String {
+    if part >= 1.0 {
         return "100%".to_owned();
     }
-    let tenths = u128::from(part) * 1_000 / u128::from(whole);
+    // What was rounded when the part was divided must not take a tenth away.
+    let tenths = ((part * 1_000.0 + 1e-9).floor() as u64).min(999);
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
@@ -101,10 +104,19 @@ mod tests {
 
     #[test]
     fn only_the_whole_is_100_percent() {
-        let cases =
-            [(0, 0, "–"), (0, 3, "0.0%"), (500, 512, "97.6%"), (9_999, 10_000, "99.9%"), (7, 7, "100%")];
-        for (part, whole, expected) in cases {
-            assert_eq!(coverage(part, whole), expected);
+        let cases = [
+            (0.0, "0.0%"),
+            (500.0 / 512.0, "97.6%"),
+            (9_999.0 / 10_000.0, "99.9%"),
+            (999_999_999.0 / 1e9, "99.9%"),
+            (7.0 / 7.0, "100%"),
+        ];
+        for (part, expected) in cases {
+            assert_eq!(coverage(part, 10), expected);
+        }
+        assert_eq!(coverage(0.0, 0), "–");
+        for tenths in 0..1_000 {
+            assert_eq!(percent(f64::from(tenths) / 1_000.0), format!("{}.{}%", tenths / 10, tenths % 10));
         }
     }
 

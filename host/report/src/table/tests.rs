@@ -3,16 +3,27 @@
 use super::*;
 use crate::test_records::{description, failed, sample, task};
 use crate::{
-    Aggregation, Machine, MetricDescription, Phases, SummaryBuilder, TaskDescription, TimingsBuilder,
+    Aggregation, Fold, FoldRow, Folds, Machine, MetricDescription, NamedFigure, Phases, SummaryBuilder,
+    TaskDescription, TimingsBuilder, no_folds,
 };
+use gage_core::MetricResult;
 use gage_record::SampleRecord;
 use std::time::Duration;
 
 const PLAIN: TableOptions<'static> = TableOptions { width: 100, colour: false, run_folder: Some("runs/one") };
 
 fn table(tasks: &[TaskDescription], records: &[SampleRecord], options: &TableOptions<'_>) -> String {
-    let mut summary = SummaryBuilder::new(tasks);
-    let mut timings = TimingsBuilder::new(tasks);
+    table_with(tasks, records, options, &no_folds)
+}
+
+fn table_with(
+    tasks: &[TaskDescription],
+    records: &[SampleRecord],
+    options: &TableOptions<'_>,
+    folds: Folds<'_>,
+) -> String {
+    let mut summary = SummaryBuilder::new(tasks, folds);
+    let mut timings = TimingsBuilder::new(tasks, folds);
     for record in records {
         summary.add(record).unwrap();
         timings.add(record).unwrap();
@@ -92,4 +103,112 @@ fn long_names_are_cut_to_the_width() {
 fn a_run_without_metrics_says_so() {
     let text = table(&[], &[], &TableOptions { run_folder: None, ..PLAIN });
     assert_eq!(text, "  no metrics\n\n  0.0 samples/s · 2.0 s in all\n");
+}
+
+#[test]
+fn parts_of_a_metric_stand_below_it() {
+    let metric = |metric_id: &str, aggregation: &str| MetricDescription {
+        aggregation: Aggregation::parse(aggregation).unwrap_or(Aggregation::Custom(aggregation.to_owned())),
+        ..description(metric_id)
+    };
+    let tasks = [TaskDescription {
+        metrics: vec![metric("m", "mean"), metric("verdict", "categorical"), metric("bleu", "corpus_bleu")],
+        timing_metrics: vec![metric("latency", "p90")],
+        slices: vec!["data_tag".to_owned()],
+        ..task("arithmetic")
+    }];
+    let records: Vec<SampleRecord> = arithmetic()
+        .into_iter()
+        .map(|mut record| {
+            record.sample = serde_json::json!({"data_tag": if record.index < 7 { "train" } else { "test" }});
+            let result = record.metrics.first().cloned();
+            for metric_id in ["verdict", "bleu"] {
+                let result =
+                    result.clone().map(|result| MetricResult { metric_id: metric_id.to_owned(), ..result });
+                record.metrics.extend(result);
+            }
+            record
+        })
+        .collect();
+    insta::assert_snapshot!(table_with(&tasks, &records, &PLAIN, &precisions), @r"
+      task        metric                  value     95% interval  scored  coverage
+      ────────────────────────────────────────────────────────────────────────────
+      arithmetic  m                      0.8000  0.4902 – 0.9433   10/12     83.3%
+                    data_tag=test        0.3333  0.0615 – 0.7923     3/5     60.0%
+                    data_tag=train       1.0000  0.6457 – 1.0000     7/7      100%
+                  verdict (categorical)       –                –   10/12     83.3%
+                    1                     80.0%                        8
+                    0                     20.0%                        2
+                    data_tag=test             –                –     3/5     60.0%
+                    data_tag=train            –                –     7/7      100%
+                  bleu (corpus_bleu)      31.25                –   10/12     83.3%
+                    precision_1           62.50                       10
+                    precision_2              40                       10
+                    data_tag=test         31.25                –     3/5     60.0%
+                    data_tag=train        31.25                –     7/7      100%
+                  latency (p90)              20    20.00 – 20.00   10/12     83.3%
+                    data_tag=test            20    20.00 – 20.00     3/5     60.0%
+                    data_tag=train           20    20.00 – 20.00     7/7      100%
+
+      arithmetic: 1 truncated, 1 backend_error
+
+      6.0 samples/s · 2.0 s in all · model calls p50 20 ms, p95 20 ms · 6 retries
+      runs/one
+    ");
+    insta::assert_snapshot!(table(&tasks, &records[..1], &PLAIN), @r"
+      task        metric                  value  95% interval  scored  coverage
+      ─────────────────────────────────────────────────────────────────────────
+      arithmetic  m                      1.0000             –     1/1      100%
+                    data_tag=train       1.0000             –     1/1      100%
+                  verdict (categorical)       –             –     1/1      100%
+                    1                      100%                     1
+                    data_tag=train            –             –     1/1      100%
+                  bleu (corpus_bleu)          –             –     1/1      100%
+                    data_tag=train            –             –     1/1      100%
+                  latency (p90)              20             –     1/1      100%
+                    data_tag=train           20             –     1/1      100%
+
+      arithmetic: bleu: there is no aggregator 'corpus_bleu'; name one of the host's, or a component that is loaded
+
+      0.5 samples/s · 2.0 s in all · model calls p50 20 ms, p95 20 ms
+      runs/one
+    ");
+    let coloured = table_with(&tasks, &records, &TableOptions { colour: true, ..PLAIN }, &precisions);
+    assert!(coloured.contains("\x1b[2m  data_tag=train"), "{coloured:?}");
+}
+
+#[test]
+fn many_parts_are_cut() {
+    let task = TaskDescription { slices: vec!["id".to_owned()], timing_metrics: Vec::new(), ..task("t") };
+    let records: Vec<SampleRecord> = (0..45)
+        .map(|index| {
+            let document = serde_json::json!({"id": format!("{index:02}\u{1b}")});
+            SampleRecord { sample: document, timing_metrics: Vec::new(), ..sample("t", index, 1.0, 1.0) }
+        })
+        .collect();
+    let text = table(&[task], &records, &PLAIN);
+    assert_eq!(text.matches("id=").count(), 20, "{text}");
+    assert!(
+        text.contains("… 25 more") && text.contains("id=19\\u{1b}") && !text.contains('\u{1b}'),
+        "{text}"
+    );
+}
+
+struct Precisions(u64);
+
+impl Fold for Precisions {
+    fn add(&mut self, _: FoldRow<'_>) -> Result<(), String> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
+        let figure =
+            |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr: None, n: self.0 };
+        Ok(vec![figure("bleu", 31.25), figure("precision_1", 62.5), figure("precision_2", 40.0)])
+    }
+}
+
+fn precisions(_: &str, metric_id: &str) -> Option<Box<dyn Fold>> {
+    (metric_id == "bleu").then(|| Box::new(Precisions(0)) as Box<dyn Fold>)
 }

@@ -1,0 +1,80 @@
+//! Components that make figures of score cards, where the report asks for them.
+
+use gage_core::ScoreCard;
+use gage_engine::Scoring;
+use gage_plugin::{Aggregator, AggregatorRow, AggregatorState, ItemError};
+use gage_report::{Fold, FoldRow, NamedFigure};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows that are handed over in one call.
+const BATCH: usize = 256;
+
+/// The aggregators of a run, by task and metric.
+pub(super) struct Aggregators(HashMap<(String, String), Arc<Aggregator>>);
+
+impl Aggregators {
+    pub(super) fn new<'s>(scoring: impl Iterator<Item = &'s Scoring>) -> Aggregators {
+        let of_task = |scoring: &'s Scoring| {
+            scoring.metrics.iter().filter_map(move |planned| {
+                let aggregator = Arc::clone(planned.aggregator.as_ref()?);
+                Some(((scoring.task_id.clone(), planned.metric_id.clone()), aggregator))
+            })
+        };
+        Aggregators(scoring.flat_map(of_task).collect())
+    }
+
+    /// A fold without rows, for the metrics that have an aggregator.
+    pub(super) fn fold(&self, task_id: &str, metric_id: &str) -> Option<Box<dyn Fold>> {
+        let aggregator = self.0.get(&(task_id.to_owned(), metric_id.to_owned()))?;
+        Some(Box::new(Folding {
+            aggregator: Arc::clone(aggregator),
+            state: AggregatorState::default(),
+            rows: Vec::with_capacity(BATCH),
+        }))
+    }
+}
+
+/// A fold on its way.
+struct Folding {
+    aggregator: Arc<Aggregator>,
+    state: AggregatorState,
+    rows: Vec<AggregatorRow>,
+}
+
+impl Folding {
+    fn hand_over(&mut self) -> Result<(), String> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let state = std::mem::take(&mut self.state);
+        self.state = self.aggregator.fold(state, &self.rows).map_err(said)?;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+impl Fold for Folding {
+    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String> {
+        let card: &ScoreCard = row.card;
+        let sample_id = row.sample_id.to_owned();
+        self.rows.push(AggregatorRow { sample_id, weight: row.weight, card: card.clone() });
+        if self.rows.len() < BATCH { Ok(()) } else { self.hand_over() }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
+        self.hand_over()?;
+        let figures = self.aggregator.finish(&self.state).map_err(said)?;
+        let named = figures.into_iter().map(|figure| NamedFigure {
+            name: figure.name,
+            value: figure.value,
+            stderr: figure.stderr,
+            n: figure.count,
+        });
+        Ok(named.collect())
+    }
+}
+
+fn said(error: ItemError) -> String {
+    format!("{}: {}", error.kind, error.message)
+}

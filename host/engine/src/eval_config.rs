@@ -1,0 +1,47 @@
+//! What a Sample says about its own scoring: `eval_config`.
+//!
+//! ```json
+//! {"metrics": {"exact_match": {"case_sensitive": true}, "contains": false}, "judge": {"strict": {"scale": [0, 10]}}}
+//! ```
+//!
+//! The keys below `metrics` are ids of metrics, those below `judge` ids of judges; their parameters win over
+//! those of the suite, and `false` leaves a metric out for this Sample. Ids that the suite does not have
+//! are for other suites.
+
+use gage_core::{Object, Problem};
+use serde_json::Value;
+
+/// What a Sample changes about one metric.
+pub(crate) enum Change<'s> {
+    /// Nothing.
+    None,
+    /// It is left out.
+    Skip,
+    /// Some of its parameters.
+    Params(&'s Object),
+    /// Something that is neither.
+    Invalid,
+}
+
+/// What a Sample changes about a metric.
+pub(crate) fn of_metric<'s>(sample: &'s Value, metric_id: &str) -> Change<'s> {
+    match sample.get("eval_config").and_then(|config| config.get("metrics")?.get(metric_id)) {
+        None | Some(Value::Null | Value::Bool(true)) => Change::None,
+        Some(Value::Bool(false)) => Change::Skip,
+        Some(Value::Object(params)) if params.is_empty() => Change::None,
+        Some(Value::Object(params)) => Change::Params(params),
+        Some(_) => Change::Invalid,
+    }
+}
+
+/// The parameters of a judge that a Sample changes.
+pub(crate) fn of_judge<'s>(sample: &'s Value, judge_id: &str) -> Option<&'s Object> {
+    let params = sample.get("eval_config")?.get("judge")?.get(judge_id)?.as_object()?;
+    (!params.is_empty()).then_some(params)
+}
+
+/// What is wrong with changed parameters, in one text.
+pub(crate) fn wrong(what: &str, id: &str, problems: &[Problem]) -> String {
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    format!("eval_config.{what}.{id}: {}", problems.join("; "))
+}

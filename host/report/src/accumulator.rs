@@ -1,0 +1,146 @@
+//! Scores that become one value.
+
+use crate::quantile::quantile;
+use crate::{Aggregation, CompensatedSum};
+
+/// Makes one value of scores that are seen once, in dataset order.
+#[derive(Clone, Debug)]
+pub struct Accumulator {
+    count: u64,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Mean(CompensatedSum),
+    WeightedMean { products: CompensatedSum, weights: CompensatedSum },
+    Sum(CompensatedSum),
+    Min(f64),
+    Max(f64),
+    Quantile { scores: Vec<f64>, per_mille: u64 },
+    Count,
+    Nothing,
+}
+
+impl Accumulator {
+    /// An accumulator without scores. Of [`Aggregation::PassRate`] the scores are 1 where a sample
+    /// passed, else 0; [`Aggregation::Categorical`], [`Aggregation::Identity`] and
+    /// [`Aggregation::Custom`] have no value here.
+    pub fn new(aggregation: &Aggregation) -> Accumulator {
+        let zero = CompensatedSum::default();
+        let state = match aggregation {
+            Aggregation::Mean | Aggregation::PassRate => State::Mean(zero),
+            Aggregation::WeightedMean => State::WeightedMean { products: zero, weights: zero },
+            Aggregation::Sum => State::Sum(zero),
+            Aggregation::Min => State::Min(f64::INFINITY),
+            Aggregation::Max => State::Max(f64::NEG_INFINITY),
+            Aggregation::Median | Aggregation::Percentile(_) => {
+                let per_mille = per_mille(aggregation).unwrap_or_default();
+                State::Quantile { scores: Vec::new(), per_mille }
+            }
+            Aggregation::Count => State::Count,
+            Aggregation::Categorical | Aggregation::Identity | Aggregation::Custom(_) => State::Nothing,
+        };
+        Accumulator { count: 0, state }
+    }
+
+    /// Adds a score; the weight counts only for [`Aggregation::WeightedMean`].
+    pub fn add(&mut self, score: f64, weight: f64) {
+        self.count += 1;
+        match &mut self.state {
+            State::Mean(sum) | State::Sum(sum) => sum.add(score),
+            State::WeightedMean { products, weights } => {
+                products.add(score * weight);
+                weights.add(weight);
+            }
+            State::Min(least) => *least = least.min(score),
+            State::Max(greatest) => *greatest = greatest.max(score),
+            State::Quantile { scores, .. } => scores.push(score),
+            State::Count | State::Nothing => {}
+        }
+    }
+
+    /// Number of scores.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The value; `None` without scores. Not finite only where a sum exceeds the range of `f64`.
+    pub fn value(&self) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        match &self.state {
+            State::Mean(sum) => Some(sum.divided_by(self.count as f64)),
+            State::WeightedMean { products, weights } => match weights.total() {
+                0.0 => Some(0.0),
+                total => Some(products.divided_by(total)),
+            },
+            State::Sum(sum) => Some(sum.total()),
+            State::Min(score) | State::Max(score) => Some(*score),
+            State::Quantile { scores, per_mille } => quantile(&mut scores.clone(), *per_mille),
+            State::Count => Some(self.count as f64),
+            State::Nothing => None,
+        }
+    }
+}
+
+/// Which quantile an aggregation is, in thousandths.
+pub(crate) fn per_mille(aggregation: &Aggregation) -> Option<u64> {
+    match aggregation {
+        Aggregation::Median => Some(500),
+        Aggregation::Percentile(percent) => Some(u64::from((*percent).min(100)) * 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(aggregation: &Aggregation, scores: &[(f64, f64)]) -> Option<f64> {
+        let mut accumulator = Accumulator::new(aggregation);
+        scores.iter().for_each(|(score, weight)| accumulator.add(*score, *weight));
+        assert_eq!(accumulator.count(), scores.len() as u64);
+        accumulator.value()
+    }
+
+    #[test]
+    fn each_aggregation_makes_its_figure() {
+        use Aggregation::{
+            Categorical, Count, Custom, Identity, Max, Mean, Median, Min, PassRate, Percentile, Sum,
+            WeightedMean,
+        };
+        let scores = [(3.0, 1.0), (1.0, 3.0), (2.0, 0.0), (10.0, 0.0)];
+        let cases = [
+            (Mean, Some(4.0)),
+            (WeightedMean, Some(1.5)),
+            (Sum, Some(16.0)),
+            (Min, Some(1.0)),
+            (Max, Some(10.0)),
+            (Median, Some(2.5)),
+            (Percentile(50), Some(2.5)),
+            (Percentile(90), Some(7.9)),
+            (Percentile(1), Some(1.03)),
+            (Count, Some(4.0)),
+            (PassRate, Some(4.0)),
+            (Categorical, None),
+            (Identity, None),
+            (Custom("other".to_owned()), None),
+        ];
+        for (aggregation, expected) in cases {
+            let found = value(&aggregation, &scores);
+            let is_equal =
+                found.zip(expected).map_or(found == expected, |(one, two)| (one - two).abs() < 1e-12);
+            assert!(is_equal, "{aggregation}: {found:?}");
+            assert_eq!(value(&aggregation, &[]), None, "{aggregation}");
+        }
+        assert_eq!(value(&Median, &scores[..3]), Some(2.0));
+        assert_eq!(value(&Median, &scores[..1]), Some(3.0));
+    }
+
+    #[test]
+    fn a_mean_of_weights_0_is_0() {
+        assert_eq!(value(&Aggregation::WeightedMean, &[(1.0, 0.0)]), Some(0.0));
+    }
+}

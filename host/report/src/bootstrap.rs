@@ -1,0 +1,172 @@
+//! How sure a figure is that has no formula: by resampling.
+
+use crate::quantile::{between, quantile, rank};
+use crate::random::SplitMix64;
+use crate::{Interval, IntervalMethod, Spread};
+use std::collections::BTreeMap;
+
+/// How often is resampled.
+const RESAMPLES: usize = 1_000;
+
+/// Where the random numbers begin, of every figure anew. It must never change: the same records
+/// would give other bytes.
+const SEED: u64 = 0x6761_6765_2d68_6f73;
+
+/// A score that may be drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Drawn {
+    pub(crate) score: f64,
+    pub(crate) weight: f64,
+    /// The cluster that it belongs to; 0 where there are none.
+    pub(crate) cluster: u64,
+}
+
+/// Keeps at most so many scores, each of those seen with the same probability.
+///
+/// Algorithm R of Vitter, "Random Sampling with a Reservoir", ACM Transactions on Mathematical
+/// Software 11 (1985).
+#[derive(Clone, Debug)]
+pub(crate) struct Reservoir {
+    limit: u64,
+    seen: u64,
+    kept: Vec<Drawn>,
+    random: SplitMix64,
+}
+
+/// What is computed of every resample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    /// A quantile of the scores, in thousandths.
+    Quantile(u64),
+    /// The weighted mean.
+    WeightedMean,
+}
+
+/// What resampling says about a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Resampled {
+    /// The standard deviation of the resampled figures.
+    pub(crate) stderr: f64,
+    pub(crate) interval: Interval,
+}
+
+impl Reservoir {
+    pub(crate) fn new(limit: u64) -> Reservoir {
+        Reservoir { limit, seen: 0, kept: Vec::new(), random: SplitMix64::new(SEED) }
+    }
+
+    pub(crate) fn add(&mut self, drawn: Drawn) {
+        self.seen += 1;
+        if self.seen <= self.limit {
+            self.kept.push(drawn);
+        } else if let Ok(place) = usize::try_from(self.random.below(self.seen))
+            && let Some(kept) = self.kept.get_mut(place)
+        {
+            *kept = drawn;
+        }
+    }
+
+    /// Resamples the scores, or whole clusters of them, with replacement. The interval is that of
+    /// the percentile method of Efron, "Bootstrap Methods: Another Look at the Jackknife", The
+    /// Annals of Statistics 7 (1979), with its ends at the 2.5 and 97.5 percentiles. `None` for
+    /// fewer than two scores or clusters.
+    pub(crate) fn resample(mut self, statistic: Statistic, is_clustered: bool) -> Option<Resampled> {
+        let mut random = SplitMix64::new(SEED);
+        let mut figures = match statistic {
+            Statistic::Quantile(per_mille) => {
+                self.kept.sort_by(|one, two| one.score.total_cmp(&two.score));
+                resampled_quantiles(&self.kept, is_clustered, per_mille, &mut random)
+            }
+            Statistic::WeightedMean => resampled_means(&self.kept, is_clustered, &mut random),
+        };
+        let mut spread = Spread::default();
+        figures.iter().for_each(|figure| spread.add(*figure));
+        let (low, high) = (quantile(&mut figures, 25)?, quantile(&mut figures, 975)?);
+        let interval = Interval::of_95(low, high, IntervalMethod::Bootstrap);
+        let is_finite = low.is_finite() && high.is_finite();
+        spread.standard_deviation().filter(|_| is_finite).map(|stderr| Resampled { stderr, interval })
+    }
+}
+
+/// For each score the number of what is drawn with it, and how many of these there are: each
+/// score by itself, or clusters in the order of their ids.
+fn units(kept: &[Drawn], is_clustered: bool) -> (Vec<usize>, usize) {
+    if !is_clustered {
+        return ((0..kept.len()).collect(), kept.len());
+    }
+    let mut numbers: BTreeMap<u64, usize> = kept.iter().map(|drawn| (drawn.cluster, 0)).collect();
+    numbers.values_mut().zip(0..).for_each(|(number, next)| *number = next);
+    let of = |drawn: &Drawn| numbers.get(&drawn.cluster).copied().unwrap_or_default();
+    (kept.iter().map(of).collect(), numbers.len())
+}
+
+fn resampled_means(kept: &[Drawn], is_clustered: bool, random: &mut SplitMix64) -> Vec<f64> {
+    let (units, count) = units(kept, is_clustered);
+    let mut sums = vec![(0.0, 0.0); count];
+    for (drawn, unit) in kept.iter().zip(units) {
+        if let Some((products, weights)) = sums.get_mut(unit) {
+            *products += drawn.score * drawn.weight;
+            *weights += drawn.weight;
+        }
+    }
+    if count < 2 {
+        return Vec::new();
+    }
+    let mut mean = |_| {
+        let (mut products, mut weights) = (0.0, 0.0);
+        for _ in 0..count {
+            if let Some((product, weight)) = sums.get(random.below(count as u64) as usize) {
+                products += product;
+                weights += weight;
+            }
+        }
+        // A resample without weight has no mean.
+        (weights > 0.0).then(|| products / weights)
+    };
+    (0..RESAMPLES).filter_map(&mut mean).collect()
+}
+
+/// The scores are sorted, so that a resample is how often each occurs, and a quantile of it is
+/// found in one pass.
+fn resampled_quantiles(
+    sorted: &[Drawn],
+    is_clustered: bool,
+    per_mille: u64,
+    random: &mut SplitMix64,
+) -> Vec<f64> {
+    let (units, count) = units(sorted, is_clustered);
+    let mut times = vec![0_u32; count];
+    if count < 2 {
+        return Vec::new();
+    }
+    let mut quantile = |_| {
+        times.fill(0);
+        for _ in 0..count {
+            if let Some(times) = times.get_mut(random.below(count as u64) as usize) {
+                *times += 1;
+            }
+        }
+        let occurrences = || {
+            let times_of = |unit: &usize| u64::from(times.get(*unit).copied().unwrap_or_default());
+            sorted.iter().zip(units.iter().map(times_of)).filter(|(_, times)| *times > 0)
+        };
+        let total = if is_clustered { occurrences().map(|(_, times)| times).sum() } else { count as u64 };
+        let (rank, fraction) = rank(total, per_mille)?;
+        let mut before = 0;
+        let mut lower = None;
+        for (drawn, times) in occurrences() {
+            before += times;
+            match lower {
+                Some(lower) => return Some(between(lower, drawn.score, fraction)),
+                None if before > rank + 1 => return Some(drawn.score),
+                None if before == rank + 1 => lower = Some(drawn.score),
+                None => {}
+            }
+        }
+        lower
+    };
+    (0..RESAMPLES).filter_map(&mut quantile).collect()
+}
+
+#[cfg(test)]
+mod tests;

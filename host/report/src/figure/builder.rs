@@ -1,0 +1,280 @@
+//! Makes the figure of a metric.
+
+use super::counts::{MOST_NAMES, NameCounts};
+use super::tally::{Observed, Tallied, Tally};
+use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
+use crate::fold::{FoldRow, FoldState, Folds};
+use crate::grouping::{Grouping, Place};
+use crate::label::{OTHER, label, number_label};
+use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
+use gage_core::{MetricResult, Outcome, OutcomeCounts, ScoreCard};
+use gage_record::SampleRecord;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Most scores of a task, and of one of its slices, that an error is resampled from; of more a
+/// random part is taken. The value is always that of all scores.
+const MOST_RESAMPLED: u64 = 100_000;
+const MOST_RESAMPLED_OF_SLICE: u64 = 10_000;
+
+/// Makes the figure of a metric from results that are seen once, in dataset order.
+pub(super) struct FigureBuilder<'a> {
+    task_id: String,
+    description: MetricDescription,
+    folds: Folds<'a>,
+    is_clustered: bool,
+    whole: Tally,
+    /// By path and number.
+    slices: Vec<Vec<Tally>>,
+    sample: RepeatedSample,
+    sub_scores: BTreeMap<String, SubScore>,
+    categories: NameCounts,
+    error_tags: NameCounts,
+    outcomes: OutcomeCounts,
+}
+
+/// What the repeats of the sample add up to that is being added.
+#[derive(Default)]
+struct RepeatedSample {
+    scored: u64,
+    scores: CompensatedSum,
+    weights: CompensatedSum,
+    is_graded: bool,
+}
+
+/// A sub-score, and what the repeats of a sample that is not complete add up to.
+struct SubScore {
+    samples: Accumulator,
+    repeats: u64,
+    sum: CompensatedSum,
+}
+
+impl<'a> FigureBuilder<'a> {
+    pub(super) fn new(
+        task_id: &str,
+        description: &MetricDescription,
+        grouping: &Grouping,
+        folds: Folds<'a>,
+    ) -> FigureBuilder<'a> {
+        let is_clustered = grouping.is_clustered();
+        FigureBuilder {
+            whole: tally(task_id, description, is_clustered, MOST_RESAMPLED, folds),
+            slices: (0..grouping.paths()).map(|_| Vec::new()).collect(),
+            task_id: task_id.to_owned(),
+            description: description.clone(),
+            folds,
+            is_clustered,
+            sample: RepeatedSample::default(),
+            sub_scores: BTreeMap::new(),
+            categories: NameCounts::default(),
+            error_tags: NameCounts::default(),
+            outcomes: OutcomeCounts::default(),
+        }
+    }
+
+    pub(super) fn metric_id(&self) -> &str {
+        &self.description.metric_id
+    }
+
+    /// Adds a record: what the metric said about it, and how it ended.
+    pub(super) fn add(&mut self, results: &[MetricResult], record: &SampleRecord, place: &Place) {
+        let result = results.iter().find(|result| result.metric_id == self.description.metric_id);
+        let card = result.and_then(|result| result.card.as_ref());
+        let outcome = result.map_or(record.outcome, |result| result.outcome);
+        let scored = card
+            .filter(|_| outcome == Outcome::Scored)
+            .and_then(|card| Some((card, entered(&self.description.aggregation, card)?)));
+        self.outcomes.add(match (outcome, scored) {
+            (Outcome::Scored, None) => Outcome::Skipped,
+            (outcome, _) => outcome,
+        });
+        card.into_iter().flat_map(|card| &card.error_tags).for_each(|tag| self.error_tags.add(tag));
+        let row =
+            scored.map(|(card, _)| FoldRow { sample_id: &record.sample_id, weight: weight(card), card });
+        self.visit(place, |tally| tally.add_record(row));
+        if let Some((card, score)) = scored {
+            self.sample.add(score, weight(card));
+            self.add_sub_scores(card);
+            if self.description.aggregation == Aggregation::Categorical {
+                let category =
+                    ["category", "prediction"].into_iter().find_map(|key| label(card.detail.get(key)?));
+                self.categories.add(&category.unwrap_or_else(|| number_label(score)));
+            }
+        }
+    }
+
+    fn add_sub_scores(&mut self, card: &ScoreCard) {
+        for (name, value) in &card.sub_scores {
+            let Some(value) = number(value) else { continue };
+            if !self.sub_scores.contains_key(name) && self.sub_scores.len() < MOST_NAMES {
+                let aggregation = match &self.description.aggregation {
+                    Aggregation::PassRate | Aggregation::Categorical | Aggregation::Custom(_) => {
+                        &Aggregation::Mean
+                    }
+                    aggregation => aggregation,
+                };
+                let samples = Accumulator::new(aggregation);
+                let sub_score = SubScore { samples, repeats: 0, sum: CompensatedSum::default() };
+                self.sub_scores.insert(name.clone(), sub_score);
+            }
+            if let Some(sub_score) = self.sub_scores.get_mut(name) {
+                sub_score.repeats += 1;
+                sub_score.sum.add(value);
+            }
+        }
+    }
+
+    /// Ends the sample whose records were added since the last was ended.
+    pub(super) fn end_sample(&mut self, place: &Place) {
+        let sample = std::mem::take(&mut self.sample).observed(place.cluster);
+        let aggregation = self.description.aggregation.clone();
+        self.visit(place, |tally| tally.add_sample(&aggregation, sample));
+        let Some(Observed { weight, .. }) = sample else { return };
+        for sub_score in self.sub_scores.values_mut().filter(|sub_score| sub_score.repeats > 0) {
+            let sum = std::mem::take(&mut sub_score.sum);
+            let repeats = std::mem::take(&mut sub_score.repeats);
+            sub_score.samples.add(sum.divided_by(repeats as f64), weight);
+        }
+    }
+
+    /// Calls for the tally of the task, and for that of each slice of the place.
+    fn visit(&mut self, place: &Place, visit: impl Fn(&mut Tally)) {
+        visit(&mut self.whole);
+        for (tallies, numbers) in self.slices.iter_mut().zip(&place.slices) {
+            for number in numbers {
+                while tallies.len() <= *number {
+                    let most = MOST_RESAMPLED_OF_SLICE;
+                    tallies.push(tally(
+                        &self.task_id,
+                        &self.description,
+                        self.is_clustered,
+                        most,
+                        self.folds,
+                    ));
+                }
+                if let Some(tally) = tallies.get_mut(*number) {
+                    visit(tally);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(self, grouping: &Grouping) -> MetricFigure {
+        let MetricDescription {
+            metric_id,
+            implementation,
+            scorer_version,
+            aggregation,
+            value_name,
+            higher_is_better,
+        } = self.description;
+        let Tallied { value, n, total, coverage, stderr, interval, clusters, figures, error } =
+            self.whole.finish(&aggregation);
+        let mut slices = Vec::new();
+        for ((by, names), tallies) in grouping.slices().zip(self.slices) {
+            let mut named: Vec<(&String, Tally)> = names.iter().zip(tallies).collect();
+            named.sort_by_key(|(name, _)| *name);
+            let slice = |(name, tally): (&String, Tally)| slice_figure(by, name, tally.finish(&aggregation));
+            slices.extend(named.into_iter().map(slice));
+        }
+        let sub_figure = |(name, scores): (String, SubScore)| SubFigure {
+            value: scores.samples.value().filter(|value| value.is_finite()),
+            n: scores.samples.count(),
+            name,
+        };
+        let tags = self.error_tags.into_sorted().into_iter();
+        MetricFigure {
+            task_id: self.task_id,
+            metric_id,
+            implementation,
+            scorer_version,
+            aggregation,
+            value_name,
+            higher_is_better,
+            value,
+            n,
+            total,
+            coverage,
+            repeats: grouping.repeat(),
+            stderr,
+            interval,
+            clusters,
+            sub_scores: self.sub_scores.into_iter().map(sub_figure).collect(),
+            error_tags: tags.map(|(tag, count)| TagCount { tag, count }).collect(),
+            outcomes: self.outcomes.occurred().collect(),
+            categories: categories(self.categories),
+            figures,
+            slices,
+            error,
+        }
+    }
+}
+
+impl RepeatedSample {
+    fn add(&mut self, score: f64, weight: f64) {
+        self.scored += 1;
+        self.scores.add(score);
+        self.weights.add(weight);
+        self.is_graded |= score != 0.0 && score != 1.0;
+    }
+
+    fn observed(self, cluster: u64) -> Option<Observed> {
+        let repeats = self.scored as f64;
+        (self.scored > 0).then(|| Observed {
+            score: self.scores.divided_by(repeats),
+            weight: self.weights.divided_by(repeats),
+            cluster,
+            is_binary: !self.is_graded,
+        })
+    }
+}
+
+fn tally(
+    task_id: &str,
+    description: &MetricDescription,
+    is_clustered: bool,
+    most_resampled: u64,
+    folds: Folds<'_>,
+) -> Tally {
+    let fold = match &description.aggregation {
+        Aggregation::Custom(name) => Some(FoldState::new(name, folds(task_id, &description.metric_id))),
+        _ => None,
+    };
+    Tally::new(&description.aggregation, is_clustered, most_resampled, fold)
+}
+
+fn slice_figure(by: &str, key: &str, tallied: Tallied) -> SliceFigure {
+    let Tallied { value, n, total, coverage, stderr, interval, error, .. } = tallied;
+    SliceFigure { by: by.to_owned(), key: key.to_owned(), value, n, total, coverage, stderr, interval, error }
+}
+
+fn categories(counts: NameCounts) -> Vec<CategoryCount> {
+    let mut sorted = counts.into_sorted();
+    sorted.sort_by_key(|(name, _)| name == OTHER);
+    let all: u64 = sorted.iter().map(|(_, count)| count).sum();
+    let share = |count: u64| count as f64 / all as f64;
+    sorted.into_iter().map(|(name, count)| CategoryCount { share: share(count), name, count }).collect()
+}
+
+/// What a scored card adds to the value; `None` where it says nothing to it.
+fn entered(aggregation: &Aggregation, card: &ScoreCard) -> Option<f64> {
+    let score = card.primary_score.filter(|score| score.is_finite());
+    match aggregation {
+        Aggregation::PassRate => card.pass.map(f64::from),
+        // The number only stands for the category, and enters no figure.
+        Aggregation::Categorical => score.or_else(|| label(card.detail.get("category")?).map(|_| 0.0)),
+        _ => score,
+    }
+}
+
+/// The weight of a score: `detail.weight` where that is a number that is not negative, else 1.
+fn weight(card: &ScoreCard) -> f64 {
+    card.detail.get("weight").and_then(number).filter(|weight| *weight >= 0.0).unwrap_or(1.0)
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(flag) => Some(f64::from(*flag)),
+        value => value.as_f64().filter(|number| number.is_finite()),
+    }
+}

@@ -1,0 +1,33 @@
+//! How often names occur, of which there may be any number.
+
+use crate::label::OTHER;
+use std::collections::BTreeMap;
+
+/// Most different names that are told apart, so that a scorer that makes up names cannot fill the
+/// memory. Further ones are counted as [`OTHER`].
+pub(super) const MOST_NAMES: usize = 1_000;
+
+/// Counts of names.
+#[derive(Debug, Default)]
+pub(super) struct NameCounts(BTreeMap<String, u64>);
+
+impl NameCounts {
+    pub(super) fn add(&mut self, name: &str) {
+        let is_known = self.0.len() < MOST_NAMES || self.0.contains_key(name);
+        let name = if is_known { name } else { OTHER };
+        match self.0.get_mut(name) {
+            Some(count) => *count += 1,
+            None => {
+                self.0.insert(name.to_owned(), 1);
+            }
+        }
+    }
+
+    /// The names and their counts, the most frequent first, and those of one count by name.
+    pub(super) fn into_sorted(self) -> Vec<(String, u64)> {
+        let mut counts: Vec<(String, u64)> = self.0.into_iter().collect();
+        // Stable, so that names of one count stay sorted.
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+}

@@ -1,0 +1,71 @@
+//! The figures of all metrics of a task.
+
+use super::MetricFigure;
+use super::builder::FigureBuilder;
+use crate::fold::Folds;
+use crate::grouping::Grouping;
+use crate::{MetricDescription, ReportError, TaskDescription};
+use gage_core::MetricResult;
+use gage_record::SampleRecord;
+
+/// Makes the figures of some metrics of a task from its records, which are seen once, in dataset
+/// order.
+pub(crate) struct FigureSet<'a> {
+    grouping: Grouping,
+    figures: Vec<FigureBuilder<'a>>,
+    has_sample: bool,
+}
+
+impl<'a> FigureSet<'a> {
+    pub(crate) fn new(
+        task: &TaskDescription,
+        metrics: &[MetricDescription],
+        folds: Folds<'a>,
+    ) -> FigureSet<'a> {
+        let grouping = Grouping::new(task);
+        let builder = |metric| FigureBuilder::new(&task.task_id, metric, &grouping, folds);
+        let figures = metrics.iter().map(builder).collect();
+        FigureSet { grouping, figures, has_sample: false }
+    }
+
+    /// Adds the next record with its results.
+    ///
+    /// # Errors
+    /// When a result is of a metric that was not described.
+    pub(crate) fn add(&mut self, results: &[MetricResult], record: &SampleRecord) -> Result<(), ReportError> {
+        let is_known =
+            |result: &&MetricResult| self.figures.iter().any(|figure| figure.metric_id() == result.metric_id);
+        if let Some(unknown) = results.iter().find(|result| !is_known(result)) {
+            return Err(ReportError::UnknownMetric {
+                task_id: record.task_id.clone(),
+                sample_id: record.sample_id.clone(),
+                metric_id: unknown.metric_id.clone(),
+            });
+        }
+        if self.figures.is_empty() {
+            return Ok(());
+        }
+        if self.grouping.is_next(record) {
+            self.end_sample();
+            self.grouping.begin(record);
+            self.has_sample = true;
+        }
+        let place = self.grouping.place();
+        self.figures.iter_mut().for_each(|figure| figure.add(results, record, place));
+        Ok(())
+    }
+
+    fn end_sample(&mut self) {
+        if std::mem::take(&mut self.has_sample) {
+            let place = self.grouping.place();
+            self.figures.iter_mut().for_each(|figure| figure.end_sample(place));
+        }
+    }
+
+    /// The figures, in the order of the metrics.
+    pub(crate) fn finish(mut self) -> Vec<MetricFigure> {
+        self.end_sample();
+        let grouping = &self.grouping;
+        self.figures.into_iter().map(|figure| figure.finish(grouping)).collect()
+    }
+}

@@ -1,0 +1,300 @@
+//! What a figure says of the records of a task.
+
+use super::*;
+use crate::statistics::{t_interval, wilson_interval};
+use crate::test_records::{description, failed, sample, scored, task};
+use crate::{Fold, FoldRow, IntervalMethod, MetricDescription, TaskDescription, no_folds};
+use gage_core::{MetricResult, ScoreCard};
+use gage_record::SampleRecord;
+use serde_json::{Value, json};
+
+mod properties;
+mod repeats;
+
+const MOST_NAMES: usize = counts::MOST_NAMES;
+
+fn of_task(task: &TaskDescription, aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
+    let metric = MetricDescription { aggregation, ..description("m") };
+    let mut set = FigureSet::new(task, &[metric], &no_folds);
+    records.iter().for_each(|record| set.add(&record.metrics, record).unwrap());
+    set.finish().remove(0)
+}
+
+fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
+    of_task(&task("t"), aggregation, records)
+}
+
+fn scores(numbers: &[f64]) -> Vec<SampleRecord> {
+    (0..).zip(numbers).map(|(index, number)| sample("t", index, *number, 1.0)).collect()
+}
+
+fn with_card(index: u64, change: impl FnOnce(&mut ScoreCard)) -> SampleRecord {
+    let mut record = sample("t", index, 1.0, 1.0);
+    change(record.metrics[0].card.as_mut().unwrap());
+    record
+}
+
+fn object(value: Value) -> gage_core::Object {
+    value.as_object().unwrap().clone()
+}
+
+#[test]
+fn what_failed_is_not_a_wrong_answer() {
+    let mut records = scores(&[1.0, 0.0, 1.0]);
+    records.push(failed("t", 3, Outcome::BackendError));
+    records.push(with_card(4, |card| card.primary_score = None));
+    records.push(with_card(5, |card| card.primary_score = Some(f64::NAN)));
+    let timed_out = MetricResult { outcome: Outcome::PluginTimeout, card: None, ..scored("m", 0.0) };
+    records.push(SampleRecord {
+        outcome: Outcome::PluginTimeout,
+        metrics: vec![timed_out],
+        ..sample("t", 6, 0.0, 1.0)
+    });
+
+    let figure = figure(Aggregation::Mean, &records);
+    assert_eq!(figure.value, Some(2.0 / 3.0));
+    assert_eq!((figure.n, figure.total, figure.coverage), (3, 7, 3.0 / 7.0));
+    let outcomes = [
+        (Outcome::Scored, 3),
+        (Outcome::BackendError, 1),
+        (Outcome::PluginTimeout, 1),
+        (Outcome::Skipped, 2),
+    ];
+    assert_eq!(figure.outcomes, BTreeMap::from(outcomes));
+}
+
+#[test]
+fn the_interval_of_a_mean_is_wilson_for_few_of_0_and_1_else_that_of_t() {
+    let binary =
+        |count: usize| (0..count).map(|number| f64::from(u8::from(number % 4 > 0))).collect::<Vec<_>>();
+    let few = figure(Aggregation::Mean, &scores(&binary(296)));
+    assert_eq!(few.interval, wilson_interval(222, 296));
+    let many = figure(Aggregation::Mean, &scores(&binary(300)));
+    assert_eq!(many.interval, t_interval(0.75, many.stderr.unwrap(), 299, IntervalMethod::T));
+    let graded = figure(Aggregation::Mean, &scores(&[0.0, 1.0, 0.5]));
+    assert_eq!(graded.interval, t_interval(0.5, graded.stderr.unwrap(), 2, IntervalMethod::T));
+
+    let mut rare = vec![0.0; 1_000];
+    rare[0] = 1.0;
+    let rare = figure(Aggregation::Mean, &scores(&rare)).interval.unwrap();
+    assert_eq!((rare.low, rare.method), (0.0, IntervalMethod::T));
+}
+
+#[test]
+fn fewer_than_two_scores_have_no_error() {
+    let aggregations = ["mean", "weighted_mean", "median", "p90", "pass_rate", "sum"];
+    for aggregation in aggregations.map(|name| Aggregation::parse(name).unwrap()) {
+        let one = figure(aggregation.clone(), &[with_card(0, |card| card.pass = Some(true))]);
+        assert_eq!((one.value, one.stderr, one.interval), (Some(1.0), None, None), "{aggregation}");
+        let none = figure(aggregation.clone(), &[]);
+        assert_eq!((none.value, none.stderr, none.interval), (None, None, None), "{aggregation}");
+        assert_eq!((none.n, none.total, none.coverage), (0, 0, 0.0));
+    }
+}
+
+#[test]
+fn what_has_no_formula_is_resampled_and_some_have_no_error_at_all() {
+    let numbers: Vec<f64> = (0..40).map(|number| f64::from(number * 7 % 40)).collect();
+    for name in ["median", "p90", "weighted_mean"] {
+        let figure = figure(Aggregation::parse(name).unwrap(), &scores(&numbers));
+        let interval = figure.interval.unwrap();
+        assert_eq!(interval.method, IntervalMethod::Bootstrap, "{name}");
+        assert!(
+            (interval.low..=interval.high).contains(&figure.value.unwrap()) && figure.stderr.unwrap() > 0.0
+        );
+    }
+    let values = [
+        ("min", Some(0.0)),
+        ("max", Some(39.0)),
+        ("sum", Some(780.0)),
+        ("count", Some(40.0)),
+        ("identity", None),
+    ];
+    for (name, value) in values {
+        let figure = figure(Aggregation::parse(name).unwrap(), &scores(&numbers));
+        assert_eq!(
+            (figure.value, figure.stderr, figure.interval, figure.n),
+            (value, None, None, 40),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn weights_sub_scores_and_tags_come_from_the_card() {
+    let cards = [
+        (1.0, json!({"f1": 1.0, "note": "text"}), json!({"weight": 3}), vec![]),
+        (0.0, json!({"f1": 0.5, "hit": true}), json!({"weight": "heavy"}), vec!["wrong_unit", "late"]),
+        (0.0, json!({"hit": false}), json!({"weight": -1}), vec!["late", "early"]),
+    ];
+    let records: Vec<SampleRecord> = (0..)
+        .zip(cards)
+        .map(|(index, (score, sub_scores, detail, tags))| {
+            with_card(index, |card| {
+                card.primary_score = Some(score);
+                card.sub_scores = object(sub_scores);
+                card.detail = object(detail);
+                card.error_tags = tags.into_iter().map(str::to_owned).collect();
+            })
+        })
+        .collect();
+    let figure = figure(Aggregation::WeightedMean, &records);
+    assert_eq!(figure.value, Some(0.6));
+    let sub_scores: Vec<_> =
+        figure.sub_scores.iter().map(|sub| (sub.name.as_str(), sub.value, sub.n)).collect();
+    assert_eq!(sub_scores, [("f1", Some(0.875), 2), ("hit", Some(0.5), 2)]);
+    let tags: Vec<_> = figure.error_tags.iter().map(|tag| (tag.tag.as_str(), tag.count)).collect();
+    assert_eq!(tags, [("late", 2), ("early", 1), ("wrong_unit", 1)]);
+}
+
+#[test]
+fn a_scorer_that_makes_up_names_cannot_fill_the_memory() {
+    let record = |number: usize| {
+        with_card(number as u64, |card| {
+            card.error_tags = vec![format!("tag-{number}")];
+            card.sub_scores.insert(format!("sub-{number}"), json!(1));
+            card.detail.insert("category".to_owned(), json!(format!("category-{number}")));
+        })
+    };
+    let records: Vec<_> = (0..MOST_NAMES + 7).map(record).collect();
+    let figure = figure(Aggregation::Categorical, &records);
+    assert_eq!(figure.error_tags[0], TagCount { tag: "(other)".to_owned(), count: 7 });
+    assert_eq!((figure.error_tags.len(), figure.sub_scores.len()), (MOST_NAMES + 1, MOST_NAMES));
+    assert_eq!(figure.categories.len(), MOST_NAMES + 1);
+    let other = figure.categories.last().unwrap();
+    assert_eq!((other.name.as_str(), other.count, other.share), ("(other)", 7, 7.0 / 1_007.0));
+}
+
+#[test]
+fn a_pass_rate_is_of_the_cards_that_draw_a_line() {
+    let passes = [Some(true), Some(false), None, Some(true)];
+    let records: Vec<_> =
+        (0..).zip(passes).map(|(index, pass)| with_card(index, |card| card.pass = pass)).collect();
+    let figure = figure(Aggregation::PassRate, &records);
+    assert_eq!((figure.value, figure.n, figure.total), (Some(2.0 / 3.0), 3, 4));
+    assert_eq!(figure.outcomes, BTreeMap::from([(Outcome::Scored, 3), (Outcome::Skipped, 1)]));
+    assert_eq!(figure.interval, wilson_interval(2, 3));
+}
+
+#[test]
+fn categories_are_counted_and_named_by_the_card() {
+    let details = [
+        (json!({"category": "yes", "prediction": "no"}), Some(1.0)),
+        (json!({"prediction": "no"}), Some(0.0)),
+        (json!({"category": null, "prediction": " yes "}), Some(1.0)),
+        (json!({}), Some(0.5)),
+        (json!({}), Some(1.0)),
+        (json!({"category": 1}), None),
+        (json!({"prediction": "no"}), None),
+    ];
+    let records: Vec<_> = (0..)
+        .zip(details)
+        .map(|(index, (detail, score))| {
+            with_card(index, |card| {
+                card.detail = object(detail);
+                card.primary_score = score;
+            })
+        })
+        .collect();
+    let figure = figure(Aggregation::Categorical, &records);
+    let found: Vec<_> =
+        figure.categories.iter().map(|category| (category.name.as_str(), category.count)).collect();
+    assert_eq!(found, [("1", 2), ("yes", 2), ("0.5", 1), ("no", 1)]);
+    assert_eq!((figure.categories[0].share, figure.value), (2.0 / 6.0, None));
+    assert_eq!((figure.n, figure.total), (6, 7));
+    assert_eq!(figure.outcomes[&Outcome::Skipped], 1);
+}
+
+#[test]
+fn a_value_beyond_all_numbers_is_an_error() {
+    let figure = figure(Aggregation::Sum, &scores(&[f64::MAX, f64::MAX]));
+    assert_eq!(figure.value, None);
+    assert!(figure.error.unwrap().contains("beyond 1.7976931348623157e308"));
+}
+
+/// Gives the sum of all weights and how many rows there were; fails at a score of -1.
+#[derive(Default)]
+struct Weights {
+    sum: f64,
+    rows: u64,
+}
+
+impl Fold for Weights {
+    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String> {
+        if row.card.primary_score == Some(-1.0) {
+            return Err(format!("sample '{}' is refused", row.sample_id));
+        }
+        self.sum += row.weight;
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
+        let figure =
+            |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr: Some(0.5), n: self.rows };
+        match self.rows {
+            3 => Ok(vec![figure("sum", self.sum), figure("rows", self.rows as f64)]),
+            2 => Ok(vec![figure("sum", f64::NAN)]),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+fn folded(records: &[SampleRecord], has_fold: bool) -> MetricFigure {
+    let metric =
+        MetricDescription { aggregation: Aggregation::Custom("weights".to_owned()), ..description("m") };
+    let folds = |task_id: &str, metric_id: &str| -> Option<Box<dyn Fold>> {
+        assert_eq!((task_id, metric_id), ("t", "m"));
+        has_fold.then(|| Box::new(Weights::default()) as Box<dyn Fold>)
+    };
+    let task = TaskDescription { slices: vec!["data_tag".to_owned()], ..task("t") };
+    let mut set = FigureSet::new(&task, &[metric], &folds);
+    records.iter().for_each(|record| set.add(&record.metrics, record).unwrap());
+    set.finish().remove(0)
+}
+
+#[test]
+fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
+    let mut records = scores(&[1.0, 0.5, 0.0]);
+    records[0].metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": 2.5}));
+    records.push(failed("t", 3, Outcome::Truncated));
+    let figure = folded(&records, true);
+    assert_eq!((figure.value, figure.stderr, figure.interval), (Some(4.5), Some(0.5), None));
+    assert_eq!((figure.n, figure.total, figure.error), (3, 4, None));
+    let names: Vec<_> =
+        figure.figures.iter().map(|named| (named.name.as_str(), named.value, named.n)).collect();
+    assert_eq!(names, [("sum", 4.5, 3), ("rows", 3.0, 3)]);
+    assert_eq!((figure.slices[0].value, figure.slices[0].key.as_str()), (Some(4.5), "(none)"));
+}
+
+#[test]
+fn an_aggregator_that_fails_gives_a_reason_and_no_value() {
+    let cases = [
+        (scores(&[1.0, -1.0, 1.0]), true, "sample 's-1' is refused"),
+        (scores(&[1.0, 1.0]), true, "the figure 'sum' a value or an error that is not a number"),
+        (scores(&[1.0]), true, "no figure"),
+        (scores(&[1.0]), false, "there is no aggregator 'weights'"),
+    ];
+    for (records, has_fold, expected) in cases {
+        let figure = folded(&records, has_fold);
+        assert_eq!((figure.value, figure.stderr, figure.figures.len()), (None, None, 0));
+        let error = figure.error.unwrap();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(figure.slices[0].error, Some(error));
+    }
+    let none = folded(&[failed("t", 0, Outcome::Refused)], true);
+    assert_eq!((none.value, none.error), (None, None));
+}
+
+#[test]
+fn figures_of_older_programs_are_read() {
+    let older = json!({
+        "task_id": "t", "metric_id": "m", "implementation": "m", "scorer_version": "1", "aggregation": "mean",
+        "value_name": "score", "higher_is_better": true, "value": 0.5, "n": 2, "total": 2, "coverage": 1.0,
+        "stderr": 0.5, "interval": {"low": 0.0, "high": 1.0, "level": 0.95, "method": "normal"},
+        "sub_scores": [], "error_tags": [], "outcomes": {"scored": 2},
+    });
+    let figure: MetricFigure = serde_json::from_value(older).unwrap();
+    assert_eq!((figure.repeats, figure.clusters, figure.slices.len()), (1, None, 0));
+    assert_eq!(figure.interval.unwrap().method, IntervalMethod::Normal);
+}

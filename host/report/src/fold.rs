@@ -1,0 +1,98 @@
+//! Aggregations that the host does not ship: a component makes figures of the score cards.
+
+use gage_core::ScoreCard;
+use serde::{Deserialize, Serialize};
+
+/// Makes figures of score cards that are seen once, in dataset order. One fold is made for every
+/// metric with [`Aggregation::Custom`](crate::Aggregation::Custom), and one for each of its slices.
+pub trait Fold {
+    /// Adds the next card.
+    ///
+    /// # Errors
+    /// Why there can be no figure. Nothing is added after that.
+    fn add(&mut self, row: FoldRow<'_>) -> Result<(), String>;
+
+    /// The figures, the one that counts first.
+    ///
+    /// # Errors
+    /// Why there is no figure.
+    fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String>;
+}
+
+/// Gives the fold of a metric by the ids of its task and of the metric; `None` where there is
+/// none, and then the metric has no figure.
+pub type Folds<'a> = &'a dyn Fn(&str, &str) -> Option<Box<dyn Fold>>;
+
+/// For runs without custom aggregators: no metric has a fold.
+pub fn no_folds(_task_id: &str, _metric_id: &str) -> Option<Box<dyn Fold>> {
+    None
+}
+
+/// One scored card. A sample that was repeated has a row for each repeat, one after the other and
+/// with the same id.
+#[derive(Clone, Copy, Debug)]
+pub struct FoldRow<'a> {
+    /// The sample.
+    pub sample_id: &'a str,
+    /// How much it counts: `detail.weight` of the card, 1 where it says nothing.
+    pub weight: f64,
+    /// What the metric said.
+    pub card: &'a ScoreCard,
+}
+
+/// A figure that an aggregator gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NamedFigure {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error, where there is one.
+    pub stderr: Option<f64>,
+    /// How many rows it stands for.
+    pub n: u64,
+}
+
+/// Most figures of an aggregator that are kept.
+const MOST_FIGURES: usize = 1_000;
+
+/// A fold, or why there is none any more.
+pub(crate) struct FoldState(Result<Box<dyn Fold>, String>);
+
+impl FoldState {
+    pub(crate) fn new(aggregator: &str, fold: Option<Box<dyn Fold>>) -> FoldState {
+        FoldState(fold.ok_or_else(|| {
+            format!(
+                "there is no aggregator '{aggregator}'; name one of the host's, or a component that is loaded"
+            )
+        }))
+    }
+
+    pub(crate) fn add(&mut self, row: FoldRow<'_>) {
+        if let Ok(fold) = &mut self.0
+            && let Err(error) = fold.add(row)
+        {
+            self.0 = Err(error);
+        }
+    }
+
+    /// The figures: at least one, all of them finite.
+    pub(crate) fn finish(self) -> Result<Vec<NamedFigure>, String> {
+        let mut figures = self.0?.finish()?;
+        let is_wrong = |figure: &&NamedFigure| {
+            !figure.value.is_finite() || figure.stderr.is_some_and(|error| !error.is_finite() || error < 0.0)
+        };
+        if let Some(wrong) = figures.iter().find(is_wrong) {
+            return Err(format!(
+                "the aggregator gave the figure '{}' a value or an error that is not a number; \
+                 values must be finite, and errors not negative",
+                wrong.name
+            ));
+        }
+        if figures.is_empty() {
+            return Err("the aggregator gave no figure; it must give at least one".to_owned());
+        }
+        figures.truncate(MOST_FIGURES);
+        Ok(figures)
+    }
+}

@@ -1,0 +1,254 @@
+//! Which records are of one sample, and which slices and cluster a sample belongs to.
+
+use crate::TaskDescription;
+use crate::label::{OTHER, label};
+use gage_core::{FieldPath, Roots};
+use gage_record::SampleRecord;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+/// Most slices of a path that are told apart; further ones are counted as `(other)`.
+pub(crate) const MOST_SLICES: usize = 1_000;
+
+/// The slice of samples that have no value under the path.
+const NONE: &str = "(none)";
+
+/// Where a sample belongs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// For each path the numbers of its slices, ascending.
+    pub(crate) slices: Vec<Vec<usize>>,
+    /// The number of its cluster; 0 where the task has none.
+    pub(crate) cluster: u64,
+}
+
+/// Finds the places of the samples of a task.
+#[derive(Debug)]
+pub(crate) struct Grouping {
+    repeat: u64,
+    slices: Vec<SlicePath>,
+    clusters: Option<Clusters>,
+    current: Option<u64>,
+    place: Place,
+}
+
+#[derive(Debug)]
+struct SlicePath {
+    path: FieldPath,
+    numbers: HashMap<String, usize>,
+    /// By number.
+    names: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Clusters {
+    path: FieldPath,
+    numbers: HashMap<String, u64>,
+    next: u64,
+}
+
+impl Grouping {
+    pub(crate) fn new(task: &TaskDescription) -> Grouping {
+        let slice_path = |text: &String| SlicePath {
+            path: FieldPath::new(text),
+            numbers: HashMap::new(),
+            names: Vec::new(),
+        };
+        let clusters =
+            |text: &String| Clusters { path: FieldPath::new(text), numbers: HashMap::new(), next: 0 };
+        Grouping {
+            repeat: task.repeat.max(1),
+            slices: task.slices.iter().map(slice_path).collect(),
+            clusters: task.cluster_by.as_ref().map(clusters),
+            current: None,
+            place: Place::default(),
+        }
+    }
+
+    /// Whether the record begins another sample than the one before.
+    pub(crate) fn is_next(&self, record: &SampleRecord) -> bool {
+        self.current != Some(record.index / self.repeat)
+    }
+
+    /// Finds the place of the sample that the record begins.
+    pub(crate) fn begin(&mut self, record: &SampleRecord) {
+        self.current = Some(record.index / self.repeat);
+        let nothing = &Value::Null;
+        let roots = Roots {
+            sample: &record.sample,
+            model_output: record.model_output.as_ref().unwrap_or(nothing),
+            judge_output: record.judge_output.as_ref().unwrap_or(nothing),
+        };
+        self.place.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
+        self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) fn repeat(&self) -> u64 {
+        self.repeat
+    }
+
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.clusters.is_some()
+    }
+
+    /// Number of paths by which samples are sliced.
+    pub(crate) fn paths(&self) -> usize {
+        self.slices.len()
+    }
+
+    /// For each path how it is written, and the names of its slices by their numbers.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.slices.iter().map(|slice| (slice.path.as_str(), slice.names.as_slice()))
+    }
+}
+
+impl SlicePath {
+    fn numbers_of(&mut self, roots: Roots<'_>) -> Vec<usize> {
+        let value = self.path.resolve(roots).unwrap_or(&Value::Null);
+        let numbers: BTreeSet<usize> = match value {
+            Value::Array(items) => items.iter().filter_map(label).map(|name| self.number_of(&name)).collect(),
+            Value::Object(members) => {
+                let pairs = members.iter().flat_map(|(key, value)| member_labels(key, value));
+                pairs.map(|name| self.number_of(&name)).collect()
+            }
+            value => label(value).map(|name| self.number_of(&name)).into_iter().collect(),
+        };
+        if numbers.is_empty() { vec![self.number_of(NONE)] } else { numbers.into_iter().collect() }
+    }
+
+    fn number_of(&mut self, name: &str) -> usize {
+        let name = match self.names.len() < MOST_SLICES || self.numbers.contains_key(name) {
+            true => name,
+            false => OTHER,
+        };
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len();
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// The slices of a member of an object, such as `difficulty=hard`; one for each item of a list.
+fn member_labels(key: &str, value: &Value) -> Vec<String> {
+    let items = match value {
+        Value::Array(items) => items.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    let name = |name: Cow<'_, str>| {
+        let pair = Value::from(format!("{key}={name}"));
+        label(&pair).map(Cow::into_owned)
+    };
+    items.iter().filter_map(label).filter_map(name).collect()
+}
+
+impl Clusters {
+    /// A sample without a value is a cluster of its own.
+    fn number_of(&mut self, roots: Roots<'_>) -> u64 {
+        let next = self.next;
+        let number = match self.path.resolve(roots).and_then(label) {
+            None => next,
+            Some(name) => match self.numbers.get(name.as_ref()) {
+                Some(number) => *number,
+                None => {
+                    self.numbers.insert(name.into_owned(), next);
+                    next
+                }
+            },
+        };
+        self.next += u64::from(number == next);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_records::{sample, task};
+    use serde_json::json;
+
+    fn grouping(slices: &[&str], cluster_by: Option<&str>, repeat: u64) -> Grouping {
+        Grouping::new(&TaskDescription {
+            slices: slices.iter().map(|path| (*path).to_owned()).collect(),
+            cluster_by: cluster_by.map(str::to_owned),
+            repeat,
+            ..task("t")
+        })
+    }
+
+    fn record(index: u64, document: Value) -> SampleRecord {
+        SampleRecord { sample: document, ..sample("t", index, 1.0, 1.0) }
+    }
+
+    fn names(grouping: &mut Grouping, document: Value) -> Vec<String> {
+        grouping.begin(&record(0, document));
+        let (_, names) = grouping.slices().next().unwrap();
+        grouping.place().slices[0].iter().map(|number| names[*number].clone()).collect()
+    }
+
+    #[test]
+    fn samples_are_in_the_slices_that_their_values_name() {
+        let cases = [
+            (json!({"data_tag": "train"}), vec!["train"]),
+            (json!({"data_tag": ["b", "a", "b", null, 1.0]}), vec!["b", "a", "1"]),
+            (
+                json!({"data_tag": {"subject": "math", "levels": ["a", "b"], "no": null}}),
+                vec!["subject=math", "levels=a", "levels=b"],
+            ),
+            (json!({"data_tag": []}), vec!["(none)"]),
+            (json!({"data_tag": " "}), vec!["(none)"]),
+            (json!({}), vec!["(none)"]),
+            (json!(null), vec!["(none)"]),
+            (json!({"data_tag": true}), vec!["true"]),
+        ];
+        for (document, expected) in cases {
+            assert_eq!(
+                names(&mut grouping(&["data_tag"], None, 1), document.clone()),
+                expected,
+                "{document}"
+            );
+        }
+    }
+
+    #[test]
+    fn slices_beyond_the_limit_are_one() {
+        let mut grouping = grouping(&["metadata.id"], None, 1);
+        for number in 0..MOST_SLICES + 5 {
+            let found = names(&mut grouping, json!({"metadata": {"id": number}}));
+            let expected = if number < MOST_SLICES { number.to_string() } else { OTHER.to_owned() };
+            assert_eq!(found, [expected]);
+        }
+        assert_eq!(names(&mut grouping, json!({"metadata": {"id": 7}})), ["7"]);
+        assert_eq!(grouping.slices().next().unwrap().1.len(), MOST_SLICES + 1);
+    }
+
+    #[test]
+    fn samples_without_a_cluster_stand_alone() {
+        let mut grouping = grouping(&[], Some("metadata.text"), 1);
+        let documents = [json!("a"), json!("b"), json!("a"), json!(null), json!(null), json!("b")];
+        let clusters = documents.map(|text| {
+            grouping.begin(&record(0, json!({"metadata": {"text": text}})));
+            grouping.place().cluster
+        });
+        assert_eq!(clusters, [0, 1, 0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn so_many_records_are_one_sample() {
+        let mut grouping = grouping(&[], None, 3);
+        let begins = [0, 1, 2, 3, 5, 6].map(|index| {
+            let record = record(index, json!({}));
+            let is_next = grouping.is_next(&record);
+            grouping.begin(&record);
+            is_next
+        });
+        assert_eq!(begins, [true, false, false, true, false, true]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Values as the names of slices, clusters and categories.
+
+use gage_core::{Digest, canonical_json};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// The name for values beyond those that are told apart.
+pub(crate) const OTHER: &str = "(other)";
+
+/// Most characters of a name; a longer text is cut and told apart by its digest.
+const LONGEST: usize = 120;
+
+/// A value as a name: a text without white space at its ends, a number by its value (1.0 is 1),
+/// everything else in its JSON spelling. `None` for null and for what is empty: a text of white
+/// space, a list or an object without members.
+pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => Cow::Borrowed(text.trim()),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(number) => number_label(number),
+            None => Cow::Owned(number.to_string()),
+        },
+        Value::Array(items) if items.is_empty() => return None,
+        Value::Object(members) if members.is_empty() => return None,
+        value => Cow::Owned(canonical_json(value)),
+    };
+    (!text.is_empty()).then(|| shortened(text))
+}
+
+/// A number as a name: whole numbers without a point.
+pub(crate) fn number_label(number: f64) -> Cow<'static, str> {
+    // Up to 2^53 every whole number is told apart.
+    if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+        Cow::Owned((number as i64).to_string())
+    } else {
+        Cow::Owned(Value::from(number).to_string())
+    }
+}
+
+fn shortened(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST) {
+        None => text,
+        Some(_) => {
+            let beginning: String = text.chars().take(LONGEST).collect();
+            Cow::Owned(format!("{beginning}… {}", Digest::of_bytes(text.as_bytes()).short()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_become_names() {
+        let cases = [
+            (json!(" math "), Some("math")),
+            (json!("文"), Some("文")),
+            (json!(1), Some("1")),
+            (json!(1.0), Some("1")),
+            (json!(-0.0), Some("0")),
+            (json!(0.5), Some("0.5")),
+            (json!(1e300), Some("1e+300")),
+            (json!(u64::MAX), Some("18446744073709551615")),
+            (json!(true), Some("true")),
+            (json!(["b", 1]), Some("[\"b\",1]")),
+            (json!({"b": 1, "a": 2}), Some("{\"a\":2,\"b\":1}")),
+            (json!(null), None),
+            (json!(" \n"), None),
+            (json!([]), None),
+            (json!({}), None),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(label(&value).as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_still_told_apart() {
+        let (one, two) = (json!(format!("{}a", "é".repeat(1_000))), json!(format!("{}b", "é".repeat(1_000))));
+        let (one, two) = (label(&one).unwrap(), label(&two).unwrap());
+        assert!(one != two && one.chars().count() < LONGEST + 80, "{one}");
+        let fits = json!("é".repeat(LONGEST));
+        assert_eq!(label(&fits).unwrap(), "é".repeat(LONGEST));
+    }
+}

@@ -1,0 +1,113 @@
+//! The rows of a table: one for every metric, and below it those of its parts.
+
+use super::numbers::{coverage, interval, number_or_nothing, percent};
+use crate::{Aggregation, Interval, MetricFigure, NamedFigure, SliceFigure};
+use gage_core::printable_line;
+
+/// Most rows of one kind below a metric; the rest is in `summary.json`.
+const MOST_PARTS: usize = 20;
+
+/// Cells in the order of the columns: task, metric, value, interval, scored, coverage.
+pub(super) type Cells = [String; 6];
+
+/// A row of the table.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) cells: Cells,
+    /// Whether it is of a part of a metric, below that.
+    pub(super) is_part: bool,
+    /// Whether some samples were not scored.
+    pub(super) is_partial: bool,
+}
+
+/// The rows of a metric.
+pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
+    let counts = Counts { n: figure.n, total: figure.total, coverage: figure.coverage };
+    let mut rows = vec![Row {
+        cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), Some(counts)),
+        is_part: false,
+        is_partial: counts.is_partial(),
+    }];
+    let categories = figure.categories.iter().map(|category| {
+        let mut row = part(&category.name, (None, None), None);
+        let [_, _, share, range, count, _] = &mut row.cells;
+        *share = percent(category.share);
+        *count = category.count.to_string();
+        range.clear();
+        row
+    });
+    rows.extend(bounded(categories));
+    // The first is the value of the metric.
+    let named = figure.figures.iter().skip(1).map(|NamedFigure { name, value, n, .. }| {
+        let mut row = part(name, (Some(*value), None), None);
+        let [.., range, count, _] = &mut row.cells;
+        *count = n.to_string();
+        range.clear();
+        row
+    });
+    rows.extend(bounded(named));
+    for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
+        let slices = slices.iter().map(|slice| {
+            let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
+            let counts = Counts { n: *n, total: *total, coverage: *coverage };
+            part(&format!("{by}={key}"), (*value, *interval), Some(counts))
+        });
+        rows.extend(bounded(slices));
+    }
+    rows
+}
+
+/// How many samples a row stands for.
+#[derive(Clone, Copy)]
+struct Counts {
+    n: u64,
+    total: u64,
+    coverage: f64,
+}
+
+impl Counts {
+    fn is_partial(self) -> bool {
+        self.total > 0 && self.coverage < 1.0
+    }
+}
+
+/// The name of a metric, with what its value is where that is no mean.
+fn metric_name(figure: &MetricFigure) -> String {
+    let metric_id = printable_line(&figure.metric_id);
+    match &figure.aggregation {
+        Aggregation::Mean => metric_id.into_owned(),
+        other => format!("{metric_id} ({})", printable_line(&other.name())),
+    }
+}
+
+fn part(name: &str, value: (Option<f64>, Option<Interval>), counts: Option<Counts>) -> Row {
+    let is_partial = counts.is_some_and(Counts::is_partial);
+    let cells = cells(String::new(), format!("  {}", printable_line(name)), value, counts);
+    Row { cells, is_part: true, is_partial }
+}
+
+fn cells(
+    task: String,
+    name: String,
+    (value, range): (Option<f64>, Option<Interval>),
+    counts: Option<Counts>,
+) -> Cells {
+    let (scored, covered) = match counts {
+        Some(Counts { n, total, coverage: part }) => (format!("{n}/{total}"), coverage(part, total)),
+        None => (String::new(), String::new()),
+    };
+    [task, name, number_or_nothing(value), interval(value, range), scored, covered]
+}
+
+/// The first of the rows, and how many more there are.
+fn bounded(rows: impl ExactSizeIterator<Item = Row>) -> Vec<Row> {
+    let left = rows.len().saturating_sub(MOST_PARTS);
+    let mut shown: Vec<Row> = rows.take(MOST_PARTS).collect();
+    if left > 0 {
+        let mut cells = Cells::default();
+        let [_, name, ..] = &mut cells;
+        *name = format!("  … {left} more");
+        shown.push(Row { cells, is_part: true, is_partial: false });
+    }
+    shown
+}

@@ -1,0 +1,125 @@
+//! The aggregators of the older program give the same figures here.
+//!
+//! Its cases hold values by name for each sample, and what else the metric knew of it. A category
+//! is named by the metric here, in the detail of its card, and not by a parameter of the
+//! aggregator.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+use gage_core::{MetricResult, Object, Outcome, ScoreCard};
+use gage_record::{SampleRecord, SampleTiming};
+use gage_report::{Aggregation, MetricDescription, MetricFigure, SummaryBuilder, TaskDescription, no_folds};
+use serde_json::{Value, json};
+use std::path::Path;
+
+#[test]
+fn aggregators() {
+    let file = "../../tests/conformance/cases/helper_aggregators.jsonl";
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("the cases");
+    let mut agreed = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let case: Value = serde_json::from_str(line).expect("JSON");
+        check(&case);
+        agreed += 1;
+    }
+    assert!(agreed > 0, "there are no cases");
+}
+
+fn check(case: &Value) {
+    let (input, expected) = (&case["input"], &case["expected"]);
+    let name = input["aggregator"].as_str().expect("a name");
+    let aggregation = Aggregation::parse(name).expect("an aggregation of the host");
+    let params = &input["params"];
+    let samples = input["results"].as_array().expect("a list");
+    let records: Vec<SampleRecord> =
+        (0..).zip(samples).map(|(index, sample)| record(index, &sample[0], &sample[1], params)).collect();
+    let figure = figure(aggregation.clone(), &records);
+    assert_eq!(figure.n, expected["count"].as_u64().expect("a count"), "{case}");
+    let values = expected["values"].as_object().expect("values");
+    match aggregation {
+        Aggregation::Identity => {
+            assert_eq!(figure.value, None, "{case}");
+        }
+        Aggregation::Categorical => {
+            let found: Object = figure
+                .categories
+                .iter()
+                .map(|category| (category.name.clone(), json!(category.count)))
+                .collect();
+            assert_eq!(&found, values, "{case}");
+        }
+        _ => {
+            let names: Vec<&str> = figure.sub_scores.iter().map(|sub| sub.name.as_str()).collect();
+            assert_eq!(names.len(), values.len(), "{case}: {names:?}");
+            for sub in &figure.sub_scores {
+                let (found, expected) =
+                    (sub.value.expect("a value"), values[&sub.name].as_f64().expect("a number"));
+                assert!((found - expected).abs() <= 1e-9, "{case}: {found}");
+            }
+        }
+    }
+}
+
+fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
+    let metric = MetricDescription {
+        metric_id: "m".to_owned(),
+        implementation: "m".to_owned(),
+        scorer_version: "1".to_owned(),
+        aggregation,
+        value_name: "s".to_owned(),
+        higher_is_better: true,
+    };
+    let task = TaskDescription {
+        task_id: "t".to_owned(),
+        dataset_id: "d".to_owned(),
+        metrics: vec![metric],
+        timing_metrics: Vec::new(),
+        slices: Vec::new(),
+        cluster_by: None,
+        repeat: 1,
+    };
+    let mut builder = SummaryBuilder::new(&[task], &no_folds);
+    records.iter().for_each(|record| builder.add(record).expect("a record of the task"));
+    builder.finish().metrics.remove(0)
+}
+
+fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> SampleRecord {
+    // Components give numbers only: a text that spells one is read before.
+    let number =
+        |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| json!(text.parse::<f64>().ok()));
+    let values = values.as_object().expect("values");
+    let mut detail = metadata.as_object().expect("metadata").clone();
+    if let Some(field) = params["category_field"].as_str() {
+        let category = match (metadata.get(field), params["include_none"].as_bool()) {
+            (None | Some(Value::Null), Some(true)) => json!("unknown"),
+            (category, _) => json!(category),
+        };
+        detail.insert("category".to_owned(), category);
+    }
+    let card = ScoreCard {
+        primary_score: Some(1.0),
+        sub_scores: values.iter().map(|(name, value)| (name.clone(), number(value))).collect(),
+        detail,
+        ..ScoreCard::default()
+    };
+    SampleRecord {
+        task_id: "t".to_owned(),
+        index,
+        sample_id: index.to_string(),
+        row_digest: String::new(),
+        outcome: Outcome::Scored,
+        error: None,
+        sample: json!({}),
+        row: None,
+        model_output: None,
+        judge_output: None,
+        metrics: vec![MetricResult {
+            metric_id: "m".to_owned(),
+            outcome: Outcome::Scored,
+            card: Some(card),
+            error: None,
+        }],
+        timing: SampleTiming::default(),
+        timing_metrics: Vec::new(),
+    }
+}

@@ -1,0 +1,98 @@
+//! How scores become figures: aggregations, slices, clusters, repeats, and components that aggregate.
+
+use crate::support::{Workspace, suite};
+use serde_json::{Value, json};
+
+/// Forty questions in two subjects and ten passages; the model answers "1" to all of them.
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let row = |number: usize| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
+        let label = if number.is_multiple_of(4) { "0" } else { "1" };
+        json!({
+            "schema_version": "v1", "id": format!("q{number}"), "messages": [message], "label": label,
+            "references": [label],
+            "metadata": {"subject": if number < 10 { "law" } else { "art" }, "passage": number / 4},
+        })
+        .to_string()
+            + "\n"
+    };
+    workspace.write("rows.jsonl", (0..40).map(row).collect::<String>());
+    workspace
+}
+
+const BACKEND: &str = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: '1'}}";
+
+fn figures(workspace: &Workspace, run: &str) -> Vec<Value> {
+    workspace.json(run, "summary.json")["metrics"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
+    let workspace = workspace();
+    let metric = |id: &str, implementation: &str, aggregation: &str| {
+        format!("{{metric_id: {id}, implementation: {implementation}, aggregation: {aggregation}}}")
+    };
+    let metrics = [
+        metric("acc", "exact_match", "mean"),
+        metric("rate", "exact_match", "pass_rate"),
+        metric("many", "exact_match", "count"),
+        metric("upper", "exact_match", "p90"),
+        metric("kinds", "exact_match", "categorical"),
+        metric("table", "exact_match", "confusion"),
+        metric("bleus", "bleu", "corpus_bleu"),
+    ];
+    let text = suite(BACKEND, &format!("[{}]", metrics.join(", ")))
+        + "  slices: [metadata.subject]\n  cluster_by: metadata.passage\n";
+    workspace.write("suite.yaml", text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found = figures(&workspace, "r");
+    let value = |place: usize| found[place]["value"].as_f64();
+    assert_eq!((value(0), value(1), value(2), value(3)), (Some(0.75), Some(0.75), Some(40.0), Some(1.0)));
+    assert_eq!((&found[0]["clusters"], &found[0]["interval"]["method"]), (&json!(10), &json!("cluster")));
+    let slices: Vec<(&str, f64, u64)> = found[0]["slices"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|slice| {
+            let key = slice["key"].as_str().unwrap_or_default();
+            (key, slice["value"].as_f64().unwrap_or(f64::NAN), slice["n"].as_u64().unwrap_or(0))
+        })
+        .collect();
+    assert_eq!(slices, [("art", 23.0 / 30.0, 30), ("law", 0.7, 10)]);
+    assert_eq!(found[4]["categories"][0], json!({"name": "1", "count": 40, "share": 1.0}));
+    assert!(found[5]["figures"].as_array().is_some_and(|figures| figures.len() > 3), "{}", found[5]);
+    assert_eq!(found[6]["aggregation"], "corpus_bleu");
+    insta::assert_snapshot!("figures", ended.stdout.split("\n\n").next().unwrap_or_default());
+}
+
+#[test]
+fn repeats_are_averaged_within_a_sample_first() {
+    let workspace = workspace();
+    let metrics =
+        "[exact_match, {metric_id: passes, implementation: exact_match, aggregation: 'pass_at_k(k=2)'}]";
+    workspace.write("suite.yaml", suite(BACKEND, metrics) + "  repeat: 3\n  max_samples: 8\n");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found = figures(&workspace, "r");
+    assert_eq!((&found[0]["n"], &found[0]["total"], &found[0]["repeats"]), (&json!(8), &json!(8), &json!(3)));
+    assert_eq!(found[0]["value"], 0.75);
+    assert_eq!(found[1]["value"], 0.75);
+    assert_eq!(workspace.samples("r").len(), 24);
+}
+
+#[test]
+fn what_is_no_aggregation_is_said_before_the_run() {
+    let workspace = workspace();
+    for (aggregation, expected) in [
+        ("meen", "did you mean `mean`?"),
+        ("p0", "unknown aggregation `p0`"),
+        ("confusoin", "did you mean `confusion`?"),
+        ("ece(bin=3)", "did you mean `bins`?"),
+    ] {
+        let metrics = format!("[{{metric_id: a, implementation: exact_match, aggregation: {aggregation}}}]");
+        workspace.write("suite.yaml", suite(BACKEND, &metrics));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{aggregation}\n{}", ended.stderr);
+    }
+}
