@@ -65,7 +65,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
         for (changed, places) in groups(planned, batch, &sound) {
             let metric = match changed {
                 Changed::Nothing => Ok(None),
-                Changed::Result(result) => Err(result),
+                Changed::Result(result) => Err(*result),
                 Changed::Params(params) => planned.metric.with_params(params).map(Some).map_err(|problems| {
                     let message = eval_config::wrong("metrics", &planned.metric_id, &problems);
                     MetricResult { outcome: Outcome::InvalidSample, error: Some(message), ..skipped(planned) }
@@ -116,7 +116,7 @@ enum Changed<'s> {
     Nothing,
     Params(&'s Object),
     /// It does not come to the metric at all.
-    Result(MetricResult),
+    Result(Box<MetricResult>),
 }
 
 /// The samples of a batch by what they change about a metric: nearly always nothing.
@@ -130,7 +130,7 @@ fn groups<'s>(
     for place in sound {
         match eval_config::of_metric(&batch[*place].sample, &planned.metric_id) {
             Change::None => usual.push(*place),
-            Change::Skip => others.push((Changed::Result(skipped(planned)), vec![*place])),
+            Change::Skip => others.push((Changed::Result(Box::new(skipped(planned))), vec![*place])),
             Change::Invalid => {
                 let id = &planned.metric_id;
                 let message = format!("eval_config.metrics.{id} must be an object of parameters, or false");
@@ -139,7 +139,7 @@ fn groups<'s>(
                     error: Some(message),
                     ..skipped(planned)
                 };
-                others.push((Changed::Result(result), vec![*place]));
+                others.push((Changed::Result(Box::new(result)), vec![*place]));
             }
             Change::Params(params) => {
                 let is_same = |(changed, _): &&mut (Changed<'s>, Vec<usize>)| matches!(changed, Changed::Params(known) if *known == params);

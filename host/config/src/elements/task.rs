@@ -32,7 +32,7 @@ pub struct TaskSpec {
     pub score_outcomes: Vec<Outcome>,
     /// How often each sample is asked; its scores are averaged first. Default 1.
     pub repeat: u64,
-    /// Paths into the Sample by whose values figures are also given, as `data_tag`.
+    /// Paths into the Sample by whose values figures are also given, as `metadata.subject`.
     pub slices: Vec<FieldPath>,
     /// A path into the Sample; those with equal values there are not independent of each other.
     pub cluster_by: Option<FieldPath>,
@@ -112,7 +112,7 @@ fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Op
     }
     problems
         .error(node.span, path, format!("`{text}` is no path into the Sample"))
-        .help("write it like data_tag, or metadata.subject");
+        .help("write it like metadata.subject");
     None
 }
 
