@@ -7,6 +7,7 @@ fn main() {
     let (plugins, sdk, wit) = (root.join("plugins"), root.join("sdk/rust"), root.join("wit"));
     let packages = [
         "gage-plugin-aggregate",
+        "gage-plugin-answer",
         "gage-plugin-choice",
         "gage-plugin-extract",
         "gage-plugin-hooks",

@@ -32,6 +32,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
             "krippendorff_alpha",
         ]
     ),
+    component!("answer", World::Metric, &["canonical_answer"]),
     component!(
         "choice",
         World::Metric,

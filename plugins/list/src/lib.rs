@@ -1,8 +1,6 @@
 //! Metrics on lists: `list_overlap`.
 
-mod items;
 mod list_overlap;
-mod matching;
 
 pub use list_overlap::ListOverlap;
 

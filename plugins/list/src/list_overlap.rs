@@ -1,14 +1,14 @@
 //! `list_overlap`: how much two lists have in common.
 
-use crate::items::{List, shown};
-use crate::matching::Matching;
+use gage_list_kit::{List, Matching};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
-use gage_text_kit::answer::{PredictionField, field_schema, with_parsed};
+use gage_text_kit::answer::{PredictionField, field_schema, key, with_parsed};
 use gage_text_kit::params::flag_schema;
-use gage_text_kit::text::Normalization;
+use gage_text_kit::text::{Normalization, excerpt};
+use gage_text_kit::value::as_text;
 
 const REFERENCE: usize = 1;
 
@@ -88,7 +88,8 @@ impl Metric for ListOverlap {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
-        let read = |value| List::read(value, self.normalization, self.separator.as_deref());
+        let key = |item: &serde_json::Value| key(item, self.normalization);
+        let read = |value| List::read(value, &key, self.separator.as_deref());
         let (predicted, expected) = match (read(&prediction), read(reference)) {
             (Some(predicted), Some(expected)) => (predicted, expected),
             (predicted, _) => return Ok(unreadable(&prediction, reference, predicted.is_none())),
@@ -102,18 +103,7 @@ impl Metric for ListOverlap {
 impl ListOverlap {
     fn card(&self, found: &Matching<'_>, ordered: bool) -> ScoreCard {
         let common = found.places.len();
-        let is_nothing = found.predicted == 0 && found.expected == 0;
-        let share = |whole: usize| match whole {
-            0 if is_nothing => 1.0,
-            0 => 0.0,
-            _ => common as f64 / whole as f64,
-        };
-        let (precision, recall) = (share(found.predicted), share(found.expected));
-        // The harmonic mean of the two, without dividing by zero.
-        let f1 =
-            if is_nothing { 1.0 } else { 2.0 * common as f64 / (found.predicted + found.expected) as f64 };
         let is_in_order = !ordered || found.order() == 1.0;
-        let is_whole = found.missing.is_empty() && found.extra.is_empty();
         let named = |items: &[&str]| items.iter().take(MOST_NAMED).map(|item| (*item).into()).collect();
         let detail: serde_json::Map<String, serde_json::Value> = [
             ("common", common.into()),
@@ -125,10 +115,10 @@ impl ListOverlap {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-        let mut card = ScoreCard::of(self.rounded(f1))
-            .pass(is_whole && is_in_order)
-            .sub_score("precision", self.rounded(precision))
-            .sub_score("recall", self.rounded(recall))
+        let mut card = ScoreCard::of(self.rounded(found.f1()))
+            .pass(found.is_whole() && is_in_order)
+            .sub_score("precision", self.rounded(found.precision()))
+            .sub_score("recall", self.rounded(found.recall()))
             .detail(&detail);
         if ordered {
             card = card.sub_score("order", self.rounded(found.order()));
@@ -168,6 +158,11 @@ fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> Sco
         .tag(tag)
         .explain("a list, or an object with items, is needed on both sides")
         .detail(&json!({ "prediction": shown(prediction), "reference": shown(reference) }))
+}
+
+/// An input as a card shows it where it is no list.
+fn shown(value: &Value) -> Option<String> {
+    as_text(value).map(|text| excerpt(&text).into_owned())
 }
 
 #[cfg(test)]

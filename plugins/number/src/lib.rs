@@ -1,6 +1,5 @@
 //! Metrics on numbers: `numeric_match` and `numeric_error`.
 
-mod measurement;
 mod numeric_error;
 mod numeric_match;
 

@@ -1,12 +1,11 @@
 //! `numeric_error`: how far the prediction is from the reference number.
 
-use crate::measurement::{Format, Measurement};
+use gage_number_kit::{Format, Measurement, Pair, tolerance_parameter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::{PredictionField, field_schema, with_parsed};
-use gage_text_kit::number_written::Quantity;
 use gage_text_kit::params::number_schema;
 use gage_text_kit::unit::Unit;
 use gage_text_kit::value::{shown, shown_float};
@@ -33,12 +32,6 @@ pub struct NumericError {
     tolerance_rel: f64,
     unit: Option<Unit>,
     format: Option<Format>,
-}
-
-/// Two numbers in the same unit, or why there are none.
-enum Read {
-    Pair(f64, f64),
-    Failed(&'static str),
 }
 
 impl Metric for NumericError {
@@ -93,8 +86,8 @@ impl Metric for NumericError {
         };
         Ok(NumericError {
             field: PredictionField::new(&params)?,
-            tolerance_abs: tolerance(&params, name)?,
-            tolerance_rel: tolerance(&params, "tolerance_rel")?,
+            tolerance_abs: tolerance_parameter(&params, name)?.unwrap_or(0.0),
+            tolerance_rel: tolerance_parameter(&params, "tolerance_rel")?.unwrap_or(0.0),
             unit: params.text("unit")?.and_then(Unit::parse),
             format,
         })
@@ -103,9 +96,11 @@ impl Metric for NumericError {
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
         let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(reference));
-        Ok(match self.read(&predicted, &expected) {
-            Read::Pair(number, target) => self.card(number, target, &expected),
-            Read::Failed(tag) => ScoreCard::binary(false).tag(tag).detail(&json!({
+        let is_unit_known = self.unit.is_some() || expected.unit().is_some();
+        let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
+        Ok(match Pair::read(&predicted, &expected, self.unit.as_ref(), format) {
+            Ok(pair) => self.card(&pair, &expected),
+            Err(failure) => ScoreCard::binary(false).tag(failure.tag()).detail(&json!({
                 "prediction": serde_json::Value::from(shown(&prediction)),
                 "reference": serde_json::Value::from(shown(reference)),
                 "unit": self.unit.as_ref().map(Unit::spelled),
@@ -115,63 +110,19 @@ impl Metric for NumericError {
 }
 
 impl NumericError {
-    /// Reads both numbers and brings the prediction into the unit of the reference.
-    fn read(&self, predicted: &Measurement<'_>, expected: &Measurement<'_>) -> Read {
-        let is_unit_known = self.unit.is_some() || expected.unit().is_some();
-        let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
-        if predicted.is_absent() {
-            return Read::Failed("missing_prediction");
-        }
-        let Some(Quantity { value: target, unit }) = expected.quantity(format) else {
-            let is_absent = expected.is_absent();
-            return Read::Failed(if is_absent { "missing_reference" } else { "invalid_reference" });
-        };
-        let Some(number) = predicted.quantity(format) else { return Read::Failed("invalid_format") };
-        // A reference that names no unit is in that of the suite.
-        let converted = match (&number.unit, unit.as_ref().or(self.unit.as_ref())) {
-            (Some(from), Some(to)) => from.convert(number.value, to),
-            _ => Some(number.value),
-        };
-        match converted {
-            Some(number) if number.is_finite() => Read::Pair(number, target),
-            Some(_) => Read::Failed("invalid_format"),
-            None => Read::Failed("wrong_unit"),
-        }
-    }
-
-    fn card(&self, number: f64, target: f64, expected: &Measurement<'_>) -> ScoreCard {
-        let error = (number - target).abs();
+    fn card(&self, pair: &Pair, expected: &Measurement<'_>) -> ScoreCard {
         let tolerance_abs = expected.tolerance("tolerance_abs").unwrap_or(self.tolerance_abs);
         let tolerance_rel = expected.tolerance("tolerance_rel").unwrap_or(self.tolerance_rel);
-        // Infinity times zero is no number, and `max` passes it over.
-        let tolerance = (tolerance_rel * target.abs()).max(tolerance_abs);
-        let pass = error <= tolerance;
+        let deviation = pair.deviation(tolerance_abs, tolerance_rel);
+        let pass = deviation.is_within();
         let card = ScoreCard::binary(pass).detail(&json!({
-            "prediction": shown_float(number),
-            "reference": shown_float(target),
-            "tolerance": shown_float(tolerance),
+            "prediction": shown_float(pair.number),
+            "reference": shown_float(pair.target),
+            "tolerance": shown_float(deviation.tolerance),
         }));
-        let relative = if error == 0.0 { 0.0 } else { error / target.abs() };
-        // The difference of two finite numbers need not be finite, nor need the share be.
-        let subs = [("mae", error), ("relative_error", relative)];
-        let card = subs
-            .into_iter()
-            .filter(|(_, value)| value.is_finite())
-            .fold(card, |card, (name, value)| card.sub_score(name, value));
-        if pass {
-            return card;
-        }
-        card.tag("wrong_answer").explain(format!("off by {error}, {tolerance} is allowed"))
+        let card = deviation.add_to(card);
+        if pass { card } else { card.tag("wrong_answer").explain(deviation.explained()) }
     }
-}
-
-fn tolerance(params: &Params, name: &str) -> Result<f64, PluginError> {
-    let tolerance = params.number(name)?.unwrap_or(0.0);
-    if tolerance.is_nan() {
-        let message = format!("params: '{name}' must be a number of 0 or more, not NaN");
-        return Err(PluginError::invalid_config(message).at(format!("/{name}")));
-    }
-    Ok(tolerance.max(0.0))
 }
 
 #[cfg(test)]

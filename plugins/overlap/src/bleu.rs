@@ -1,12 +1,12 @@
 //! `bleu`: n-grams that a translation shares with its references.
 
 use crate::compared::{Common, Compared, Item, with_common};
-use crate::ngrams::{Ngrams, Occurrences, total};
 use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
-use crate::vocabulary::Vocabulary;
 use gage_overlap_kit::bleu::LARGEST_ORDER;
+use gage_overlap_kit::ngrams::{Ngrams, Occurrences, total};
 use gage_overlap_kit::params::{one_of, whole};
+use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};

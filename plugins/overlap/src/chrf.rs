@@ -1,11 +1,11 @@
 //! `chrf`: n-grams of characters that a translation shares with its references.
 
 use crate::compared::{Common, Compared, Item, with_common};
-use crate::ngrams::{Ngrams, total};
 use crate::references::Accepts;
-use crate::vocabulary::Vocabulary;
 use gage_overlap_kit::chrf::{ChrfDetail, LARGEST_ORDER};
+use gage_overlap_kit::ngrams::{Ngrams, total};
 use gage_overlap_kit::params::{number_within, whole};
+use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{ChrfCounts, ChrfShape};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};

@@ -1,8 +1,9 @@
 //! The scores that the programs give which define these metrics; how they were made says
 //! `tests/fixtures/overlap.py`.
 
-use crate::{Bleu, Chrf, ReferenceRouge, RougeL, Squad, porter};
+use crate::{Bleu, Chrf, ReferenceRouge, RougeL, Squad};
 use gage_overlap_kit::chrf::ChrfDetail;
+use gage_overlap_kit::porter;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::metric::{Inputs, Metric};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};

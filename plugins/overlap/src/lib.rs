@@ -9,19 +9,12 @@ mod chrf;
 mod compared;
 #[cfg(test)]
 mod fixtures;
-mod lcs;
-mod ngrams;
-mod porter;
 mod reference_rouge;
 mod references;
-mod rouge;
 mod rouge_l;
-mod share;
 mod squad;
 mod token_f1;
-mod tokens;
 mod translation_tokens;
-mod vocabulary;
 
 pub use bleu::Bleu;
 pub use chrf::Chrf;

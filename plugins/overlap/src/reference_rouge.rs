@@ -4,9 +4,9 @@ use crate::compared::{
     Common, Compared, Item, PREDICTION, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
 };
 use crate::references::{Accepts, prediction};
-use crate::rouge::{Rouge, Wanted, add_share, reading, with_reading};
-use crate::vocabulary::Reading;
 use gage_overlap_kit::params::whole;
+use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
+use gage_overlap_kit::vocabulary::Reading;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;

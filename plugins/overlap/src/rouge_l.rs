@@ -2,8 +2,8 @@
 
 use crate::compared::{Common, Compared, Item, empty_tag, with_common};
 use crate::references::Accepts;
-use crate::rouge::{Rouge, Wanted, add_share, reading, with_reading};
-use crate::vocabulary::Reading;
+use gage_overlap_kit::rouge::{Rouge, Wanted, add_share, reading, with_reading};
+use gage_overlap_kit::vocabulary::Reading;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;

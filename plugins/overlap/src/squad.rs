@@ -1,11 +1,11 @@
 //! `squad`: answers to questions about a text, which may have none.
 
 use crate::compared::{Common, Compared, with_common};
-use crate::ngrams::Ngrams;
 use crate::references::Accepts;
-use crate::share::Share;
-use crate::vocabulary::Vocabulary;
+use gage_overlap_kit::ngrams::Ngrams;
 use gage_overlap_kit::params::one_of;
+use gage_overlap_kit::share::Share;
+use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;

@@ -1,11 +1,11 @@
 //! `token_f1`: the words that an answer shares with a reference.
 
 use crate::compared::{Common, Compared, Item, empty_tag, with_common};
-use crate::ngrams::{Ngrams, total};
 use crate::references::Accepts;
-use crate::rouge::{reading, with_reading};
-use crate::share::Share;
-use crate::vocabulary::Reading;
+use gage_overlap_kit::ngrams::{Ngrams, total};
+use gage_overlap_kit::rouge::{reading, with_reading};
+use gage_overlap_kit::share::Share;
+use gage_overlap_kit::vocabulary::Reading;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::Params;

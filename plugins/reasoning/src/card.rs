@@ -31,11 +31,6 @@ pub(crate) fn tagged(card: ScoreCard, holds: bool, tag: &str) -> ScoreCard {
     if holds { card.tag(tag) } else { card }
 }
 
-/// A share of a number of things; 0 of none.
-pub(crate) fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
 /// The number with four decimals, as the older program recorded its scores: the nearest to the exact
 /// value, an exact half to the even neighbour.
 pub(crate) fn rounded(number: f64) -> f64 {
@@ -58,6 +53,5 @@ mod tests {
         ] {
             assert_eq!(rounded(number), expected);
         }
-        assert_eq!(share(0, 0), 0.0);
     }
 }

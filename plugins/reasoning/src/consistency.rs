@@ -1,10 +1,10 @@
 //! `reasoning_consistency`: whether the argument mentions the answer.
 
-use crate::card::{PARSED, failed, rounded, share, tagged, unparsed, with_parsed};
-use crate::ids::items;
-use crate::mentions::mentions;
-use crate::normalizer::Normalizer;
-use crate::parsed::{Parsed, final_answers, member, text};
+use crate::card::{PARSED, failed, rounded, tagged, unparsed, with_parsed};
+use crate::parsed::{Parsed, final_answers};
+use gage_reasoning_kit::fragments::{member, text};
+use gage_reasoning_kit::ids::items;
+use gage_reasoning_kit::{Normalizer, mentions, share};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};

@@ -1,9 +1,9 @@
 //! `claim_evidence_overlap`: whether claims cite the evidence that they should.
 
-use crate::card::{PARSED, REFERENCE, failed, rounded, share, tagged, unparsed, with_parsed};
-use crate::ids::{id, items};
-use crate::normalizer::Normalizer;
-use crate::parsed::{Parsed, member};
+use crate::card::{PARSED, REFERENCE, failed, rounded, tagged, unparsed, with_parsed};
+use crate::parsed::Parsed;
+use gage_reasoning_kit::fragments::member;
+use gage_reasoning_kit::{Normalizer, evidence_ids, share};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value as Input, ValueKind};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
@@ -112,18 +112,8 @@ impl Metric for ClaimEvidenceOverlap {
 }
 
 impl ClaimEvidenceOverlap {
-    /// The ids in claims, or in a list of evidence.
     fn ids(&self, value: &Value) -> HashSet<String> {
-        let mut ids = HashSet::new();
-        for item in items(value) {
-            // A reference may be a whole answer.
-            let claims = item.get("claims").map_or(std::slice::from_ref(item), items);
-            for claim in claims {
-                let evidence = claim.get(&self.key).map_or(std::slice::from_ref(claim), items);
-                ids.extend(evidence.iter().filter_map(|evidence| id(evidence, self.normalizer)));
-            }
-        }
-        ids
+        evidence_ids(value, &self.key, self.normalizer)
     }
 
     fn with_figures(&self, card: ScoreCard, precision: f64, recall: f64, f1: f64) -> ScoreCard {

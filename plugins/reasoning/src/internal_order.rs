@@ -1,10 +1,10 @@
 //! Steps held against what they say of themselves.
 
-use crate::card::{share, tagged};
-use crate::mentions::mentions;
-use crate::step_order::Step;
+use crate::card::tagged;
+use gage_reasoning_kit::numbering::{completeness, numbers};
+use gage_reasoning_kit::{Step, mentions, share};
 use gage_sdk::{ScoreCard, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Scores steps, of which there is at least one, without a reference: the mean of the checks that apply.
 /// `conclusion_needs` are the ids that the final answer depends on.
@@ -30,34 +30,10 @@ pub(crate) fn score(steps: &[Step], answers: &[String], conclusion_needs: &[Stri
     })
 }
 
-/// The numbers at the end of the ids, where all that have one begin alike, such as `s1`, `s2`; at least
-/// two.
-fn numbers(steps: &[Step]) -> Option<Vec<u64>> {
-    let mut prefix: Option<&str> = None;
-    let mut numbers = Vec::new();
-    for id in steps.iter().filter_map(|step| step.id.as_deref()) {
-        let digits = id.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (beginning, number) = id.split_at(id.len() - digits);
-        if digits == 0 || *prefix.get_or_insert(beginning) != beginning {
-            return None;
-        }
-        numbers.push(number.parse().ok()?);
-    }
-    (numbers.len() >= 2).then_some(numbers)
-}
-
 /// The share of neighbours whose numbers rise.
 fn id_order(numbers: &[u64]) -> Option<f64> {
     let rising = numbers.windows(2).filter(|pair| pair.first() < pair.last()).count();
     (numbers.len() >= 2).then(|| share(rising, numbers.len() - 1))
-}
-
-/// The share of the numbers from 1, or from the least below it, to the greatest that are there.
-fn completeness(numbers: &[u64]) -> f64 {
-    let distinct: HashSet<&u64> = numbers.iter().collect();
-    let least = numbers.iter().copied().min().unwrap_or(0).min(1);
-    let greatest = numbers.iter().copied().max().unwrap_or(0);
-    distinct.len() as f64 / ((greatest - least) as f64 + 1.0)
 }
 
 /// The share of dependencies that name an earlier step; for those of the final answer each step is

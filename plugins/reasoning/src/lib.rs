@@ -8,10 +8,7 @@
 mod card;
 mod consistency;
 mod evidence_overlap;
-mod ids;
 mod internal_order;
-mod mentions;
-mod normalizer;
 mod parsed;
 mod reference_order;
 mod sequence;

@@ -1,7 +1,8 @@
 //! The parsed output of a model, in the shape of the type `reasoning`.
 
-use crate::ids::{items, scalar};
-use crate::normalizer::Normalizer;
+use gage_reasoning_kit::Normalizer;
+use gage_reasoning_kit::fragments::member;
+use gage_reasoning_kit::ids::{items, scalar};
 use gage_sdk::PluginError;
 use gage_sdk::metric::Value as Input;
 use gage_sdk::serde_json::{Map, Value};
@@ -30,11 +31,6 @@ impl Parsed {
     }
 }
 
-/// The value of a member, null where there is none.
-pub(crate) fn member<'a>(members: &'a Map<String, Value>, key: &str) -> &'a Value {
-    members.get(key).unwrap_or(&Value::Null)
-}
-
 /// The final answer in comparable form: of a list each member, otherwise one, or none where it is
 /// missing or blank. It may stand under `value`. Zero and false are answers.
 pub(crate) fn final_answers(
@@ -51,12 +47,4 @@ pub(crate) fn final_answers(
     }
     let texts = answers.iter().filter_map(scalar).map(|text| normalizer.apply(&text));
     Ok(texts.filter(|text| !text.is_empty()).collect())
-}
-
-/// The text of a step or claim in comparable form: itself, or the member `text`; `None` where it is
-/// blank or there is none.
-pub(crate) fn text(value: &Value, normalizer: Normalizer) -> Option<String> {
-    let value = if value.is_object() { value.get("text")? } else { value };
-    let text = normalizer.apply(&scalar(value)?);
-    (!text.is_empty()).then_some(text)
 }

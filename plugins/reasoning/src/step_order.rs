@@ -1,12 +1,13 @@
 //! `reasoning_step_order`: whether the steps of an argument are all there, and in order.
 
 use crate::card::{PARSED, REFERENCE, failed, unparsed, with_parsed};
-use crate::ids::{id, items};
-use crate::normalizer::Normalizer;
-use crate::parsed::{Parsed, final_answers, member, text};
+use crate::parsed::{Parsed, final_answers};
 use crate::{internal_order, reference_order};
+use gage_reasoning_kit::fragments::member;
+use gage_reasoning_kit::steps::needs;
+use gage_reasoning_kit::{MatchBy, Normalizer, Step};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
-use gage_sdk::serde_json::{Map, Value};
+use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 
@@ -42,23 +43,6 @@ use gage_text_kit::Params;
 pub struct ReasoningStepOrder {
     normalizer: Normalizer,
     match_by: MatchBy,
-}
-
-/// What steps are told by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum MatchBy {
-    Auto,
-    Id,
-    Text,
-}
-
-/// One step, its texts in comparable form. It has an id or a text.
-#[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) id: Option<String>,
-    pub(crate) text: Option<String>,
-    /// The ids of the steps that it builds on.
-    pub(crate) needs: Vec<String>,
 }
 
 impl Metric for ReasoningStepOrder {
@@ -101,32 +85,18 @@ impl Metric for ReasoningStepOrder {
         let parsed = Parsed::read(inputs.value(PARSED))?;
         let Parsed::Object(members) = &parsed else { return Ok(unparsed(&parsed)) };
         let reference = gage_text_kit::json::read(inputs.value(REFERENCE), "reference")?;
-        let steps = self.steps(member(members, "steps"));
+        let steps = Step::read_all(member(members, "steps"), self.normalizer);
         if steps.is_empty() {
             return Ok(failed("missing_steps", "the parsed output has no steps"));
         }
-        let reference = self.steps(reference.get("steps").unwrap_or(&reference));
+        let reference = Step::read_all(reference.get("steps").unwrap_or(&reference), self.normalizer);
         if reference.is_empty() {
             let answers = final_answers(members, self.normalizer)?;
-            let needs = member(members, "final_answer").as_object().map(|answer| self.needs(answer));
+            let answer = member(members, "final_answer").as_object();
+            let needs = answer.map(|answer| needs(answer, self.normalizer));
             return Ok(internal_order::score(&steps, &answers, &needs.unwrap_or_default()));
         }
         Ok(reference_order::score(&steps, &reference, self.match_by))
-    }
-}
-
-impl ReasoningStepOrder {
-    fn steps(&self, value: &Value) -> Vec<Step> {
-        let steps = items(value).iter().map(|step| Step {
-            id: step.as_object().and_then(|_| id(step, self.normalizer)),
-            text: text(step, self.normalizer),
-            needs: step.as_object().map(|step| self.needs(step)).unwrap_or_default(),
-        });
-        steps.filter(|step| step.id.is_some() || step.text.is_some()).collect()
-    }
-
-    fn needs(&self, members: &Map<String, Value>) -> Vec<String> {
-        items(member(members, "depends_on")).iter().filter_map(|need| id(need, self.normalizer)).collect()
     }
 }
 

@@ -1,14 +1,14 @@
 //! `claim_verifiability`: whether claims cite evidence that exists, and enough of it.
 
-use crate::card::{PARSED, REFERENCE, failed, share, tagged, unparsed, with_parsed};
-use crate::ids::{id, items};
-use crate::normalizer::Normalizer;
-use crate::parsed::{Parsed, member};
+use crate::card::{PARSED, REFERENCE, failed, tagged, unparsed, with_parsed};
+use crate::parsed::Parsed;
+use gage_reasoning_kit::fragments::member;
+use gage_reasoning_kit::ids::items;
+use gage_reasoning_kit::{Normalizer, cited, existing_ids, share};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
-use std::collections::HashSet;
 
 /// The share of the claims that cite at least one piece of evidence that exists.
 ///
@@ -75,7 +75,8 @@ impl Metric for ClaimVerifiability {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let evidence = self.existing(&gage_text_kit::json::read(inputs.value(REFERENCE), "evidence")?);
+        let evidence =
+            existing_ids(&gage_text_kit::json::read(inputs.value(REFERENCE), "evidence")?, self.normalizer);
         if evidence.is_empty() {
             return Ok(ScoreCard::none("there is no evidence to verify claims with").tag("missing_reference"));
         }
@@ -89,12 +90,7 @@ impl Metric for ClaimVerifiability {
         let (mut verifiable, mut sufficient, mut without) = (0, 0, 0);
         let (mut citations, mut existing) = (0, 0);
         for claim in &claims {
-            let cited: HashSet<String> = claim
-                .get(&self.key)
-                .map_or(&[] as &[Value], items)
-                .iter()
-                .filter_map(|evidence| id(evidence, self.normalizer))
-                .collect();
+            let cited = cited(claim, &self.key, self.normalizer);
             let found = cited.iter().filter(|id| evidence.contains(*id)).count();
             verifiable += usize::from(found > 0);
             sufficient += usize::from(found >= self.least);
@@ -122,18 +118,6 @@ impl Metric for ClaimVerifiability {
         let card = tagged(card, without > 0, "missing_evidence");
         let card = tagged(card, existing < citations, "unknown_evidence");
         Ok(tagged(card, sufficient < claims.len(), "insufficient_evidence"))
-    }
-}
-
-impl ClaimVerifiability {
-    /// The ids of the evidence that exists.
-    fn existing(&self, value: &Value) -> HashSet<String> {
-        match value {
-            Value::Object(object) if !object.contains_key("id") => {
-                object.keys().map(|key| self.normalizer.apply(key)).filter(|key| !key.is_empty()).collect()
-            }
-            other => items(other).iter().filter_map(|item| id(item, self.normalizer)).collect(),
-        }
     }
 }
 

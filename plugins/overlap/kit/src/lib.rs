@@ -1,11 +1,20 @@
-//! What the metrics on overlap and the aggregators that pool them share: the counts that BLEU and
-//! chrF are made of, how they are kept in the detail of a score card, and the scores they give.
+//! What the metrics on overlap, those of other families that need words in common, and the aggregators
+//! share: words, n-grams, longest common subsequences, the shares of ROUGE and of F1 over words; the
+//! counts that BLEU and chrF are made of, how they are kept in the detail of a score card, and the
+//! scores they give.
 //!
 //! Counts of single texts add up to those of a corpus; scores do not.
 
 pub mod bleu;
 pub mod chrf;
+mod lcs;
+pub mod ngrams;
 pub mod params;
+pub mod porter;
+pub mod rouge;
+pub mod share;
+pub mod tokens;
+pub mod vocabulary;
 
 pub use bleu::{BleuCounts, BleuScoring};
 pub use chrf::{ChrfCounts, ChrfShape};

@@ -2,46 +2,50 @@
 
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json;
-use gage_text_kit::answer::key;
-use gage_text_kit::text::{Normalization, excerpt};
-use gage_text_kit::value::as_text;
+use gage_text_kit::text::excerpt;
 
 /// A list, and what it says of itself.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct List {
-    pub(crate) items: Vec<Item>,
+pub struct List {
+    /// In order.
+    pub items: Vec<Item>,
     /// Whether the order counts.
-    pub(crate) ordered: Option<bool>,
+    pub ordered: Option<bool>,
     /// Whether an item counts once, however often it occurs.
-    pub(crate) unique: Option<bool>,
+    pub unique: Option<bool>,
 }
 
 /// One item.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Item {
+pub struct Item {
     /// The same for items that are the same; none for null, which is the same as nothing.
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
     /// For people.
-    pub(crate) shown: String,
+    pub shown: String,
 }
 
+/// What items have in common that are the same; `None` for what is the same as nothing.
+pub trait ItemKey: Fn(&serde_json::Value) -> Option<String> {}
+
+impl<F: Fn(&serde_json::Value) -> Option<String>> ItemKey for F {}
+
 impl List {
-    /// Reads a list: a JSON list, an object `{"items": […], "ordered": …, "unique": …}`, or a text that
+    /// Reads a list, whose items are the same where `key` gives the same: a JSON list, an object `{"items": […], "ordered": …, "unique": …}`, or a text that
     /// spells one of these. A text that does not is split at the separator where there is one. Anything
     /// else is a list of one. `None` where there is nothing, or an object without items.
-    pub(crate) fn read(value: &Value, how: Normalization, separator: Option<&str>) -> Option<List> {
+    pub fn read(value: &Value, key: &impl ItemKey, separator: Option<&str>) -> Option<List> {
         match value {
             Value::Absent => None,
-            Value::Text(text) => Some(List::of_text(text, how, separator)),
-            other => List::of_json(other.to_json(), how),
+            Value::Text(text) => Some(List::of_text(text, key, separator)),
+            other => List::of_json(&other.to_json(), key),
         }
     }
 
-    fn of_text(text: &str, how: Normalization, separator: Option<&str>) -> List {
+    fn of_text(text: &str, key: &impl ItemKey, separator: Option<&str>) -> List {
         let trimmed = text.trim();
         if trimmed.starts_with(['[', '{'])
             && let Ok(json) = serde_json::from_str(trimmed)
-            && let Some(list) = List::of_json(json, how)
+            && let Some(list) = List::of_json(&json, key)
         {
             return list;
         }
@@ -50,48 +54,46 @@ impl List {
             None if trimmed.is_empty() => Vec::new(),
             None => vec![text],
         };
-        let items = parts.into_iter().map(|part| Item::new(&part.into(), how)).collect();
+        let items = parts.into_iter().map(|part| Item::new(&part.into(), key)).collect();
         List { items, ..List::default() }
     }
 
-    fn of_json(json: serde_json::Value, how: Normalization) -> Option<List> {
-        let items = |items: &[serde_json::Value]| items.iter().map(|item| Item::new(item, how)).collect();
+    /// The same of JSON; a text in it is a list of one.
+    pub fn of_json(json: &serde_json::Value, key: &impl ItemKey) -> Option<List> {
+        let items = |items: &[serde_json::Value]| items.iter().map(|item| Item::new(item, key)).collect();
         Some(match json {
             serde_json::Value::Null => return None,
-            serde_json::Value::Array(list) => List { items: items(&list), ..List::default() },
+            serde_json::Value::Array(list) => List { items: items(list), ..List::default() },
             serde_json::Value::Object(fields) => {
                 let flag = |name: &str| fields.get(name).and_then(serde_json::Value::as_bool);
                 let list = fields.get("items")?.as_array()?;
                 List { items: items(list), ordered: flag("ordered"), unique: flag("unique") }
             }
-            single => List { items: vec![Item::new(&single, how)], ..List::default() },
+            single => List { items: vec![Item::new(single, key)], ..List::default() },
         })
     }
 }
 
 impl Item {
-    fn new(value: &serde_json::Value, how: Normalization) -> Item {
+    fn new(value: &serde_json::Value, key: &impl ItemKey) -> Item {
         let shown = match value {
             serde_json::Value::String(text) => excerpt(text).into_owned(),
             other => excerpt(&other.to_string()).into_owned(),
         };
-        Item { key: key(value, how), shown }
+        Item { key: key(value), shown }
     }
-}
-
-/// An input as a card shows it where it is no list.
-pub(crate) fn shown(value: &Value) -> Option<String> {
-    as_text(value).map(|text| excerpt(&text).into_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_text_kit::answer::key;
+    use gage_text_kit::text::Normalization;
 
     const LOOSE: Normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
 
     fn read(value: Value, separator: Option<&str>) -> Option<Vec<String>> {
-        let list = List::read(&value, LOOSE, separator)?;
+        let list = List::read(&value, &|item: &serde_json::Value| key(item, LOOSE), separator)?;
         Some(list.items.into_iter().map(|item| item.shown).collect())
     }
 

@@ -2,18 +2,18 @@
 
 /// What part of a prediction and of a reference is in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Share {
+pub struct Share {
     /// Of the prediction, 0 to 1.
-    pub(crate) precision: f64,
+    pub precision: f64,
     /// Of the reference, 0 to 1.
-    pub(crate) recall: f64,
+    pub recall: f64,
     /// Their harmonic mean; 0 where both are.
-    pub(crate) f1: f64,
+    pub f1: f64,
 }
 
 impl Share {
     /// Of so many matches among the parts of a prediction and those of a reference.
-    pub(crate) fn new(matches: u64, predicted: u64, expected: u64) -> Share {
+    pub fn new(matches: u64, predicted: u64, expected: u64) -> Share {
         let of = |whole: u64| matches as f64 / whole.max(1) as f64;
         let (precision, recall) = (of(predicted), of(expected));
         let sum = precision + recall;
@@ -22,7 +22,7 @@ impl Share {
     }
 
     /// Keeps the better; of two that are equally good the first. Tells whether it was replaced.
-    pub(crate) fn raise_to(best: &mut Option<Share>, other: Share) -> bool {
+    pub fn raise_to(best: &mut Option<Share>, other: Share) -> bool {
         let is_better = best.is_none_or(|best| other.f1 > best.f1);
         if is_better {
             *best = Some(other);

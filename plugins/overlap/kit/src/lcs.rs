@@ -107,7 +107,7 @@ fn grows(row: &[u64], column: usize) -> u32 {
 
 /// The length of the longest common subsequence of a reference and a prediction; `None` where the
 /// texts are so long that it would take too much time. Words that both begin or end with are free.
-pub(crate) fn length(reference: &[u32], prediction: &[u32]) -> Option<u64> {
+pub fn length(reference: &[u32], prediction: &[u32]) -> Option<u64> {
     let same = |(left, right): &(&u32, &u32)| left == right && **left != UNKNOWN;
     let head = reference.iter().zip(prediction).take_while(same).count();
     let reference = reference.get(head..).unwrap_or_default();
@@ -136,7 +136,7 @@ pub(crate) fn length(reference: &[u32], prediction: &[u32]) -> Option<u64> {
 /// are too long.
 ///
 /// Of several longest subsequences the one is taken that the `rouge-score` package takes.
-pub(crate) fn summary_hits(reference: &NumberedText, prediction: &NumberedText) -> Option<u64> {
+pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText) -> Option<u64> {
     let rows = reference.words.len() + reference.lines().count();
     let all_blocks: usize = prediction.lines().map(|line| blocks(line) + 1).sum();
     if rows.saturating_mul(all_blocks) > LARGEST_SUMMARY {

@@ -5,23 +5,24 @@ use std::collections::BTreeMap;
 
 /// What a comparison of two lists gives.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Matching<'items> {
-    /// How many items each list has; equal ones count once where they are unique.
-    pub(crate) predicted: usize,
-    pub(crate) expected: usize,
+pub struct Matching<'items> {
+    /// How many items the prediction has; equal ones count once where they are unique.
+    pub predicted: usize,
+    /// The same of the reference.
+    pub expected: usize,
     /// For each predicted item that is expected, in the order of the prediction: its place in the
     /// reference.
-    pub(crate) places: Vec<usize>,
+    pub places: Vec<usize>,
     /// Items of the reference that were not predicted.
-    pub(crate) missing: Vec<&'items str>,
+    pub missing: Vec<&'items str>,
     /// Predicted items that are not in the reference.
-    pub(crate) extra: Vec<&'items str>,
+    pub extra: Vec<&'items str>,
 }
 
 impl<'items> Matching<'items> {
     /// Matches each predicted item with the first equal one of the reference that is still free.
     /// Takes n log n comparisons.
-    pub(crate) fn new(predicted: &'items [Item], expected: &'items [Item], unique: bool) -> Matching<'items> {
+    pub fn new(predicted: &'items [Item], expected: &'items [Item], unique: bool) -> Matching<'items> {
         let (predicted, expected) = (counted(predicted, unique), counted(expected, unique));
         let mut free: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         // From the end, so that the first place is taken first.
@@ -49,14 +50,49 @@ impl<'items> Matching<'items> {
         Matching { predicted: predicted.len(), expected: expected.len(), places, missing, extra }
     }
 
+    /// The share of the predicted items that are expected; 1 where both lists are empty.
+    pub fn precision(&self) -> f64 {
+        self.share(self.predicted)
+    }
+
+    /// The share of the expected items that are predicted; 1 where both lists are empty.
+    pub fn recall(&self) -> f64 {
+        self.share(self.expected)
+    }
+
+    /// The harmonic mean of the two, without dividing by zero; 1 where both lists are empty.
+    pub fn f1(&self) -> f64 {
+        if self.is_empty() {
+            return 1.0;
+        }
+        2.0 * self.places.len() as f64 / (self.predicted + self.expected) as f64
+    }
+
+    /// Whether no item is missing and none is too many.
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty() && self.extra.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.predicted == 0 && self.expected == 0
+    }
+
+    fn share(&self, whole: usize) -> f64 {
+        match whole {
+            0 if self.is_empty() => 1.0,
+            0 => 0.0,
+            _ => self.places.len() as f64 / whole as f64,
+        }
+    }
+
     /// The share of the matched items that need not be moved: the longest of their subsequences
     /// that is in the order of the reference. 1 where nothing was to be matched.
     ///
     /// Source: the longest increasing subsequence by binary search, C. Schensted, "Longest increasing and
     /// decreasing subsequences" (1961), M. Fredman (1975).
-    pub(crate) fn order(&self) -> f64 {
+    pub fn order(&self) -> f64 {
         if self.places.is_empty() {
-            return if self.expected == 0 && self.predicted == 0 { 1.0 } else { 0.0 };
+            return if self.is_empty() { 1.0 } else { 0.0 };
         }
         // For each length the least place that an ordered subsequence of it can end with.
         let mut ends: Vec<usize> = Vec::new();
@@ -109,6 +145,7 @@ mod tests {
                 (&places, missing.to_owned(), extra.to_owned())
             );
             assert_eq!(found.order(), order);
+            assert_eq!(found.is_whole(), missing.is_empty() && extra.is_empty());
         }
         let null = [Item { key: None, shown: "null".to_owned() }];
         assert!(Matching::new(&null, &null, false).places.is_empty());
@@ -123,7 +160,10 @@ mod tests {
             prop_assert_eq!(found.places.len(), back.places.len());
             prop_assert_eq!(found.places.len() + found.extra.len(), found.predicted);
             prop_assert_eq!(found.places.len() + found.missing.len(), found.expected);
-            prop_assert!((0.0..=1.0).contains(&found.order()));
+            for share in [found.order(), found.precision(), found.recall(), found.f1()] {
+                prop_assert!((0.0..=1.0).contains(&share));
+            }
+            prop_assert_eq!(found.f1() == 1.0, found.is_whole());
         }
     }
 }

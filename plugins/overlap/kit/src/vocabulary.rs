@@ -6,37 +6,37 @@ use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
 /// The number of every word that the prediction does not have: it is in no overlap, whatever it is.
-pub(crate) const UNKNOWN: u32 = u32::MAX;
+pub const UNKNOWN: u32 = u32::MAX;
 
 /// The words of a prediction, numbered in the order in which they come first.
 #[derive(Default)]
-pub(crate) struct Vocabulary<'text>(FxHashMap<Cow<'text, str>, u32>);
+pub struct Vocabulary<'text>(FxHashMap<Cow<'text, str>, u32>);
 
 impl<'text> Vocabulary<'text> {
     /// The number of a word, which is a new one where the word is.
-    pub(crate) fn learn(&mut self, word: Cow<'text, str>) -> u32 {
+    pub fn learn(&mut self, word: Cow<'text, str>) -> u32 {
         let next = u32::try_from(self.0.len()).unwrap_or(UNKNOWN);
         *self.0.entry(word).or_insert(next)
     }
 
     /// The number of a word; [`UNKNOWN`] where it was never learned.
-    pub(crate) fn find(&self, word: &str) -> u32 {
+    pub fn find(&self, word: &str) -> u32 {
         self.0.get(word).copied().unwrap_or(UNKNOWN)
     }
 }
 
 /// Numbers that stand for the words of a text, and where its lines end.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct NumberedText {
+pub struct NumberedText {
     /// One for each word.
-    pub(crate) words: Vec<u32>,
+    pub words: Vec<u32>,
     /// How many words there are up to the end of each line.
     line_ends: Vec<usize>,
 }
 
 impl NumberedText {
     /// The lines that have words.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u32]> {
+    pub fn lines(&self) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
         self.line_ends.iter().filter_map(move |&end| {
             let line = self.words.get(start..end)?;
@@ -64,23 +64,23 @@ impl NumberedText {
 
 /// How texts become words.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+pub struct Reading {
     /// What a word is.
-    pub(crate) tokenizer: Tokenizer,
+    pub tokenizer: Tokenizer,
     /// Whether English words lose their endings.
-    pub(crate) stems: bool,
+    pub stems: bool,
 }
 
 impl Reading {
     /// The prepared text of a prediction as numbers, with the vocabulary for its references.
-    pub(crate) fn learn<'text>(self, prepared: &'text str) -> (Vocabulary<'text>, NumberedText) {
+    pub fn learn<'text>(self, prepared: &'text str) -> (Vocabulary<'text>, NumberedText) {
         let mut vocabulary = Vocabulary::default();
         let text = NumberedText::read(prepared, self, |word| vocabulary.learn(word));
         (vocabulary, text)
     }
 
     /// The prepared text of a reference as numbers.
-    pub(crate) fn find(self, prepared: &str, vocabulary: &Vocabulary<'_>) -> NumberedText {
+    pub fn find(self, prepared: &str, vocabulary: &Vocabulary<'_>) -> NumberedText {
         NumberedText::read(prepared, self, |word| vocabulary.find(&word))
     }
 }

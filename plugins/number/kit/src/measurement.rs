@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// How texts are read as numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Format {
+pub enum Format {
     /// As Python's `float()` reads them.
     Plain,
     /// As people write them: with separators, signs of currencies, units, in Chinese numerals.
@@ -19,42 +19,55 @@ pub(crate) enum Format {
 
 /// A value that may be an object around the number: `{"value": 12.5, "unit": "%", "tolerance_abs": 0.5,
 /// "tolerance_rel": 0.02}`.
-pub(crate) struct Measurement<'item> {
+pub struct Measurement<'item> {
     value: Cow<'item, Value>,
     /// What the object says beside the value.
     fields: Map<String, serde_json::Value>,
 }
 
 impl<'item> Measurement<'item> {
-    pub(crate) fn new(value: &'item Value) -> Measurement<'item> {
+    /// Reads the object, or takes the value as it stands.
+    pub fn new(value: &'item Value) -> Measurement<'item> {
         if let Value::Json(json) = value
             && json.starts_with('{')
-            && let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_str(json)
+            && let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(json)
         {
-            let value = fields.remove("value").map_or(Value::Absent, value_of);
-            return Measurement { value: Cow::Owned(value), fields };
+            return Measurement::of_object(fields);
         }
         Measurement { value: Cow::Borrowed(value), fields: Map::new() }
     }
 
+    /// The same of JSON that was read already.
+    pub fn of_json(json: serde_json::Value) -> Measurement<'static> {
+        match json {
+            serde_json::Value::Object(fields) => Measurement::of_object(fields),
+            single => Measurement { value: Cow::Owned(value_of(single)), fields: Map::new() },
+        }
+    }
+
+    fn of_object(mut fields: Map<String, serde_json::Value>) -> Measurement<'static> {
+        let value = fields.remove("value").map_or(Value::Absent, value_of);
+        Measurement { value: Cow::Owned(value), fields }
+    }
+
     /// The unit that the object names.
-    pub(crate) fn unit(&self) -> Option<Unit> {
+    pub fn unit(&self) -> Option<Unit> {
         Unit::parse(self.fields.get("unit")?.as_str()?)
     }
 
     /// A tolerance that the object names: a number, not negative.
-    pub(crate) fn tolerance(&self, name: &str) -> Option<f64> {
+    pub fn tolerance(&self, name: &str) -> Option<f64> {
         self.fields.get(name)?.as_f64().filter(|tolerance| *tolerance >= 0.0)
     }
 
     /// Whether there is nothing to read.
-    pub(crate) fn is_absent(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         *self.value == Value::Absent
     }
 
     /// The number and its unit: that of the object, otherwise the one in the text. `None` where there is
     /// no number, or none that is finite.
-    pub(crate) fn quantity(&self, format: Format) -> Option<Quantity> {
+    pub fn quantity(&self, format: Format) -> Option<Quantity> {
         let quantity = match (self.value.as_ref(), format) {
             (Value::Text(text), Format::Written) => read_quantity(text)?,
             (value, _) => Quantity { value: as_float(value)?, unit: None },

@@ -8,7 +8,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// How a text is cut into words. All of them ignore case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tokenizer {
+pub enum Tokenizer {
     /// Stretches of letters and digits of any script with their combining marks; Chinese characters
     /// and Japanese kana one by one. Fullwidth forms are taken for ASCII, and decomposed characters
     /// for composed ones.
@@ -21,14 +21,14 @@ pub(crate) enum Tokenizer {
 
 impl Tokenizer {
     /// The words that name them in parameters.
-    pub(crate) const NAMES: [(&'static str, Tokenizer); 3] = [
+    pub const NAMES: [(&'static str, Tokenizer); 3] = [
         ("unicode", Tokenizer::Unicode),
         ("rouge_score", Tokenizer::RougeScore),
         ("whitespace", Tokenizer::Whitespace),
     ];
 
     /// The JSON Schema of the parameter.
-    pub(crate) fn schema() -> serde_json::Value {
+    pub fn schema() -> serde_json::Value {
         json!({
             "enum": Tokenizer::NAMES.map(|(name, _)| name), "default": "unicode",
             "description": "What a word is: letters and digits of any script, with CJK by character; ASCII \
@@ -37,7 +37,7 @@ impl Tokenizer {
     }
 
     /// The text as it is cut: in lower case, and for Unicode words normalized.
-    pub(crate) fn prepare(self, text: &str) -> Cow<'_, str> {
+    pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self != Tokenizer::Unicode || text.is_ascii() {
             return lower(text);
         }
@@ -49,7 +49,7 @@ impl Tokenizer {
     }
 
     /// The words of a prepared text.
-    pub(crate) fn words(self, prepared: &str) -> Words<'_> {
+    pub fn words(self, prepared: &str) -> Words<'_> {
         let class = match self {
             Tokenizer::Unicode => unicode_class,
             Tokenizer::RougeScore => ascii_class,
@@ -107,7 +107,7 @@ fn unicode_class(character: char) -> Class {
 }
 
 /// Whether a character is a combining mark.
-pub(crate) fn is_mark(character: char) -> bool {
+pub fn is_mark(character: char) -> bool {
     use GeneralCategory::{EnclosingMark, NonspacingMark, SpacingMark};
     // Nothing below is one, and looking it up costs more than all else.
     character >= '\u{300}'
@@ -124,7 +124,7 @@ fn is_written_without_spaces(character: char) -> bool {
 
 /// The words of a text, in order.
 #[derive(Clone)]
-pub(crate) struct Words<'text> {
+pub struct Words<'text> {
     rest: &'text str,
     class: fn(char) -> Class,
 }

@@ -9,7 +9,7 @@ use unicode_normalization::char::is_combining_mark;
 /// place is a boundary. Nor may a number go on: `5` is not mentioned in `1.5`, `5.25`, `5,000` or `-5`.
 ///
 /// Takes linear time: occurrences are tried from the left, without overlap.
-pub(crate) fn mentions(text: &str, wanted: &str) -> bool {
+pub fn mentions(text: &str, wanted: &str) -> bool {
     text.match_indices(wanted).any(|(start, found)| {
         let before = text.get(..start).unwrap_or_default();
         let after = text.get(start + found.len()..).unwrap_or_default();

@@ -5,10 +5,10 @@
 
 use crate::lcs;
 use crate::ngrams::{Ngrams, total};
+use crate::params::one_of;
 use crate::share::Share;
 use crate::tokens::Tokenizer;
 use crate::vocabulary::{NumberedText, Reading};
-use gage_overlap_kit::params::one_of;
 use gage_sdk::metric::MetricSpec;
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
@@ -16,13 +16,13 @@ use gage_text_kit::params::flag_schema;
 use std::borrow::Cow;
 
 /// Adds the parameters that say what a word is.
-pub(crate) fn with_reading(spec: MetricSpec) -> MetricSpec {
+pub fn with_reading(spec: MetricSpec) -> MetricSpec {
     spec.param("tokenizer", Tokenizer::schema())
         .param("use_stemmer", flag_schema(false, "Whether English words lose their endings (Porter)"))
 }
 
 /// Reads the parameters that say what a word is.
-pub(crate) fn reading(params: &Params) -> Result<Reading, PluginError> {
+pub fn reading(params: &Params) -> Result<Reading, PluginError> {
     Ok(Reading {
         tokenizer: one_of(params, "tokenizer", &Tokenizer::NAMES, Tokenizer::Unicode)?,
         stems: params.flag("use_stemmer", false)?,
@@ -31,48 +31,50 @@ pub(crate) fn reading(params: &Params) -> Result<Reading, PluginError> {
 
 /// Which of the scores are wanted; those of n-grams cost less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// All four.
     All,
     /// Those of longest common subsequences.
     Subsequences,
+    /// ROUGE-1, and that of the longest common subsequence of the whole texts.
+    Words,
 }
 
 /// The best scores of a prediction over its references.
 #[derive(Debug, Default)]
-pub(crate) struct Rouge {
+pub struct Rouge {
     /// ROUGE-1 and ROUGE-2, where they were wanted.
-    pub(crate) ngrams: [Option<Share>; 2],
+    pub ngrams: [Option<Share>; 2],
     /// ROUGE-L over the whole text; `None` where all texts are too long for it.
-    pub(crate) whole: Option<Share>,
+    pub whole: Option<Share>,
     /// ROUGE-L over lines (`rougeLsum`); `None` where all texts are too long for it.
-    pub(crate) lines: Option<Share>,
+    pub lines: Option<Share>,
     /// Whether some reference was too long for one of the subsequences.
-    pub(crate) is_partial: bool,
+    pub is_partial: bool,
     /// Words of the prediction, and of its longest reference.
-    pub(crate) words: (usize, usize),
+    pub words: (usize, usize),
     /// Which reference is the best by ROUGE-1, or by ROUGE-L where that is not wanted.
-    pub(crate) best: usize,
+    pub best: usize,
 }
 
 impl Rouge {
     /// Scores a prediction.
-    pub(crate) fn new(
-        reading: Reading,
-        wanted: Wanted,
-        prediction: &str,
-        references: &[Cow<'_, str>],
-    ) -> Rouge {
+    pub fn new(reading: Reading, wanted: Wanted, prediction: &str, references: &[Cow<'_, str>]) -> Rouge {
         let prepared = reading.tokenizer.prepare(prediction);
         let (vocabulary, prediction) = reading.learn(&prepared);
-        let ngrams = (wanted == Wanted::All).then(|| Ngrams::new(&prediction.words, 2));
+        let orders = match wanted {
+            Wanted::All => 2,
+            Wanted::Words => 1,
+            Wanted::Subsequences => 0,
+        };
+        let ngrams = (orders > 0).then(|| Ngrams::new(&prediction.words, orders));
         let mut rouge = Rouge { words: (prediction.words.len(), 0), ..Rouge::default() };
         for (place, reference) in references.iter().enumerate() {
             let reference = reading.find(&reading.tokenizer.prepare(reference), &vocabulary);
             rouge.words.1 = rouge.words.1.max(reference.words.len());
             let is_best_by_ngrams =
                 ngrams.as_ref().map(|ngrams| rouge.add_ngrams(ngrams, &prediction, &reference));
-            let is_best_by_length = rouge.add_subsequences(&prediction, &reference);
+            let is_best_by_length = rouge.add_subsequences(&prediction, &reference, wanted != Wanted::Words);
             if is_best_by_ngrams.unwrap_or(is_best_by_length) {
                 rouge.best = place;
             }
@@ -93,14 +95,23 @@ impl Rouge {
         is_best
     }
 
-    fn add_subsequences(&mut self, prediction: &NumberedText, reference: &NumberedText) -> bool {
+    fn add_subsequences(
+        &mut self,
+        prediction: &NumberedText,
+        reference: &NumberedText,
+        wants_lines: bool,
+    ) -> bool {
         let (predicted, expected) = (prediction.words.len() as u64, reference.words.len() as u64);
         let share = |matches| Share::new(matches, predicted, expected);
         let whole = lcs::length(&reference.words, &prediction.words).map(share);
         // On a single line either way the two are the same.
         let is_one_line = prediction.lines().nth(1).is_none() && reference.lines().nth(1).is_none();
-        let lines = if is_one_line { whole } else { lcs::summary_hits(reference, prediction).map(share) };
-        self.is_partial |= whole.is_none() || lines.is_none();
+        let lines = match is_one_line {
+            _ if !wants_lines => None,
+            true => whole,
+            false => lcs::summary_hits(reference, prediction).map(share),
+        };
+        self.is_partial |= whole.is_none() || (wants_lines && lines.is_none());
         if let Some(share) = lines {
             Share::raise_to(&mut self.lines, share);
         }
@@ -109,7 +120,7 @@ impl Rouge {
 }
 
 /// Adds a share to a card: F1 under the name, precision and recall under names made of it.
-pub(crate) fn add_share(
+pub fn add_share(
     card: ScoreCard,
     names: [&'static str; 3],
     share: Share,

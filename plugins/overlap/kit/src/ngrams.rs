@@ -9,7 +9,7 @@ const ABSENT: u32 = u32::MAX;
 ///
 /// They are the nodes of a trie: an n-gram is known by the one that it continues and its last token,
 /// so none is ever copied or compared whole. Time and space are linear in tokens times orders.
-pub(crate) struct Ngrams {
+pub struct Ngrams {
     /// From the n-gram without its last token, and that token.
     nodes: FxHashMap<(u32, u32), u32>,
     /// How often each n-gram stands in the text.
@@ -20,11 +20,11 @@ pub(crate) struct Ngrams {
 
 /// How often each n-gram of a text stands in another, in the order of [`Ngrams::counts`].
 #[derive(Default)]
-pub(crate) struct Occurrences(Vec<u32>);
+pub struct Occurrences(Vec<u32>);
 
 impl Occurrences {
     /// Keeps for each n-gram the larger number.
-    pub(crate) fn raise_to(&mut self, other: &Occurrences) {
+    pub fn raise_to(&mut self, other: &Occurrences) {
         self.0.resize(self.0.len().max(other.0.len()), 0);
         for (largest, count) in self.0.iter_mut().zip(&other.0) {
             *largest = (*largest).max(*count);
@@ -33,13 +33,13 @@ impl Occurrences {
 }
 
 /// How many n-grams of an order a text has, each time it stands there.
-pub(crate) fn total(tokens: usize, order: usize) -> u64 {
+pub fn total(tokens: usize, order: usize) -> u64 {
     (tokens + 1).saturating_sub(order) as u64
 }
 
 impl Ngrams {
     /// Takes the n-grams of a text.
-    pub(crate) fn new(tokens: &[u32], orders: usize) -> Ngrams {
+    pub fn new(tokens: &[u32], orders: usize) -> Ngrams {
         let mut nodes = FxHashMap::with_capacity_and_hasher(tokens.len(), rustc_hash::FxBuildHasher);
         let mut counts = Vec::with_capacity(tokens.len());
         let mut order_ends = Vec::with_capacity(orders);
@@ -61,7 +61,7 @@ impl Ngrams {
     }
 
     /// How often each of them stands in another text.
-    pub(crate) fn occurrences_in(&self, tokens: &[u32]) -> Occurrences {
+    pub fn occurrences_in(&self, tokens: &[u32]) -> Occurrences {
         let mut found = vec![0; self.counts.len()];
         let mut shorter = vec![ABSENT; tokens.len()];
         for order in 0..self.order_ends.len() {
@@ -80,7 +80,7 @@ impl Ngrams {
     }
 
     /// For each order, how many n-grams both texts have, each as often as the one that has fewer.
-    pub(crate) fn matches(&self, occurrences: &Occurrences) -> impl Iterator<Item = u64> {
+    pub fn matches(&self, occurrences: &Occurrences) -> impl Iterator<Item = u64> {
         let mut start = 0;
         self.order_ends.iter().map(move |&end| {
             let own = self.counts.get(start..end).unwrap_or_default();

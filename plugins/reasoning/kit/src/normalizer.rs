@@ -8,24 +8,37 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Case, white space and composed characters; nothing but the white space at the ends where
 /// the parameter `normalize` is false.
-#[derive(Clone, Copy)]
-pub(crate) struct Normalizer {
+#[derive(Clone, Copy, Debug)]
+pub struct Normalizer {
     normalize: bool,
 }
 
 impl Normalizer {
     /// The schema of the parameter `normalize`.
-    pub(crate) fn schema() -> serde_json::Value {
+    pub fn schema() -> serde_json::Value {
         flag_schema(true, "Whether case, repeated white space and decomposed characters are ignored")
     }
 
     /// Reads the parameter `normalize`, true by default.
-    pub(crate) fn new(params: &Params) -> Result<Normalizer, PluginError> {
+    ///
+    /// # Errors
+    /// `invalid-config` when it is no flag.
+    pub fn new(params: &Params) -> Result<Normalizer, PluginError> {
         Ok(Normalizer { normalize: params.flag("normalize", true)? })
     }
 
+    /// As `normalize` is unless the suite says otherwise.
+    pub fn loose() -> Normalizer {
+        Normalizer { normalize: true }
+    }
+
+    /// Nothing but the white space at the ends is taken away.
+    pub fn plain() -> Normalizer {
+        Normalizer { normalize: false }
+    }
+
     /// The text in a form that may be compared byte by byte.
-    pub(crate) fn apply(self, text: &str) -> String {
+    pub fn apply(self, text: &str) -> String {
         if !self.normalize {
             return strip(text).to_owned();
         }
@@ -41,7 +54,7 @@ mod tests {
 
     #[test]
     fn forms() {
-        let (on, off) = (Normalizer { normalize: true }, Normalizer { normalize: false });
+        let (on, off) = (Normalizer::loose(), Normalizer::plain());
         for (text, normal, plain) in [
             (" Go \n UP ", "go up", "Go \n UP"),
             ("Cafe\u{301}", "café", "Cafe\u{301}"),

@@ -26,7 +26,7 @@ const IRREGULAR: [(&str, &str); 16] = [
 
 /// The stem of a word in lower case. Words of up to three letters, and those with anything but
 /// ASCII letters and digits, are left as they are.
-pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+pub fn stem(word: &str) -> Cow<'_, str> {
     if word.len() <= 3 || !word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Cow::Borrowed(word);
     }

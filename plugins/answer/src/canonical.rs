@@ -1,0 +1,138 @@
+//! Answers and references in canonical form, and what of them a score card shows.
+
+use gage_sdk::serde_json::{Map, Value};
+use gage_sdk::{PluginError, json};
+use gage_text_kit::text::{excerpt, strip};
+
+/// The version of the form of answers that this is written for.
+pub(crate) const SCHEMA_VERSION: &str = "v1";
+
+/// Longest JSON that a card shows as it is, in bytes.
+const LONGEST_SHOWN: usize = 512;
+
+/// The null of members that are missing.
+static NOTHING: Value = Value::Null;
+
+/// What a whole canonical answer, `{"answer_type": …, "prediction": …, "ground_truth": …}`, holds under a
+/// name. Anything else is taken as it stands.
+pub(crate) struct Unwrapped {
+    /// What is compared.
+    pub(crate) value: Value,
+    /// The members around it, empty where there are none.
+    pub(crate) around: Map<String, Value>,
+}
+
+impl Unwrapped {
+    /// Takes the member out of a whole answer.
+    ///
+    /// # Errors
+    /// `invalid-input` where `meta.schema_version` names another version.
+    pub(crate) fn new(json: Value, name: &str) -> Result<Unwrapped, PluginError> {
+        match json {
+            Value::Object(mut around)
+                if around.contains_key(name)
+                    && (around.contains_key("answer_type") || around.contains_key("meta")) =>
+            {
+                let version = around.get("meta").and_then(|meta| meta.get("schema_version"));
+                if let Some(version) = version.filter(|version| **version != SCHEMA_VERSION) {
+                    return Err(PluginError::invalid_input(format!(
+                        "answers of schema_version {version} are not known; give those of \"{SCHEMA_VERSION}\""
+                    ))
+                    .at("/meta/schema_version"));
+                }
+                Ok(Unwrapped { value: around.remove(name).unwrap_or_default(), around })
+            }
+            value => Ok(Unwrapped { value, around: Map::new() }),
+        }
+    }
+}
+
+/// A member of an object; null where there is none.
+pub(crate) fn member<'a>(json: &'a Value, name: &str) -> &'a Value {
+    json.get(name).unwrap_or(&NOTHING)
+}
+
+/// The member `value` of an object; of anything else itself.
+pub(crate) fn value(json: &Value) -> &Value {
+    if json.is_object() { member(json, "value") } else { json }
+}
+
+/// The final answer of an argument; of anything else itself.
+pub(crate) fn final_answer(json: &Value) -> &Value {
+    let is_argument = |fields: &Map<String, Value>| {
+        ["final_answer", "steps", "claims"].iter().any(|name| fields.contains_key(*name))
+    };
+    match json {
+        Value::Object(fields) if is_argument(fields) => member(json, "final_answer"),
+        _ => json,
+    }
+}
+
+/// Whether there is nothing to compare: null, or a blank text. An empty list is an answer.
+pub(crate) fn is_nothing(json: &Value) -> bool {
+    match json {
+        Value::Null => true,
+        Value::String(text) => strip(text).is_empty(),
+        _ => false,
+    }
+}
+
+/// JSON as a card shows it: cut where it is long.
+pub(crate) fn shown(json: &Value) -> Value {
+    match json {
+        Value::String(text) => excerpt(text).into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => json.clone(),
+        Value::Array(_) | Value::Object(_) => {
+            let spelled = json.to_string();
+            if spelled.len() <= LONGEST_SHOWN { json.clone() } else { excerpt(&spelled).into() }
+        }
+    }
+}
+
+/// A value in canonical form, as a card shows it.
+pub(crate) fn shown_value(text: &str) -> Value {
+    json!({ "value": excerpt(text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_answers_are_unwrapped() {
+        let whole = json!({ "answer_type": "choice", "prediction": { "value": "B" }, "ground_truth": "A" });
+        let found = Unwrapped::new(whole, "prediction");
+        let found = found.map(|found| (found.value, found.around.contains_key("ground_truth")));
+        assert_eq!(found, Ok((json!({ "value": "B" }), true)));
+        for json in [json!({ "prediction": "B" }), json!("B"), json!(null), json!({ "answer_type": "text" })]
+        {
+            let found = Unwrapped::new(json.clone(), "prediction");
+            assert_eq!(found.map(|found| (found.value, found.around.is_empty())), Ok((json, true)));
+        }
+        for (version, is_known) in [(json!("v1"), true), (json!("v2"), false), (json!(1), false)] {
+            let whole = json!({ "prediction": "B", "meta": { "schema_version": version } });
+            assert_eq!(Unwrapped::new(whole, "prediction").is_ok(), is_known, "{version}");
+        }
+    }
+
+    #[test]
+    fn parts() {
+        assert_eq!(*value(&json!({ "value": 1 })), json!(1));
+        assert_eq!(*value(&json!({ "text": 1 })), json!(null));
+        assert_eq!(*final_answer(&json!({ "final_answer": 1, "steps": [] })), json!(1));
+        assert_eq!(*final_answer(&json!({ "steps": [] })), json!(null));
+        assert_eq!(*final_answer(&json!({ "value": 1 })), json!({ "value": 1 }));
+        for (json, expected) in
+            [(json!(null), true), (json!(" \u{3000}"), true), (json!([]), false), (json!(false), false)]
+        {
+            assert_eq!(is_nothing(&json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn long_json_is_cut() {
+        assert_eq!(shown(&json!({ "items": ["a"] })), json!({ "items": ["a"] }));
+        let long = shown(&json!({ "items": vec!["字"; 1000] }));
+        assert!(long.as_str().is_some_and(|text| text.len() <= LONGEST_SHOWN && text.ends_with('…')));
+    }
+}

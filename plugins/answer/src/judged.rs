@@ -1,0 +1,35 @@
+//! What the strategies give.
+
+use gage_sdk::ScoreCard;
+use gage_sdk::serde_json::Value;
+
+/// A card without its detail, and the two sides in canonical form, as the detail shows them.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// Score, sub-scores, `pass`, tags and explanation.
+    pub(crate) card: ScoreCard,
+    /// The prediction.
+    pub(crate) prediction: Value,
+    /// What it should be.
+    pub(crate) reference: Value,
+}
+
+impl Judged {
+    /// 0 for a reason, in each of the sub-scores named too: nothing could be compared, so nothing passes.
+    pub(crate) fn failed(
+        tag: &str,
+        why: &str,
+        sub_scores: &[&str],
+        prediction: Value,
+        reference: Value,
+    ) -> Judged {
+        let card = ScoreCard::binary(false).tag(tag).explain(why);
+        let card = sub_scores.iter().fold(card, |card, name| card.sub_score(name, 0.0));
+        Judged { card, prediction, reference }
+    }
+}
+
+/// Adds a tag where something holds.
+pub(crate) fn tagged(card: ScoreCard, holds: bool, tag: &str) -> ScoreCard {
+    if holds { card.tag(tag) } else { card }
+}

@@ -1,0 +1,31 @@
+//! The metric on canonical answers, `canonical_answer`: one score card for choices, numbers, lists,
+//! texts and reasoning.
+//!
+//! How numbers, lists, words in common, options and arguments are compared stands in the kits that the
+//! metrics of these families are made of too.
+
+mod answer_type;
+mod canonical;
+mod choice;
+mod judged;
+mod keywords;
+mod list;
+mod metric;
+mod number;
+mod plain;
+mod reasoning;
+mod settings;
+mod text;
+
+pub use metric::CanonicalAnswer;
+
+gage_sdk::metrics!(
+    name: "answer",
+    description: "The metric on canonical answers: choices, numbers, lists, texts, reasoning",
+    metrics: [CanonicalAnswer],
+);
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod table;

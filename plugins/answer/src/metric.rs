@@ -1,0 +1,162 @@
+//! `canonical_answer`: how right a parsed answer is, by its type.
+
+use crate::answer_type::AnswerType;
+use crate::canonical::{SCHEMA_VERSION, Unwrapped, final_answer, is_nothing, shown};
+use crate::judged::Judged;
+use crate::settings::Settings;
+use crate::{plain, reasoning};
+use gage_choice_kit::Choices;
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, ScoreCard, json};
+use gage_text_kit::Params;
+use gage_text_kit::json::read;
+use gage_text_kit::text::collapse;
+use gage_text_kit::value::as_text;
+
+const ANSWER: usize = 0;
+const KIND: usize = 1;
+const REFERENCE: usize = 2;
+const OPTIONS: usize = 3;
+
+/// Sub-scores where more is better.
+const SUB_SCORES: [&str; 12] = [
+    "exact_match",
+    "within_tol",
+    "f1",
+    "precision",
+    "recall",
+    "order",
+    "keyword_coverage",
+    "token_f1",
+    "rouge_l",
+    "claim_coverage",
+    "evidence_rate",
+    "step_completeness",
+];
+
+/// Scores a parsed answer, 0 to 1, by its type, which is the first of these that is known: the parameter
+/// `answer_type`; what the ground truth says, by its own `answer_type` or by members that only one type
+/// has; the kind that the answer was extracted as; what the ground truth is. A ground truth that is
+/// a bare text is a choice where there are options, and otherwise an error where nothing else says its type.
+/// What a prediction says of its own type does not count.
+///
+/// | type | primary score | sub-scores |
+/// | --- | --- | --- |
+/// | `choice` | 1 for the label, one of its `aliases`, or the same option, else 0 | `exact_match` |
+/// | `number` | 1 within the tolerance, else 0 | `within_tol`, `mae`, `relative_error` |
+/// | `list` | F1 of the items | `f1`, `precision`, `recall`; `order` where it counts |
+/// | `text` | the share of the keywords that are mentioned; without keywords the F1 of words | `keyword_coverage`, `token_f1`, `rouge_l`, `exact_match` |
+/// | `reasoning` | that of `final_answer`, by its own type | those of that type; `claim_coverage`, `evidence_rate`, `step_completeness` |
+///
+/// Answers and ground truths are values, objects in the canonical form of their type, or whole canonical
+/// answers with `prediction` and `ground_truth`. Where one side is an argument and the other is not, its
+/// final answer is compared. Texts are compared without case, with single blanks and composed characters
+/// (`normalize: none`: only without white space at the ends; the words of `token_f1` and `rouge_l` never
+/// have case). Numbers may be texts as people write them, are converted to the unit of the ground truth,
+/// and without a unit are taken to be in it; where the ground truth has no unit, that of the answer is not
+/// looked at. Booleans are no numbers. Aliases of a list are an object of lists
+/// with the items as keys. Keywords are found as whole words.
+///
+/// Parameters count before what the ground truth says of itself, but for `unit`, which is that of a ground
+/// truth without one. Without `threshold` a card passes where nothing is wrong: all items in order, all
+/// keywords, an F1 of 1.
+///
+/// A parsed answer that is missing or null scores 0 with the tags `missing_prediction` and `parse_failed`,
+/// and never passes, not even where the ground truth is missing too; its sub-scores are 0. So does a blank text, an answer of
+/// another form, and a ground truth that is missing or of another form, with `missing_prediction`,
+/// `invalid_format`, `missing_reference` or `invalid_reference`. Other tags: `wrong_answer`,
+/// `no_choice_found`, `unknown_reference`, `wrong_unit`, `missing_item` (also of keywords), `extra_item`,
+/// `wrong_order`, `low_overlap`, `missing_final_answer`, `missing_claims`, `missing_evidence`,
+/// `missing_steps`. JSON that cannot be held (`1e400`), an unknown `answer_type` or `schema_version`, and
+/// members of the ground truth that cannot be used are errors of the sample.
+///
+/// Takes time in proportion to the texts, times the keywords (64 spellings at most); ROUGE-L of texts of
+/// more than some 32,000 words each is left out.
+///
+/// Source: the contract of canonical answers and score cards, version 1.
+pub struct CanonicalAnswer {
+    settings: Settings,
+}
+
+impl Metric for CanonicalAnswer {
+    fn spec() -> MetricSpec {
+        let spec = MetricSpec::new("canonical_answer", "1", "How right a parsed answer is, by its type");
+        let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
+        let spec = spec
+            .sub_score("mae", false)
+            .sub_score("relative_error", false)
+            .input("answer", &["answer_field", "parsed_field"], &["model_output.parsed"], ValueKind::Json)
+            .input("kind", &["kind_field"], &["model_output.extraction.kind"], ValueKind::Text)
+            .input(
+                "reference",
+                &["reference_field", "label_field"],
+                &["sample.ground_truth", "sample.metadata.ground_truth", "sample.label"],
+                ValueKind::Json,
+            )
+            .input(
+                "options",
+                &["option_map_field"],
+                &["sample.metadata.option_map", "sample.options"],
+                ValueKind::Json,
+            );
+        Settings::declared(spec)
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        Ok(CanonicalAnswer { settings: Settings::new(&Params::new(params)?)? })
+    }
+
+    fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
+        let answer = Unwrapped::new(read(inputs.value(ANSWER), "answer")?, "prediction")?.value;
+        let reference = Unwrapped::new(read(inputs.value(REFERENCE), "reference")?, "ground_truth")?;
+        let choices = Choices::new(inputs.value(OPTIONS));
+        let kind = as_text(inputs.value(KIND)).and_then(|kind| AnswerType::parse(&kind));
+        let named = match self.settings.answer_type {
+            Some(given) => Some(given),
+            None => AnswerType::named(&reference.around)?,
+        };
+        let reference = reference.value;
+        let answer_type = match named {
+            Some(named) => Some(named),
+            None => AnswerType::of(&reference, kind, &choices)?,
+        };
+        let Some(answer_type) = answer_type else {
+            let (tag, why) = match (is_nothing(&answer), is_nothing(&reference)) {
+                (true, _) => ("missing_prediction", "there is no parsed answer"),
+                (_, true) => ("missing_reference", "there is no ground truth"),
+                _ => return Err(untold()),
+            };
+            let failed = Judged::failed(tag, why, &[], shown(&answer), shown(&reference));
+            return Ok(finished(failed, None, answer.is_null()));
+        };
+        let judged = match answer_type {
+            AnswerType::Reasoning => reasoning::score(&self.settings, kind, &answer, &reference, &choices)?,
+            plain => {
+                let (given, expected) = (final_answer(&answer), final_answer(&reference));
+                plain::score(&self.settings, plain, given, expected, &choices)?
+            }
+        };
+        Ok(finished(judged, Some(answer_type), answer.is_null()))
+    }
+}
+
+/// Where the type of an answer is not known.
+fn untold() -> PluginError {
+    PluginError::invalid_input(
+        "nothing says of which type the answer is; set 'answer_type' to choice, number, list, text or \
+         reasoning, or give the ground truth in canonical form",
+    )
+}
+
+/// The card with its detail, explained in one line.
+fn finished(judged: Judged, answer_type: Option<AnswerType>, is_unparsed: bool) -> ScoreCard {
+    let explain = judged.card.explain.map(|text| collapse(&text).into_owned());
+    let card = ScoreCard { explain, ..judged.card }.detail(&json!({
+        "schema_version": SCHEMA_VERSION,
+        "answer_type": answer_type.map(AnswerType::name),
+        "prediction": judged.prediction,
+        "reference": judged.reference,
+    }));
+    if is_unparsed { card.tag("parse_failed") } else { card }
+}

@@ -1,0 +1,108 @@
+//! Arguments: the score of the final answer, and what the rest of the argument has of the expected one.
+
+use crate::answer_type::AnswerType;
+use crate::canonical::{final_answer, member, shown};
+use crate::judged::{Judged, tagged};
+use crate::plain;
+use crate::settings::Settings;
+use gage_choice_kit::Choices;
+use gage_reasoning_kit::ids::items;
+use gage_reasoning_kit::numbering::{completeness, numbers};
+use gage_reasoning_kit::{MatchBy, MatchedSteps, Normalizer, Step, cited, share};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, json};
+use std::collections::HashSet;
+
+/// Where a claim names its evidence.
+const EVIDENCE: &str = "evidence";
+
+/// Scores an argument by its final answer, of the type that the expected one says, otherwise the kind;
+/// a text of which nothing says more is a choice. Steps and claims only add sub-scores and tags.
+///
+/// # Errors
+/// As for answers of the type of the final answer.
+pub(crate) fn score(
+    settings: &Settings,
+    kind: Option<AnswerType>,
+    prediction: &Value,
+    reference: &Value,
+    choices: &Choices,
+) -> Result<Judged, PluginError> {
+    let (given, expected) = (final_answer(prediction), final_answer(reference));
+    let kind = kind.filter(|kind| *kind != AnswerType::Reasoning);
+    let final_type = AnswerType::of(expected, kind, choices)?.unwrap_or(AnswerType::Choice);
+    let judged = plain::score(settings, final_type, given, expected, choices)?;
+    let argument = Argument { prediction, reference, normalizer: settings.form(reference)?.normalizer() };
+    let mut card = tagged(judged.card, given.is_null(), "missing_final_answer");
+    for (name, figure, tag) in [
+        ("claim_coverage", argument.claim_coverage(), "missing_claims"),
+        ("evidence_rate", argument.evidence_rate(), "missing_evidence"),
+        ("step_completeness", argument.step_completeness(), "missing_steps"),
+    ] {
+        if let Some(figure) = figure {
+            card = tagged(card.sub_score(name, figure), figure < 1.0, tag);
+        }
+    }
+    let counted = |argument: &Value, answer: Value| {
+        json!({
+            "final_answer": answer,
+            "steps": items(member(argument, "steps")).len(),
+            "claims": items(member(argument, "claims")).len(),
+        })
+    };
+    let mut expected = counted(reference, judged.reference);
+    if let Some(fields) = expected.as_object_mut() {
+        fields.insert("final_answer_type".to_owned(), final_type.name().into());
+    }
+    Ok(Judged {
+        card,
+        prediction: shown(&counted(prediction, judged.prediction)),
+        reference: shown(&expected),
+    })
+}
+
+/// An argument, and the expected one.
+struct Argument<'item> {
+    prediction: &'item Value,
+    reference: &'item Value,
+    normalizer: Normalizer,
+}
+
+impl Argument<'_> {
+    /// The share of the expected claims that are made, by their ids where each claim on both sides has one,
+    /// otherwise by their texts. `None` where none is expected.
+    fn claim_coverage(&self) -> Option<f64> {
+        self.matched("claims").map(|found| found.completeness())
+    }
+
+    /// The share of the claims that cite evidence: a piece that the expected claims name, where they name
+    /// any. `None` where there are no claims on either side.
+    fn evidence_rate(&self) -> Option<f64> {
+        let claims = |json| items(member(json, "claims")).iter().filter(|claim| !claim.is_null());
+        let known: HashSet<String> =
+            claims(self.reference).flat_map(|claim| cited(claim, EVIDENCE, self.normalizer)).collect();
+        let is_cited = |claim: &&Value| {
+            let cited = cited(claim, EVIDENCE, self.normalizer);
+            if known.is_empty() { !cited.is_empty() } else { cited.iter().any(|id| known.contains(id)) }
+        };
+        let made = claims(self.prediction).count();
+        let is_expected = claims(self.reference).next().is_some();
+        (made > 0 || is_expected).then(|| share(claims(self.prediction).filter(is_cited).count(), made))
+    }
+
+    /// The share of the expected steps that are there, in whatever order; where none is expected, of the
+    /// numbers of the steps up to the greatest. `None` where neither can be said.
+    fn step_completeness(&self) -> Option<f64> {
+        self.matched("steps").map(|found| found.completeness()).or_else(|| {
+            let steps = Step::read_all(member(self.prediction, "steps"), self.normalizer);
+            numbers(&steps).map(|numbers| completeness(&numbers))
+        })
+    }
+
+    /// The steps or claims that both have; `None` where none is expected.
+    fn matched(&self, name: &str) -> Option<MatchedSteps> {
+        let read = |json| Step::read_all(member(json, name), self.normalizer);
+        let expected = read(self.reference);
+        (!expected.is_empty()).then(|| MatchedSteps::new(&read(self.prediction), &expected, MatchBy::Auto))
+    }
+}

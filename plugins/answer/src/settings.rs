@@ -1,0 +1,207 @@
+//! The parameters of `canonical_answer`.
+
+use crate::answer_type::AnswerType;
+use crate::canonical::member;
+use crate::keywords::Keywords;
+use gage_number_kit::tolerance_parameter;
+use gage_overlap_kit::params::{number_within, one_of};
+use gage_reasoning_kit::Normalizer;
+use gage_sdk::metric::MetricSpec;
+use gage_sdk::serde_json::Value;
+use gage_sdk::{PluginError, json};
+use gage_text_kit::Params;
+use gage_text_kit::params::{number_schema, optional_flag_schema};
+use gage_text_kit::unit::Unit;
+
+/// How texts are made comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Without case, with single blanks, with composed characters.
+    Basic,
+    /// As they are, but for white space at the ends.
+    None,
+}
+
+const FORMS: [(&str, Form); 2] = [("basic", Form::Basic), ("none", Form::None)];
+
+impl Form {
+    /// What makes texts so.
+    pub(crate) fn normalizer(self) -> Normalizer {
+        match self {
+            Form::Basic => Normalizer::loose(),
+            Form::None => Normalizer::plain(),
+        }
+    }
+}
+
+/// The parameters; what is not given is as the ground truth says.
+pub(crate) struct Settings {
+    pub(crate) answer_type: Option<AnswerType>,
+    pub(crate) tolerance_abs: Option<f64>,
+    pub(crate) tolerance_rel: Option<f64>,
+    /// The unit of a ground truth that names none.
+    pub(crate) unit: Option<Unit>,
+    pub(crate) ordered: Option<bool>,
+    pub(crate) unique: Option<bool>,
+    normalize: Option<Form>,
+    /// In both forms.
+    keywords: Option<[Keywords; 2]>,
+    threshold: Option<f64>,
+}
+
+impl Settings {
+    /// Adds the parameters to a specification.
+    pub(crate) fn declared(spec: MetricSpec) -> MetricSpec {
+        spec.params(json!({
+            "answer_type": {
+                "enum": ["choice", "number", "list", "text", "reasoning", null], "default": null,
+                "description": "The type of the answers; unless given what the ground truth or the kind of \
+                    the extracted answer says",
+            },
+            "tolerance_abs": number_schema("Largest error of a number that still counts, in its unit"),
+            "tolerance_rel": number_schema("The same as a share of the size of the ground truth"),
+            "unit": { "type": ["string", "null"], "description": "The unit of a number that names none" },
+            "ordered": optional_flag_schema("Whether the order of a list counts; no unless given"),
+            "unique": optional_flag_schema("Whether equal items of a list count once; yes unless given"),
+            "normalize": {
+                "enum": ["basic", "none", null], "default": null,
+                "description": "`basic`, unless given: case, stretches of white space and decomposed \
+                    characters are ignored; `none`: only white space at the ends is",
+            },
+            "keywords": {
+                "type": ["array", "null"],
+                "items": { "type": ["string", "array"], "items": { "type": "string" } },
+                "description": "What a text has to mention; a list in the list is several ways to say one",
+            },
+            "threshold": {
+                "type": ["number", "string", "null"], "default": null,
+                "description": "Smallest score that passes, above 0; only what is wholly right unless given",
+            },
+        }))
+    }
+
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// `invalid-config` for one that cannot be used.
+    pub(crate) fn new(params: &Params) -> Result<Settings, PluginError> {
+        let flag = |name: &str| params.get(name).map(|_| params.flag(name, false)).transpose();
+        let answer_type = match params.get("answer_type") {
+            None => None,
+            Some(_) => Some(one_of(params, "answer_type", &AnswerType::NAMES, AnswerType::Choice)?),
+        };
+        let normalize = match params.get("normalize") {
+            None => None,
+            Some(_) => Some(one_of(params, "normalize", &FORMS, Form::Basic)?),
+        };
+        let threshold = number_within(params, "threshold", 0.0..=1.0)?;
+        if threshold == Some(0.0) {
+            let message = "params: 'threshold' must be above 0, or every answer would pass";
+            return Err(PluginError::invalid_config(message).at("/threshold"));
+        }
+        Ok(Settings {
+            answer_type,
+            tolerance_abs: tolerance_parameter(params, "tolerance_abs")?,
+            tolerance_rel: tolerance_parameter(params, "tolerance_rel")?,
+            unit: params.text("unit")?.and_then(Unit::parse),
+            ordered: flag("ordered")?,
+            unique: flag("unique")?,
+            normalize,
+            keywords: params.get("keywords").map(keywords).transpose()?,
+            threshold,
+        })
+    }
+
+    /// How the texts of an item are compared.
+    ///
+    /// # Errors
+    /// `invalid-input` where the ground truth names a form that there is not.
+    pub(crate) fn form(&self, reference: &Value) -> Result<Form, PluginError> {
+        let named = match (self.normalize, member(reference, "normalize")) {
+            (Some(form), _) => return Ok(form),
+            (None, Value::Null) => return Ok(Form::Basic),
+            (None, named) => named,
+        };
+        let found = named.as_str().and_then(|name| FORMS.iter().find(|(form, _)| *form == name));
+        found.map(|(_, form)| *form).ok_or_else(|| {
+            PluginError::invalid_input(format!("'normalize' must be basic or none, not {named}"))
+                .at("/normalize")
+        })
+    }
+
+    /// The keywords that the suite names.
+    pub(crate) fn keywords(&self, form: Form) -> Option<&Keywords> {
+        let [basic, none] = self.keywords.as_ref()?;
+        Some(match form {
+            Form::Basic => basic,
+            Form::None => none,
+        })
+    }
+
+    /// Whether a score is good enough: where the suite says nothing, only that of an answer without a fault.
+    pub(crate) fn passes(&self, score: f64, is_faultless: bool) -> bool {
+        self.threshold.map_or(is_faultless, |threshold| score >= threshold)
+    }
+}
+
+fn keywords(json: &Value) -> Result<[Keywords; 2], PluginError> {
+    let read = |form: Form| {
+        let refuse = |problem| PluginError::invalid_config(format!("params: {problem}")).at("/keywords");
+        let keywords = Keywords::read(json, form.normalizer()).map_err(refuse)?;
+        let none = || refuse("'keywords' must not be empty; leave it out instead".to_owned());
+        keywords.ok_or_else(none)
+    };
+    Ok([read(Form::Basic)?, read(Form::None)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(params: Value) -> Result<Settings, PluginError> {
+        Params::new(params).and_then(|params| Settings::new(&params))
+    }
+
+    #[test]
+    fn what_is_not_given_is_open() {
+        let Ok(open) = settings(json!({ "ordered": null })) else { panic!("nothing is needed") };
+        assert_eq!((open.ordered, open.tolerance_abs), (None, None));
+        assert_eq!(open.form(&json!({ "normalize": "none" })), Ok(Form::None));
+        assert_eq!(open.form(&json!("x")), Ok(Form::Basic));
+        assert!(open.form(&json!({ "normalize": "full" })).is_err());
+        assert!(open.passes(0.1, true) && !open.passes(1.0, false));
+        let Ok(given) = settings(json!({ "ordered": 1, "normalize": "basic", "threshold": "0.5" })) else {
+            panic!("they are accepted")
+        };
+        assert_eq!(
+            (given.ordered, given.form(&json!({ "normalize": "none" }))),
+            (Some(true), Ok(Form::Basic))
+        );
+        assert!(given.passes(0.5, false) && !given.passes(0.4, true));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        for params in [
+            json!({ "answer_type": "essay" }),
+            json!({ "answer_type": 1 }),
+            json!({ "tolerance_abs": "wide" }),
+            json!({ "tolerance_rel": "nan" }),
+            json!({ "unit": 5 }),
+            json!({ "ordered": "yes" }),
+            json!({ "unique": 2 }),
+            json!({ "normalize": "full" }),
+            json!({ "keywords": "a" }),
+            json!({ "keywords": [] }),
+            json!({ "keywords": [" "] }),
+            json!({ "keywords": [1.5, {}] }),
+            json!({ "keywords": vec!["a"; 65] }),
+            json!({ "threshold": 0 }),
+            json!({ "threshold": 1.1 }),
+            json!({ "threshold": "nan" }),
+            json!([]),
+        ] {
+            assert!(settings(params.clone()).is_err(), "{params}");
+        }
+    }
+}

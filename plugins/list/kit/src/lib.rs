@@ -1,0 +1,8 @@
+//! What the plugins on lists share: how the items of a list are read, and which of them two lists have
+//! in common.
+
+mod items;
+mod matching;
+
+pub use items::{Item, ItemKey, List};
+pub use matching::Matching;

@@ -1,0 +1,176 @@
+//! Two numbers in the same unit, and how far one is from the other.
+
+use crate::measurement::{Format, Measurement};
+use gage_sdk::{PluginError, ScoreCard};
+use gage_text_kit::Params;
+use gage_text_kit::number_written::Quantity;
+use gage_text_kit::unit::Unit;
+
+/// A prediction and the number that it should be, both finite and in the same unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The prediction.
+    pub number: f64,
+    /// What it should be.
+    pub target: f64,
+    /// The unit of both, where one is known.
+    pub unit: Option<Unit>,
+}
+
+/// Why there are no two numbers to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// There is no prediction.
+    MissingPrediction,
+    /// There is no reference.
+    MissingReference,
+    /// The reference is no number.
+    InvalidReference,
+    /// The prediction is no number, or none that is finite in the unit of the reference.
+    InvalidFormat,
+    /// The prediction measures something else than the reference.
+    WrongUnit,
+}
+
+impl Failure {
+    /// The error tag of it.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Failure::MissingPrediction => "missing_prediction",
+            Failure::MissingReference => "missing_reference",
+            Failure::InvalidReference => "invalid_reference",
+            Failure::InvalidFormat => "invalid_format",
+            Failure::WrongUnit => "wrong_unit",
+        }
+    }
+}
+
+impl Pair {
+    /// Reads both numbers and brings the prediction into the unit of the reference; where that names
+    /// none, into the one that is given. A prediction without a unit is taken to be in that unit.
+    ///
+    /// # Errors
+    /// What is missing, cannot be read or cannot be converted.
+    pub fn read(
+        predicted: &Measurement<'_>,
+        expected: &Measurement<'_>,
+        unit: Option<&Unit>,
+        format: Format,
+    ) -> Result<Pair, Failure> {
+        if predicted.is_absent() {
+            return Err(Failure::MissingPrediction);
+        }
+        let Some(Quantity { value: target, unit: own }) = expected.quantity(format) else {
+            let is_absent = expected.is_absent();
+            return Err(if is_absent { Failure::MissingReference } else { Failure::InvalidReference });
+        };
+        let number = predicted.quantity(format).ok_or(Failure::InvalidFormat)?;
+        let unit = own.or_else(|| unit.cloned());
+        let converted = match (&number.unit, &unit) {
+            (Some(from), Some(to)) => from.convert(number.value, to),
+            _ => Some(number.value),
+        };
+        match converted {
+            Some(number) if number.is_finite() => Ok(Pair { number, target, unit }),
+            Some(_) => Err(Failure::InvalidFormat),
+            None => Err(Failure::WrongUnit),
+        }
+    }
+
+    /// How far the prediction is off, where errors up to the larger of `tolerance_abs` and
+    /// `tolerance_rel` times the size of the target are allowed.
+    pub fn deviation(&self, tolerance_abs: f64, tolerance_rel: f64) -> Deviation {
+        let absolute = (self.number - self.target).abs();
+        let relative = if absolute == 0.0 { 0.0 } else { absolute / self.target.abs() };
+        // Infinity times zero is no number, and `max` passes it over.
+        let tolerance = (tolerance_rel * self.target.abs()).max(tolerance_abs);
+        Deviation { absolute, relative, tolerance }
+    }
+}
+
+/// How far a number is from the one that it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    /// The absolute error, in the unit of the reference; infinite where the difference is too large for a
+    /// float.
+    pub absolute: f64,
+    /// The same as a share of the size of the reference; infinite where that is 0 and the error is not.
+    pub relative: f64,
+    /// The largest absolute error that is allowed.
+    pub tolerance: f64,
+}
+
+impl Deviation {
+    /// Whether the error is allowed.
+    pub fn is_within(&self) -> bool {
+        self.absolute <= self.tolerance
+    }
+
+    /// Adds the sub-scores `mae` and `relative_error`, as far as they are finite.
+    pub fn add_to(&self, card: ScoreCard) -> ScoreCard {
+        let figures = [("mae", self.absolute), ("relative_error", self.relative)];
+        let figures = figures.into_iter().filter(|(_, value)| value.is_finite());
+        figures.fold(card, |card, (name, value)| card.sub_score(name, value))
+    }
+
+    /// What is wrong, in one line.
+    pub fn explained(&self) -> String {
+        format!("off by {}, {} is allowed", self.absolute, self.tolerance)
+    }
+}
+
+/// Reads a parameter that is a tolerance: a number, of which a negative one is 0.
+///
+/// # Errors
+/// `invalid-config` for anything else, also for NaN.
+pub fn tolerance_parameter(params: &Params, name: &str) -> Result<Option<f64>, PluginError> {
+    match params.number(name)? {
+        Some(tolerance) if tolerance.is_nan() => {
+            let message = format!("params: '{name}' must be a number of 0 or more, not NaN");
+            Err(PluginError::invalid_config(message).at(format!("/{name}")))
+        }
+        tolerance => Ok(tolerance.map(|tolerance| tolerance.max(0.0))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_sdk::metric::Value;
+    use proptest::prelude::*;
+
+    fn read(prediction: Value, reference: Value, unit: &str) -> Result<(f64, f64), Failure> {
+        let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(&reference));
+        let pair = Pair::read(&predicted, &expected, Unit::parse(unit).as_ref(), Format::Written)?;
+        Ok((pair.number, pair.target))
+    }
+
+    #[test]
+    fn pairs() {
+        let label = || Value::Json(r#"{"value":5,"unit":"km"}"#.to_owned());
+        for (prediction, reference, unit, expected) in [
+            ("5000 m".into(), label(), "", Ok((5.0, 5.0))),
+            ("5000".into(), label(), "m", Ok((5000.0, 5.0))),
+            ("5000 m".into(), Value::Number(5.0), "km", Ok((5.0, 5.0))),
+            ("5 kg".into(), label(), "", Err(Failure::WrongUnit)),
+            ("five".into(), label(), "", Err(Failure::InvalidFormat)),
+            ("1e308 km".into(), Value::Number(5.0), "nm", Err(Failure::InvalidFormat)),
+            ("5".into(), "five".into(), "", Err(Failure::InvalidReference)),
+            ("5".into(), Value::Absent, "", Err(Failure::MissingReference)),
+            (Value::Absent, Value::Absent, "", Err(Failure::MissingPrediction)),
+        ] {
+            assert_eq!(read(prediction.clone(), reference, unit), expected, "{prediction:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_number_is_within_any_tolerance_of_itself(
+            number in -1e300..1e300_f64, absolute in 0.0..1e9_f64, relative in 0.0..1.0_f64,
+        ) {
+            let pair = Pair { number, target: number, unit: None };
+            let found = pair.deviation(absolute, relative);
+            prop_assert!(found.is_within() && found.absolute == 0.0 && found.relative == 0.0);
+        }
+    }
+}

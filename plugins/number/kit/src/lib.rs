@@ -1,0 +1,8 @@
+//! What the plugins on numbers share: numbers with a unit and a tolerance, and how far one is from
+//! another.
+
+mod comparison;
+mod measurement;
+
+pub use comparison::{Deviation, Failure, Pair, tolerance_parameter};
+pub use measurement::{Format, Measurement};
