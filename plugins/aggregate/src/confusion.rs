@@ -2,7 +2,7 @@
 
 mod table;
 
-use crate::detail::{category, members};
+use crate::detail::Detail;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{ErrorKind, MemberSpec, PluginError, from_params, json};
@@ -89,13 +89,13 @@ impl Aggregator for Confusion {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let members = members(&row.card);
+        let detail = Detail::read(&row)?;
         let reference = match &self.params.reference {
-            Some(key) => category(&members, key),
-            None => category(&members, "reference").or_else(|| category(&members, "expected")),
+            Some(name) => detail.category(name),
+            None => detail.category("reference").or_else(|| detail.category("expected")),
         };
         let Some(reference) = reference else { return Ok(()) };
-        let prediction = category(&members, &self.params.prediction).unwrap_or_default();
+        let prediction = detail.category(&self.params.prediction).unwrap_or_default();
         for name in [&reference, &prediction] {
             if !name.is_empty() && !state.categories.contains(name) {
                 state.categories.insert(name.clone());

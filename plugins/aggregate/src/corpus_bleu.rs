@@ -1,6 +1,6 @@
 //! `corpus_bleu`: BLEU of a corpus.
 
-use crate::pooled::{member, refuse};
+use crate::detail::{Detail, refuse};
 use gage_overlap_kit::bleu::DETAIL_KEY;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
@@ -38,7 +38,7 @@ impl Aggregator for CorpusBleu {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let Some(counts) = member::<BleuCounts>(&row, DETAIL_KEY)? else { return Ok(()) };
+        let Some(counts) = Detail::read(&row)?.counts::<BleuCounts>(DETAIL_KEY)? else { return Ok(()) };
         if !counts.is_sound() {
             return Err(refuse(&row, "has counts of bleu that do not fit one another"));
         }

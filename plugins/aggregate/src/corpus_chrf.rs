@@ -1,6 +1,6 @@
 //! `corpus_chrf`: chrF of a corpus.
 
-use crate::pooled::{member, refuse};
+use crate::detail::{Detail, refuse};
 use gage_overlap_kit::chrf::{ChrfDetail, DETAIL_KEY};
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
@@ -35,7 +35,7 @@ impl Aggregator for CorpusChrf {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let Some(detail) = member::<ChrfDetail>(&row, DETAIL_KEY)? else { return Ok(()) };
+        let Some(detail) = Detail::read(&row)?.counts::<ChrfDetail>(DETAIL_KEY)? else { return Ok(()) };
         if !detail.shape.is_sound() || detail.counts.0.len() != detail.shape.orders() {
             return Err(refuse(&row, "has counts of chrf that do not fit one another"));
         }

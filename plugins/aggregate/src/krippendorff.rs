@@ -1,5 +1,6 @@
 //! `krippendorff_alpha`: how far several judges agree.
 
+use crate::detail::sub_scores;
 use gage_score_kit::Sum;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
@@ -77,9 +78,9 @@ impl Aggregator for KrippendorffAlpha {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let ratings = row.card.sub_scores.iter().filter(|sub| sub.name.starts_with(&self.prefix));
         // Minus zero is zero.
-        let mut ratings: Vec<f64> = ratings.map(|sub| sub.value + 0.0).collect();
+        let mut ratings: Vec<f64> =
+            sub_scores(&row.card, &self.prefix).map(|(_, rating)| rating + 0.0).collect();
         if ratings.len() >= 2 {
             ratings.sort_by(f64::total_cmp);
             *state.0.entry(json!(ratings).to_string()).or_default() += 1;

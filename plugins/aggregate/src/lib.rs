@@ -20,7 +20,6 @@ mod fixtures;
 mod krippendorff;
 mod majority;
 mod pass_at_k;
-mod pooled;
 #[cfg(test)]
 mod testing;
 

@@ -1,6 +1,6 @@
 //! `majority_vote`: the score of the answer that comes most often among the attempts at a sample.
 
-use crate::detail::{category, members};
+use crate::detail::Detail;
 use crate::pass_at_k::mean;
 use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::serde_json::Value;
@@ -56,7 +56,7 @@ impl Aggregator for MajorityVote {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let answer = category(&members(&row.card), &self.prediction);
+        let answer = Detail::read(&row)?.category(&self.prediction);
         let Some((answer, score)) = answer.zip(row.card.primary_score) else { return Ok(()) };
         let answers = state.0.entry(row.sample_id).or_default();
         match answers.iter_mut().find(|(other, _, _)| *other == answer) {

@@ -4,6 +4,7 @@ use crate::characters::{is_word, may_lead, may_trail, word_at};
 use crate::choices::Choices;
 use crate::letters::Answer;
 use crate::option_texts;
+use crate::refutation::is_refuted;
 
 /// Words that may stand between `answer` and the answer.
 const FILLERS: &[&str] = &[
@@ -127,6 +128,9 @@ fn follow(
             && letter.is_ascii_alphabetic()
             && answer.names_option(at, letter.to_ascii_uppercase(), choices)
         {
+            if is_refuted(lower, at + 1) {
+                return None;
+            }
             return Some(letter.to_ascii_uppercase().into());
         }
         if !FILLERS.contains(&word) {
@@ -173,6 +177,8 @@ mod tests {
             ("答案不是A", None),
             ("我选择B", Some("B")),
             ("不选A", None),
+            ("Answer: A is wrong, so B", None),
+            ("答案A错误", None),
             ("选项B", None),
         ] {
             assert_eq!(announced(&Answer::new(text), &choices, true).as_deref(), expected, "{text}");

@@ -18,8 +18,9 @@ use std::borrow::Cow;
 /// 3. the last `\boxed{…}` holds a label or the text of an option;
 /// 4. the last phrase like `the answer is …`, `答案是…`, `选…` is followed by one;
 /// 5. a letter that stands alone is a label, and is neither denied (`not A`) nor the article `a` nor the
-///    pronoun `I`; the first one;
-/// 6. the text of an option stands somewhere in the answer, not denied and not inside a longer one.
+///    pronoun `I`, nor said to be wrong (`A is wrong`, `A错误`); the first one;
+/// 6. the text of an option stands somewhere in the answer, not denied and not inside a longer one;
+/// 7. the only letter of the answer, though it is said to be wrong: the question may have asked for that.
 ///
 /// Without `by_text` the texts of options count nowhere.
 pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String> {
@@ -47,6 +48,7 @@ pub fn extract(answer: &str, choices: &Choices, by_text: bool) -> Option<String>
     announced(&answer, choices, by_text)
         .or_else(|| answer.first_letter(choices).map(String::from))
         .or_else(|| is_mentioned(text))
+        .or_else(|| answer.only_letter(choices).map(String::from))
 }
 
 /// The answer without thoughts and white space at the ends, fullwidth forms as ASCII.
@@ -103,6 +105,11 @@ mod tests {
                 ("A mammal is a dolphin, so B", Some("B")),
                 ("It is not A, it is B", Some("B")),
                 ("B because A is wrong", Some("B")),
+                ("A is wrong, B is right", Some("B")),
+                ("A错误，B正确", Some("B")),
+                ("Ａ错误，Ｂ正确", Some("B")),
+                ("答案：A错误，B正确", Some("B")),
+                ("A is wrong", Some("A")),
                 ("not a Shark but a Dolphin", Some("B")),
                 ("Both A and C are wrong, so the answer is D.", Some("D")),
                 ("Final answer: dolphin", Some("B")),

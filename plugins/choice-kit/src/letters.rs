@@ -2,6 +2,7 @@
 
 use crate::characters::{is_word, split_last_word, word_at};
 use crate::choices::Choices;
+use crate::refutation::is_refuted;
 use gage_text_kit::text::is_space;
 
 /// Words after `A` that show that it is a name, not an article: `A is right`.
@@ -123,8 +124,25 @@ impl<'a> Answer<'a> {
         self.letters(choices).next()
     }
 
+    /// The one letter that the answer names, where it says of it that it is wrong: the question may have asked
+    /// for that.
+    pub(crate) fn only_letter(&self, choices: &Choices) -> Option<char> {
+        let mut letters = self.letters_but(choices, |_, _| false);
+        let first = letters.next()?;
+        letters.all(|letter| letter == first).then_some(first)
+    }
+
     /// All letters that name options and are not denied, in order.
     pub(crate) fn letters(&self, choices: &Choices) -> impl Iterator<Item = char> {
+        self.letters_but(choices, is_refuted)
+    }
+
+    /// The same, where it is said otherwise what is said to be wrong.
+    fn letters_but(
+        &self,
+        choices: &Choices,
+        is_refuted: impl Fn(&str, usize) -> bool,
+    ) -> impl Iterator<Item = char> {
         let bytes = self.text.as_bytes();
         let is_ascii_word =
             |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
@@ -141,7 +159,7 @@ impl<'a> Answer<'a> {
             if !self.names_option(at, letter, choices) {
                 return None;
             }
-            if !is_negated(&self.lower, at, denied) {
+            if !is_negated(&self.lower, at, denied) && !is_refuted(&self.lower, at + 1) {
                 return Some(letter);
             }
             denied = Some(at);
@@ -332,9 +350,18 @@ mod tests {
             ("rather than A, B", 'B'),
             ("不是A，是B", 'B'),
             ("不选选项A，选B", 'B'),
+            ("A错误，B正确", 'B'),
+            ("A、C都不对，B对", 'B'),
+            ("A is wrong, B is right", 'B'),
+            ("Option (A) isn't correct; B is", 'B'),
+            ("A and C are wrong, B is right", 'B'),
+            ("A is not wrong", 'A'),
+            ("A正确，B错误", 'A'),
         ] {
             assert_eq!(first(text), Some(expected), "{text}");
         }
-        assert_eq!(first("It is not A"), None);
+        for text in ["It is not A", "A is wrong", "A错误"] {
+            assert_eq!(first(text), None, "{text}");
+        }
     }
 }

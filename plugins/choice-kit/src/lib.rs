@@ -9,6 +9,7 @@ mod cues;
 mod extraction;
 mod letters;
 mod option_texts;
+mod refutation;
 mod selection;
 
 pub use choices::{Choices, several};

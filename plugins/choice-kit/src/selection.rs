@@ -107,6 +107,8 @@ mod tests {
             (r"\boxed{\text{AC}}", "AC"),
             ("<think>B</think>A C", "AC"),
             ("Option A fits, and not B, but D does", "AD"),
+            ("A正确，B错误，C正确", "AC"),
+            ("A is right. B is wrong. C is right.", "AC"),
             ("B", "B"),
             ("Dolphin", "B"),
             ("It is the dolphin", "B"),

@@ -1,14 +1,15 @@
 //! `json_field`: a field of the JSON object in the text.
 
 use crate::kinds::{not_one_of, number_answer, takes_last, which_schema, with_evidence};
-use crate::numbers;
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::serde_json::Value;
 use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
+use gage_text_kit::json::at_path;
 use gage_text_kit::json_text::{FoundJson, Shape, find_json};
+use gage_text_kit::number_search::only_number;
 
 /// Gives a field of the last JSON object that has it, or of the first; objects may stand in a code
 /// fence, and any text around them. No answer where no object has the field, or it is null.
@@ -103,11 +104,7 @@ impl Extractor for JsonField {
 
 /// The value at a path; null is none.
 fn walk<'json>(object: &'json Value, path: &[String]) -> Option<&'json Value> {
-    let found = path.iter().try_fold(object, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        _ => value.get(key),
-    });
-    found.filter(|value| !value.is_null())
+    at_path(object, path.iter().map(String::as_str)).filter(|value| !value.is_null())
 }
 
 impl Kind {
@@ -124,7 +121,7 @@ impl Kind {
             }
             (Kind::Auto | Kind::Only(AnswerKind::Text), _) => Some(Answer::text(&text_of(value))),
             (Kind::Only(AnswerKind::Number), Value::String(text)) => {
-                numbers::only(text)?.map(|found| number_answer(&found))
+                only_number(text)?.map(|found| number_answer(&found))
             }
             (Kind::Only(AnswerKind::Choice), Value::String(text)) => {
                 extract(text, &Choices::default(), false).map(|label| Answer::choice(&label))

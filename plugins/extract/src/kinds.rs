@@ -1,10 +1,10 @@
 //! What the extractors share: the parameters `kind` and `which`, and answers of a kind.
 
-use crate::numbers::{self, FoundNumber};
 use gage_choice_kit::{Choices, extract};
 use gage_sdk::extractor::{Answer, AnswerKind, Value};
 use gage_sdk::{PluginError, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::number_search::{FoundNumber, only_number};
 use gage_text_kit::text::{excerpt, strip};
 
 /// The kind of answer that a stretch of text is read as.
@@ -34,7 +34,7 @@ impl ReadAs {
     }
 
     /// The answer that a stretch of text is. A text is stripped of white space; a number is the only
-    /// one in the stretch; a choice is a letter from A to Z.
+    /// one in the stretch, and may be a fraction; a choice is a letter from A to Z.
     ///
     /// # Errors
     /// `invalid-input` for a number beyond the range of a float.
@@ -45,7 +45,7 @@ impl ReadAs {
         }
         Ok(match self {
             ReadAs::Text => Some(Answer::text(text)),
-            ReadAs::Number => numbers::only(text)?.map(|found| number_answer(&found)),
+            ReadAs::Number => only_number(text)?.map(|found| number_answer(&found)),
             ReadAs::Choice => extract(text, &Choices::default(), false).map(|label| Answer::choice(&label)),
         })
     }
@@ -140,7 +140,9 @@ mod tests {
             (ReadAs::Text, " a b\n", Some(r#"{"value":"a b"}"#)),
             (ReadAs::Text, " \n", None),
             (ReadAs::Number, "x = 12.50 %", Some(r#"{"value":12.5,"unit":"%"}"#)),
-            (ReadAs::Number, "3/4", None),
+            (ReadAs::Number, "3/4", Some(r#"{"value":0.75}"#)),
+            (ReadAs::Number, "x = 1 1/2 kg", Some(r#"{"value":1.5,"unit":"kg"}"#)),
+            (ReadAs::Number, "3 or 4", None),
             (ReadAs::Number, "many", None),
             (ReadAs::Choice, "(b)", Some(r#"{"value":"B"}"#)),
             (ReadAs::Choice, "42", None),

@@ -1,18 +1,20 @@
 //! `last_number`: the last number in the text, or the first.
 
 use crate::kinds::{number_answer, takes_last, which_schema, with_evidence};
-use crate::numbers::first_or_last;
 use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::number_search::NumberSearch;
 use gage_text_kit::params::flag_schema;
 
 /// Gives the last number of the text as a number, with the unit that stands beside it; no answer where
 /// there is no number. A number beyond the range of a float is an error of the sample.
 ///
-/// With `integer` what is behind the point is cut off: 42.9 becomes 42, and -0.5 becomes 0.
+/// With `fractions` `3/4`, `1 1/2` and `½` are one number; by default, as in the program that the suites were
+/// first scored by, `3/4` ends in the number 4. With `integer` what is behind the point is cut off: 42.9 becomes 42, and -0.5 becomes 0.
 pub struct LastNumber {
     last: bool,
+    search: NumberSearch,
     integer: bool,
 }
 
@@ -24,6 +26,7 @@ impl Extractor for LastNumber {
             "The last number in the text, with its unit",
             json!({
                 "which": which_schema(),
+                "fractions": flag_schema(false, "Whether 3/4 is one number; otherwise it is two"),
                 "integer": flag_schema(false, "Whether what is behind the point is cut off"),
             }),
         ))
@@ -31,12 +34,17 @@ impl Extractor for LastNumber {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        Ok(LastNumber { last: takes_last(&params)?, integer: params.flag("integer", false)? })
+        Ok(LastNumber {
+            last: takes_last(&params)?,
+            search: NumberSearch { fractions: params.flag("fractions", false)? },
+            integer: params.flag("integer", false)?,
+        })
     }
 
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
-        Ok(first_or_last(text, self.last)?.map(|mut found| {
+        let found = if self.last { self.search.last(text)? } else { self.search.first(text)? };
+        Ok(found.map(|mut found| {
             if self.integer {
                 // Adding zero turns -0 into 0.
                 found.value = found.value.trunc() + 0.0;
@@ -60,6 +68,9 @@ mod tests {
             (json!({}), "42 apples", json!({ "value": 42 })),
             (json!({ "integer": true }), "42.9", json!({ "value": 42 })),
             (json!({ "integer": true }), "-.5", json!({ "value": 0 })),
+            (json!({}), "3/4", json!({ "value": 4 })),
+            (json!({ "fractions": true }), "3/4 cup", json!({ "value": 0.75 })),
+            (json!({ "fractions": true }), "1 1/2 km", json!({ "value": 1.5, "unit": "km" })),
             (json!({}), "none", json!(null)),
             (json!({}), "", json!(null)),
         ] {

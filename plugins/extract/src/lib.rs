@@ -12,10 +12,8 @@ mod kinds;
 mod last_number;
 mod list_items;
 mod markers;
-mod numbers;
 mod regex;
 mod strip_thoughts;
-mod units;
 
 pub use boxed::Boxed;
 pub use choice_letter::ChoiceLetter;

@@ -8,6 +8,7 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
+use gage_text_kit::json::at_path;
 use gage_text_kit::text::excerpt;
 
 const WINNER: &str = "WINNER";
@@ -112,10 +113,7 @@ impl Pairwise {
     /// `missing-field` where the Sample has none.
     fn baseline(&self, case: &Case) -> Result<(String, bool), PluginError> {
         let at = |path: &str| {
-            let value = path.split('.').try_fold(&case.sample, |value, key| match value {
-                Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-                _ => value.get(key),
-            });
+            let value = at_path(&case.sample, path.split('.'));
             value.map(text_of).filter(|text| !text.is_empty())
         };
         let found = match &self.baseline_field {

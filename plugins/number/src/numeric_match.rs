@@ -76,11 +76,7 @@ impl Metric for NumericMatch {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let fallback = params.number("fallback")?.unwrap_or(0.0);
-        if !(0.0..=1.0).contains(&fallback) {
-            let message = format!("params: 'fallback' must be a score from 0 to 1, not {fallback}");
-            return Err(PluginError::invalid_config(message).at("/fallback"));
-        }
+        let fallback = params.fallback()?;
         Ok(NumericMatch {
             tolerance: params.number("tolerance")?.unwrap_or(0.0),
             minimum: Bound::read(&params, "min_value")?,

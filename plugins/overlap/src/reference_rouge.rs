@@ -1,7 +1,7 @@
 //! `reference_rouge`: the words and pairs of words that a summary shares with a reference.
 
 use crate::compared::{
-    Common, Compared, Item, PREDICTION, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
+    Common, Compared, Item, REFERENCE_PARAMS, REFERENCE_PATHS, empty_tag, with_common_params,
 };
 use crate::references::{Accepts, prediction};
 use gage_overlap_kit::params::whole;
@@ -10,10 +10,9 @@ use gage_overlap_kit::vocabulary::Reading;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
+use gage_text_kit::answer::PredictionField;
 use std::borrow::Cow;
 
-/// Where the parsed answer stands in the specification.
-const PARSED: usize = 2;
 /// As many as the program gave that the suites were first scored by.
 const DECIMALS: u8 = 4;
 /// More are not exact in a float.
@@ -40,7 +39,7 @@ pub struct ReferenceRouge {
     common: Common,
     reading: Reading,
     decimals: usize,
-    output_field: Option<String>,
+    output_field: PredictionField,
 }
 
 impl Metric for ReferenceRouge {
@@ -84,7 +83,7 @@ impl Metric for ReferenceRouge {
             common: Common::new(&params, Accepts::Texts)?,
             reading: reading(&params)?,
             decimals: usize::from(whole(&params, "decimals", 0..=MOST_DECIMALS, DECIMALS)?),
-            output_field: params.text("output_field")?.map(str::to_owned),
+            output_field: PredictionField::at(params.text("output_field")?),
         })
     }
 
@@ -119,19 +118,10 @@ impl Metric for ReferenceRouge {
 
 impl ReferenceRouge {
     fn prediction<'item>(&self, inputs: Inputs<'item>) -> Result<Option<Cow<'item, str>>, PluginError> {
-        let Some(path) = &self.output_field else {
-            return prediction(inputs.value(PREDICTION), Accepts::Texts);
-        };
-        let parsed = inputs.json(PARSED);
-        let field = path.split('.').try_fold(&parsed, |value, name| match value {
-            serde_json::Value::Array(items) => items.get(name.parse::<usize>().ok()?),
-            value => value.get(name),
-        });
-        match field {
-            None | Some(serde_json::Value::Null) => Ok(None),
-            Some(serde_json::Value::String(text)) => Ok(Some(Cow::Owned(text.clone()))),
-            Some(other) => {
-                let value = Value::from(other.clone());
+        match self.output_field.prediction(inputs) {
+            Cow::Borrowed(value) => prediction(value, Accepts::Texts),
+            Cow::Owned(Value::Text(text)) => Ok(Some(Cow::Owned(text))),
+            Cow::Owned(value) => {
                 prediction(&value, Accepts::Texts).map(|text| text.map(|text| Cow::Owned(text.into_owned())))
             }
         }

@@ -12,9 +12,9 @@ use gage_text_kit::value::{as_float, shown, shown_float};
 /// A score may be a number, a text that spells one as Python's `float()` reads it, or a boolean (1 and
 /// 0); NaN is at least nothing. Where it is missing, or anything else, the score is `fallback` (default
 /// 0, from 0 to 1) and the sample is tagged `missing_prediction` or `invalid_format`. A threshold that
-/// is a text and no number makes every sample such a case. `mode` and `tolerance` are accepted and
-/// ignored, as in the program that the suites were first written for: the comparison is always "at
-/// least", without tolerance.
+/// is a text and no number makes every sample `invalid_format`; it is no error of the parameters, since
+/// the program that the suites were first written for scores such suites too. `mode` and `tolerance` are
+/// accepted and ignored, as there: the comparison is always "at least", without tolerance.
 ///
 /// Input: path parameters `judge_field`, `score_field` and `prediction_field`, by default
 /// `judge_output.score`.
@@ -40,7 +40,7 @@ impl Metric for JudgeThreshold {
                 "threshold": {
                     "type": ["number", "string", "null"],
                     "default": 0.5,
-                    "description": "least score that passes",
+                    "description": "least score that passes; with a text that spells no number every sample gets the fallback",
                 },
                 "min_value": number_schema("least score that can pass, where set"),
                 "max_value": number_schema("greatest score that can pass, where set"),
@@ -52,11 +52,7 @@ impl Metric for JudgeThreshold {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let fallback = params.number("fallback")?.unwrap_or(0.0);
-        if !(0.0..=1.0).contains(&fallback) {
-            let message = format!("params: 'fallback' must be a score from 0 to 1, not {fallback}");
-            return Err(PluginError::invalid_config(message).at("/fallback"));
-        }
+        let fallback = params.fallback()?;
         let threshold = match params.get("threshold") {
             Some(serde_json::Value::String(text)) => gage_text_kit::number::parse_float(text),
             _ => Some(params.number("threshold")?.unwrap_or(0.5)),

@@ -3,6 +3,7 @@
 
 use crate::Params;
 use crate::decimal::Decimal;
+use crate::json::at_path;
 use crate::number::non_finite_name;
 use crate::text::Normalization;
 use gage_sdk::metric::{Inputs, MetricSpec, Value, ValueKind};
@@ -45,7 +46,12 @@ impl PredictionField {
             let message = "params: 'pred_field' must be a path such as value.unit, not an empty text";
             return Err(PluginError::invalid_config(message).at("/pred_field"));
         }
-        Ok(PredictionField(Some(path.split('.').map(str::to_owned).collect())))
+        Ok(PredictionField::at(Some(path)))
+    }
+
+    /// The field at a dotted path that was read elsewhere; the prediction itself where there is none.
+    pub fn at(path: Option<&str>) -> PredictionField {
+        PredictionField(path.map(|path| path.split('.').map(str::to_owned).collect()))
     }
 
     /// Whether the suite names a field.
@@ -56,20 +62,9 @@ impl PredictionField {
     /// The prediction: the field of the parsed answer where one is named, otherwise the first input.
     pub fn prediction<'item>(&self, inputs: Inputs<'item>) -> Cow<'item, Value> {
         let Some(path) = &self.0 else { return Cow::Borrowed(inputs.value(0)) };
-        let mut parsed = inputs.json(PARSED);
-        let mut found = &mut parsed;
-        for segment in path {
-            let next = match found {
-                serde_json::Value::Object(fields) => fields.get_mut(segment),
-                serde_json::Value::Array(items) => {
-                    segment.parse::<usize>().ok().and_then(|index| items.get_mut(index))
-                }
-                _ => None,
-            };
-            let Some(next) = next else { return Cow::Owned(Value::Absent) };
-            found = next;
-        }
-        Cow::Owned(value_of(found.take()))
+        let parsed = inputs.json(PARSED);
+        let found = at_path(&parsed, path.iter().map(String::as_str));
+        Cow::Owned(found.map_or(Value::Absent, |found| value_of(found.clone())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Inputs of the kind `json`.
+//! Inputs of the kind `json`, and paths into JSON values.
 
 use gage_sdk::metric::Value;
 use gage_sdk::{PluginError, serde_json};
@@ -14,6 +14,19 @@ pub fn read(value: &Value, name: &str) -> Result<serde_json::Value, PluginError>
         .map_err(|error| PluginError::invalid_input(format!("the input '{name}' cannot be read: {error}")))
 }
 
+/// The value at a path: keys of objects, and places in lists, from 0; the value itself where the path is
+/// empty, `None` where it leads nowhere. A null is a value like others.
+pub fn at_path<'json, 'path>(
+    value: &'json serde_json::Value,
+    path: impl IntoIterator<Item = &'path str>,
+) -> Option<&'json serde_json::Value> {
+    path.into_iter().try_fold(value, |value, segment| match value {
+        serde_json::Value::Object(members) => members.get(segment),
+        serde_json::Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +40,24 @@ mod tests {
         for text in ["1e400".to_owned(), "{".to_owned(), "[".repeat(200) + &"]".repeat(200)] {
             assert!(read_text(&text).is_err_and(|error| error.message.starts_with("the input 'parsed'")));
         }
+    }
+
+    #[test]
+    fn paths() {
+        let value = json!({ "a": [0, { "b": null }], "1": "c", "": "d" });
+        for (path, expected) in [
+            ("a.0", Some(json!(0))),
+            ("a.1.b", Some(json!(null))),
+            ("1", Some(json!("c"))),
+            ("", Some(json!("d"))),
+            ("a.2", None),
+            ("a.-1", None),
+            ("a.b", None),
+            ("1.0", None),
+            ("a.1.b.c", None),
+        ] {
+            assert_eq!(at_path(&value, path.split('.')), expected.as_ref(), "{path}");
+        }
+        assert_eq!(at_path(&value, []), Some(&value));
     }
 }

@@ -20,6 +20,7 @@ pub mod references;
 pub mod text;
 pub mod thoughts;
 pub mod unit;
+mod unit_search;
 pub mod value;
 
 pub use decimal::Decimal;

@@ -1,128 +1,240 @@
 //! Numbers inside a running text.
 
-use crate::number::ascii_digit;
+use crate::number::{ascii_digit, parse_float};
+use crate::number_written::{read_quantity, vulgar};
+use crate::text::excerpt;
+use crate::unit_search::{is_currency_sign, unit_beside};
+use gage_sdk::PluginError;
 
-/// The last number in a text, as a decimal without separators, such as `-1234.5` or `1e3`; takes
-/// time in proportion to the text.
-///
-/// A number is an optional sign right before it, digits in any script with commas between groups of three
-/// (or none), a point and digits, an exponent. Signs of currencies, percent and units are passed over;
-/// of a fraction or a list it is the last part.
-pub fn last_number(text: &str) -> Option<String> {
-    let plain = |character: char| {
-        ascii_digit(character).unwrap_or(match character {
-            '\u{2212}' | '\u{ff0d}' => '-',
-            '\u{ff0e}' => '.',
-            '\u{ff0c}' => ',',
-            other => other,
-        })
-    };
-    let characters: Vec<char> = text.chars().map(plain).collect();
-    let mut last = None;
-    let mut at = 0;
-    while at < characters.len() {
-        match number_at(&characters, at) {
-            Some((number, end)) => {
-                last = Some(number);
-                at = end;
-            }
-            None => at += 1,
-        }
-    }
-    last
+/// A number in a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FoundNumber<'text> {
+    /// Always finite.
+    pub value: f64,
+    /// As the text spells it.
+    pub unit: Option<&'text str>,
+    /// The number without its unit.
+    pub spelled: &'text str,
 }
 
-/// The number that begins at a place, and where it ends.
-fn number_at(characters: &[char], start: usize) -> Option<(String, usize)> {
-    let get = |at: usize| characters.get(at).copied();
-    let digits_from =
-        |at: usize| characters.iter().skip(at).take_while(|character| character.is_ascii_digit()).count();
-    let mut number = String::new();
-    let mut at = start;
-    if let Some(sign @ ('-' | '+')) = get(at) {
-        if sign == '-' {
-            number.push(sign);
+/// What is searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NumberSearch {
+    /// Whether `3/4`, `1 1/2` and `½` are one number; otherwise the first two are several, and the last
+    /// is none. `1/2/3` is no fraction, nor is what has a point, a separator or an exponent in it, or 0
+    /// below the bar.
+    pub fractions: bool,
+}
+
+impl NumberSearch {
+    /// The first number of a text.
+    ///
+    /// A number is digits of any script, with a comma before each group of three, a decimal point and an
+    /// exponent where it has them. A minus belongs to it where it stands right before it, or before its
+    /// currency sign, and not behind a letter, a digit or a closing bracket: `10-12` ends in 12. Takes time
+    /// in proportion to the text.
+    ///
+    /// # Errors
+    /// `invalid-input` where that number is beyond the range of a float; another one is not taken
+    /// in its place.
+    pub fn first(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+        self.spans(text).next().map(|span| read(text, span)).transpose()
+    }
+
+    /// The last number of a text; the rest as for [`NumberSearch::first`].
+    ///
+    /// # Errors
+    /// As for [`NumberSearch::first`].
+    pub fn last(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+        self.spans(text).last().map(|span| read(text, span)).transpose()
+    }
+
+    fn spans(self, text: &str) -> Spans<'_> {
+        Spans { text, at: 0, fractions: self.fractions }
+    }
+}
+
+/// The number of a text that holds just one, which may be a fraction; `None` where there are several or
+/// none.
+///
+/// # Errors
+/// As for [`NumberSearch::first`].
+pub fn only_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+    let mut spans = NumberSearch { fractions: true }.spans(text);
+    match (spans.next(), spans.next()) {
+        (Some(span), None) => read(text, span).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Where a number stands, its sign included; in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Span {
+    start: usize,
+    end: usize,
+    negative: bool,
+    /// Where its digits begin, behind sign and currency.
+    digits: usize,
+    /// Its value without the sign, where it is a fraction.
+    fraction: Option<f64>,
+}
+
+fn read(text: &str, span: Span) -> Result<FoundNumber<'_>, PluginError> {
+    let spelled = text.get(span.start..span.end).unwrap_or_default();
+    let digits = text.get(span.digits..span.end).unwrap_or_default();
+    let plain = || parse_float(&digits.replace(',', "")).filter(|number| number.is_finite());
+    let number = span.fraction.or_else(plain);
+    let Some(number) = number else {
+        let shown = excerpt(spelled);
+        return Err(PluginError::invalid_input(format!("the number '{shown}' is too large for a float")));
+    };
+    let value = if span.negative && number != 0.0 { -number } else { number };
+    Ok(FoundNumber { value, unit: unit_beside(text, span.digits, span.end), spelled })
+}
+
+struct Spans<'text> {
+    text: &'text str,
+    at: usize,
+    fractions: bool,
+}
+
+impl Iterator for Spans<'_> {
+    type Item = Span;
+
+    fn next(&mut self) -> Option<Span> {
+        let rest = self.text.get(self.at..)?;
+        let (offset, _) = rest.char_indices().find(|(_, character)| self.begins(*character))?;
+        let first_digit = self.at + offset;
+        let before = self.text.get(self.at..first_digit)?;
+        // `.5`; a point behind a digit cannot come here, unless it ended a number: `1.2.3`.
+        let after = self.text.get(first_digit..)?;
+        let is_whole = !before.ends_with('.') || after.starts_with(is_vulgar);
+        let digits = if is_whole { first_digit } else { first_digit - 1 };
+        let (start, negative) = self.signed(digits);
+        let fraction = (self.fractions && is_whole).then(|| self.fraction(first_digit)).flatten();
+        let length = fraction.map_or_else(|| unsigned_length(after, is_whole), |(length, _)| length);
+        let end = first_digit + length;
+        self.at = end;
+        Some(Span { start, end, negative, digits, fraction: fraction.map(|(_, value)| value) })
+    }
+}
+
+impl Spans<'_> {
+    fn begins(&self, character: char) -> bool {
+        is_digit(character) || (self.fractions && is_vulgar(character))
+    }
+
+    /// The length of the fraction at a place, in bytes, and its value.
+    fn fraction(&self, start: usize) -> Option<(usize, f64)> {
+        let (before, text) = self.text.split_at_checked(start)?;
+        // The end of `1/2/3`.
+        let is_below_bar = before.strip_suffix(BARS).is_some_and(|before| before.ends_with(is_digit));
+        if is_below_bar && text.starts_with(is_digit) {
+            return None;
         }
-        at += 1;
+        let length = fraction_length(text)?;
+        let spelled = text.get(..length)?;
+        read_quantity(spelled).map(|quantity| (length, quantity.value))
     }
-    let mut whole = digits_from(at);
-    number.extend(characters.iter().skip(at).take(whole));
-    at += whole;
-    // Groups of three, where what stands before the first comma may begin them.
-    if (1..=3).contains(&whole) {
-        while get(at) == Some(',') && digits_from(at + 1) == 3 {
-            number.extend(characters.iter().skip(at + 1).take(3));
-            at += 4;
-            whole += 3;
+
+    /// Where the sign of a number begins, and whether it is a minus.
+    fn signed(&self, digits: usize) -> (usize, bool) {
+        let before = self.text.get(self.at..digits).unwrap_or_default();
+        let direct = sign(before);
+        let through_currency = || sign(before.strip_suffix(is_currency_sign)?);
+        let Some((unsigned, negative)) = direct.or_else(through_currency) else { return (digits, false) };
+        // What ended the number before counts as well: the minus of `10-12` stands behind a digit.
+        let start = self.at + unsigned.len();
+        let joined = self.text.get(..start).unwrap_or_default().ends_with(|near: char| {
+            near.is_ascii_alphabetic() || is_digit(near) || matches!(near, ')' | ']' | '}' | '%' | '_')
+        });
+        if joined { (digits, false) } else { (start, negative) }
+    }
+}
+
+/// The text before the sign that it ends in, and whether that is a minus.
+fn sign(text: &str) -> Option<(&str, bool)> {
+    let minus = text.strip_suffix(['-', '−', '－']).map(|before| (before, true));
+    minus.or_else(|| text.strip_suffix(['+', '＋']).map(|before| (before, false)))
+}
+
+/// How long the number is that a text begins with, in bytes; `whole` where what comes first are
+/// the digits before the point.
+fn unsigned_length(text: &str, whole: bool) -> usize {
+    let (mut length, mut count) = digits(text);
+    if whole {
+        while count <= 3
+            && let Some(group) = text.get(length..).and_then(|rest| rest.strip_prefix(','))
+            && let (group_length, 3) = digits(group)
+        {
+            length += 1 + group_length;
+            count = 3;
+        }
+        if let Some(fraction) = text.get(length..).and_then(|rest| rest.strip_prefix('.'))
+            && let (fraction_length, 1..) = digits(fraction)
+        {
+            length += 1 + fraction_length;
         }
     }
-    if get(at) == Some('.') {
-        let decimals = digits_from(at + 1);
-        if decimals > 0 {
-            if whole == 0 {
-                number.push('0');
-            }
-            number.extend(characters.iter().skip(at).take(decimals + 1));
-            at += decimals + 1;
-            whole += decimals;
+    if let Some(exponent) = text.get(length..).and_then(|rest| rest.strip_prefix(['e', 'E'])) {
+        let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        if let (exponent_length, 1..) = digits(unsigned) {
+            length += 1 + (exponent.len() - unsigned.len()) + exponent_length;
         }
     }
-    if whole == 0 {
-        return None;
+    length
+}
+
+/// How long what looks like a fraction is that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
+fn fraction_length(text: &str) -> Option<usize> {
+    let whole = whole_length(text)?;
+    let rest = text.get(whole..)?;
+    let apart = usize::from(whole > 0 && rest.starts_with(' '));
+    let next = rest.get(apart..)?;
+    if let Some(sign) = next.chars().next().filter(|next| is_vulgar(*next)) {
+        return Some(whole + apart + sign.len_utf8());
     }
-    if matches!(get(at), Some('e' | 'E')) {
-        let sign = usize::from(matches!(get(at + 1), Some('+' | '-')));
-        let exponent = digits_from(at + 1 + sign);
-        if exponent > 0 {
-            let length = 1 + sign + exponent;
-            number.extend(characters.iter().skip(at).take(length));
-            at += length;
-        }
-    }
-    Some((number, at))
+    let ratio = if apart == 0 {
+        ratio_length(text)?
+    } else {
+        // Of `5 3/2` the 5 is a number of its own, which is for the reader to say.
+        whole + apart + ratio_length(next)?
+    };
+    let ends = !text.get(ratio..)?.strip_prefix(BARS).is_some_and(|after| after.starts_with(is_digit));
+    ends.then_some(ratio)
+}
+
+fn ratio_length(text: &str) -> Option<usize> {
+    let numerator = whole_length(text).filter(|length| *length > 0)?;
+    let below = text.get(numerator..)?.strip_prefix(BARS)?;
+    let denominator = whole_length(below).filter(|length| *length > 0)?;
+    Some(text.len() - below.len() + denominator)
+}
+
+/// The length of the digits that a text begins with; `None` where they are only the beginning of a number
+/// with a separator, a point or an exponent.
+fn whole_length(text: &str) -> Option<usize> {
+    let (length, _) = digits(text);
+    (length == 0 || unsigned_length(text, true) == length).then_some(length)
+}
+
+/// The bars of fractions.
+const BARS: &[char] = &['/', '\u{2044}', '\u{2215}'];
+
+fn is_vulgar(character: char) -> bool {
+    !character.is_ascii() && vulgar(character.encode_utf8(&mut [0; 4])).is_some()
+}
+
+/// How many bytes of digits a text begins with, and how many digits.
+fn digits(text: &str) -> (usize, usize) {
+    text.chars()
+        .take_while(|character| is_digit(*character))
+        .fold((0, 0), |(length, count), digit| (length + digit.len_utf8(), count + 1))
+}
+
+fn is_digit(character: char) -> bool {
+    character.is_ascii_digit() || (!character.is_ascii() && ascii_digit(character).is_some())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn the_last_number_counts() {
-        for (text, expected) in [
-            ("42", Some("42")),
-            ("The answer is 1,234.5", Some("1234.5")),
-            ("$1,234", Some("1234")),
-            ("-7", Some("-7")),
-            ("−7", Some("-7")),
-            ("5 - 3", Some("3")),
-            ("3/4", Some("4")),
-            ("50%", Some("50")),
-            ("1e3", Some("1e3")),
-            ("2.5e-3x", Some("2.5e-3")),
-            ("12,34", Some("34")),
-            ("v1.2.3", Some("0.3")),
-            ("１２", Some("12")),
-            ("答案是 36 元", Some("36")),
-            ("0.5.", Some("0.5")),
-            ("1 2 3", Some("3")),
-            ("-.5", Some("-0.5")),
-            ("+5", Some("5")),
-            ("1234,567", Some("567")),
-            ("no digits", None),
-            ("", None),
-        ] {
-            assert_eq!(last_number(text).as_deref(), expected, "{text}");
-        }
-        assert!(last_number(&"1,".repeat(1 << 19)).is_some());
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_found_is_a_number(text in "[0-9., eE+-]{0,24}") {
-            let found = last_number(&text);
-            prop_assert_eq!(found.is_some(), text.contains(|character: char| character.is_ascii_digit()));
-            prop_assert!(found.is_none_or(|number| number.parse::<f64>().is_ok()));
-        }
-    }
-}
+mod tests;

@@ -245,8 +245,8 @@ fn leading_digits(text: &str) -> Option<(&str, &str)> {
     (end > 0).then(|| text.split_at(end))
 }
 
-/// A fraction that is one character.
-fn vulgar(text: &str) -> Option<(u8, u8, &str)> {
+/// A fraction that is one character, and what follows it.
+pub(crate) fn vulgar(text: &str) -> Option<(u8, u8, &str)> {
     let character = text.chars().next()?;
     let (numerator, denominator) = match character {
         '½' => (1, 2),

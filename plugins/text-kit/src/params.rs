@@ -55,6 +55,20 @@ impl Params {
         number.map(Some).ok_or_else(|| refuse(name, "must be a number", value))
     }
 
+    /// The parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 unless
+    /// given.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value.
+    pub fn fallback(&self) -> Result<f64, PluginError> {
+        let fallback = self.number("fallback")?.unwrap_or(0.0);
+        if !(0.0..=1.0).contains(&fallback) {
+            let message = format!("params: 'fallback' must be a score from 0 to 1, not {fallback}");
+            return Err(PluginError::invalid_config(message).at("/fallback"));
+        }
+        Ok(fallback)
+    }
+
     /// A text.
     ///
     /// # Errors
@@ -109,5 +123,21 @@ mod tests {
         assert_eq!(params.number("null"), Ok(None));
         assert!(params.number("bad").is_err());
         assert!(Params::new(json!([])).is_err());
+    }
+
+    #[test]
+    fn fallbacks_are_scores() {
+        for (value, expected) in [
+            (json!(null), Some(0.0)),
+            (json!("0.5"), Some(0.5)),
+            (json!(1), Some(1.0)),
+            (json!(1.5), None),
+            (json!(-1), None),
+            (json!("nan"), None),
+            (json!([]), None),
+        ] {
+            let found = Params::new(json!({ "fallback": value })).and_then(|params| params.fallback());
+            assert_eq!(found.ok(), expected, "{value}");
+        }
     }
 }

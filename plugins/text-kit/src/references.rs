@@ -1,26 +1,147 @@
-//! Right answers that are texts: one, or a list of them.
+//! Predictions and right answers that are texts, in the shapes in which suites and data sets have them.
 
+use crate::json::read;
 use crate::text::strip;
 use crate::value::as_text;
 use gage_sdk::metric::Value;
-use gage_sdk::serde_json;
+use gage_sdk::{PluginError, serde_json};
+use std::borrow::Cow;
 
-/// The texts of a reference. A list gives each of its items, null left out; an item in the shape of
-/// the Sample's references, `{"answer": …}`, gives its answer, and anything else that is no text its
-/// JSON spelling. What is blank stays: it is an answer that says nothing.
-pub fn texts(reference: &Value) -> Vec<String> {
-    match reference {
-        Value::Json(json) => match serde_json::from_str::<serde_json::Value>(json) {
-            Ok(serde_json::Value::Array(items)) => items.iter().filter_map(text).collect(),
-            Ok(other) => text(&other).into_iter().collect(),
-            Err(_) => vec![json.clone()],
-        },
-        Value::Texts(texts) => texts.clone(),
-        _ => as_text(reference).filter(|text| !text.is_empty()).map(String::from).into_iter().collect(),
+/// Where an object keeps its text; the first that it has counts.
+const KEYS: [&str; 3] = ["text", "answer", "value"];
+
+/// What else than texts may be a prediction or a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepts {
+    /// Nothing: a summary or a translation that is a number is a mistake of the suite.
+    Texts,
+    /// Numbers and booleans, by their JSON spelling: answers to questions often are.
+    Scalars,
+    /// Everything: what has no text counts by its JSON spelling, and nothing is an error.
+    Anything,
+}
+
+impl Accepts {
+    fn scalars(self) -> bool {
+        self != Accepts::Texts
     }
 }
 
-/// The text of one item, as [`texts`] says; `None` for null.
+/// The text of a prediction; `None` where there is none.
+///
+/// # Errors
+/// `invalid-input` for what is not accepted.
+pub fn prediction(value: &Value, accepts: Accepts) -> Result<Option<Cow<'_, str>>, PluginError> {
+    let is_accepted = accepts == Accepts::Anything
+        || match value {
+            Value::Absent | Value::Text(_) => true,
+            Value::Number(number) => accepts.scalars() && number.is_finite(),
+            Value::Boolean(_) => accepts.scalars(),
+            Value::Texts(_) => false,
+            Value::Json(json) => accepts.scalars() && !json.trim_start().starts_with(['[', '{', '"']),
+        };
+    if is_accepted {
+        return Ok(as_text(value));
+    }
+    let wanted = if accepts.scalars() { "a text, a number or a boolean" } else { "a text" };
+    Err(PluginError::invalid_input(format!(
+        "the prediction must be {wanted}; set 'prediction_field' to the path of one"
+    )))
+}
+
+/// The texts of all references: of a text itself, or its parts where there is a separator; of a
+/// list each; of an object its `text`, `answer` or `value`, which may be a list in turn. `None`
+/// where there is no value at all, which is not the same as an empty list. Nulls are left out. With
+/// [`Accepts::Anything`] the members of the outermost list are read as by [`text`].
+///
+/// # Errors
+/// `invalid-input` for objects without such a member, and for what is not accepted.
+pub fn references<'value>(
+    value: &'value Value,
+    separator: Option<&str>,
+    accepts: Accepts,
+) -> Result<Option<Vec<Cow<'value, str>>>, PluginError> {
+    Ok(Some(match value {
+        Value::Absent => return Ok(None),
+        Value::Text(text) => match separator {
+            Some(separator) => text.split(separator).map(Cow::Borrowed).collect(),
+            None => vec![Cow::Borrowed(text)],
+        },
+        Value::Texts(texts) => texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect(),
+        Value::Number(number) if accepts == Accepts::Scalars && !number.is_finite() => {
+            return Err(refuse(accepts));
+        }
+        Value::Number(_) | Value::Boolean(_) if accepts.scalars() => as_text(value).into_iter().collect(),
+        Value::Number(_) | Value::Boolean(_) => return Err(refuse(accepts)),
+        Value::Json(spelled) => match (read(value, "references"), accepts) {
+            (Ok(serde_json::Value::Array(items)), Accepts::Anything) => {
+                items.iter().filter_map(text).map(Cow::Owned).collect()
+            }
+            (Ok(other), Accepts::Anything) => text(&other).map(Cow::Owned).into_iter().collect(),
+            (Err(_), Accepts::Anything) => vec![Cow::Borrowed(spelled)],
+            (json, Accepts::Texts | Accepts::Scalars) => {
+                let mut texts = Vec::new();
+                collect(json?, accepts, &mut texts)?;
+                texts.into_iter().map(Cow::Owned).collect()
+            }
+        },
+    }))
+}
+
+fn collect(json: serde_json::Value, accepts: Accepts, texts: &mut Vec<String>) -> Result<(), PluginError> {
+    use serde_json::Value::{Array, Bool, Null, Number, Object, String};
+    match json {
+        Null => Ok(()),
+        String(text) => {
+            texts.push(text);
+            Ok(())
+        }
+        Array(items) => items.into_iter().try_for_each(|item| collect(item, accepts, texts)),
+        Object(mut object) => match KEYS.iter().find_map(|key| object.remove(*key)) {
+            Some(member) => collect(member, accepts, texts),
+            None => Err(refuse(accepts)),
+        },
+        Number(_) | Bool(_) if accepts.scalars() => {
+            // Read again by the host's rules, under which 1.0 is 1.
+            texts.extend(as_text(&scalar(&json)).map(Cow::into_owned));
+            Ok(())
+        }
+        Number(_) | Bool(_) => Err(refuse(accepts)),
+    }
+}
+
+fn scalar(json: &serde_json::Value) -> Value {
+    /// Largest whole number below which a float holds every one.
+    const EXACT: u64 = 1 << 53;
+    let is_exact = json.as_i64().is_none_or(|whole| whole.unsigned_abs() <= EXACT)
+        && json.as_u64().is_none_or(|whole| whole <= EXACT);
+    match (json.as_bool(), json.as_f64()) {
+        (Some(boolean), _) => Value::Boolean(boolean),
+        (None, Some(number)) if is_exact => Value::Number(number),
+        _ => Value::Json(json.to_string()),
+    }
+}
+
+fn refuse(accepts: Accepts) -> PluginError {
+    let wanted = if accepts.scalars() { "texts, numbers or booleans" } else { "texts" };
+    PluginError::invalid_input(format!(
+        "references must be {wanted}, lists of them, or objects with 'text', 'answer' or 'value'; \
+         set 'references_field' to the path of such"
+    ))
+}
+
+/// The texts of a reference that may be anything, as [`references`] gives them. An empty text is none,
+/// but in a list it stays: it is an answer that says nothing.
+pub fn texts(reference: &Value) -> Vec<String> {
+    if matches!(reference, Value::Text(text) if text.is_empty()) {
+        return Vec::new();
+    }
+    let texts = references(reference, None, Accepts::Anything).ok().flatten().unwrap_or_default();
+    texts.into_iter().map(Cow::into_owned).collect()
+}
+
+/// The text of one item that may be anything: one in the shape of the Sample's references,
+/// `{"answer": …}`, gives its answer, and what else is no text its JSON spelling; `None` for null.
 pub fn text(value: &serde_json::Value) -> Option<String> {
     match value {
         serde_json::Value::Null => None,
@@ -52,20 +173,21 @@ pub fn split(texts: Vec<String>, separator: Option<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_sdk::json;
 
     #[test]
     fn references_have_many_shapes() {
-        let json = |json: &str| Value::Json(json.to_owned());
+        let spelled = |json: &str| Value::Json(json.to_owned());
         for (reference, expected) in [
             (Value::Absent, vec![]),
             (Value::Text(String::new()), vec![]),
             (Value::Text("a".to_owned()), vec!["a"]),
             (Value::Number(5.0), vec!["5"]),
             (Value::Boolean(true), vec!["true"]),
-            (json(r#"["a",null,1,1.5,true,""]"#), vec!["a", "1", "1.5", "true", ""]),
-            (json(r#"[{"answer":[{"type":"text","text":"a"}]},{"answer":"b"}]"#), vec!["a", "b"]),
-            (json(r#"[{"text":"x"},["y"]]"#), vec![r#"{"text":"x"}"#, r#"["y"]"#]),
-            (json("not json"), vec!["not json"]),
+            (spelled(r#"["a",null,1,1.5,true,""]"#), vec!["a", "1", "1.5", "true", ""]),
+            (spelled(r#"[{"answer":[{"type":"text","text":"a"}]},{"answer":"b"}]"#), vec!["a", "b"]),
+            (spelled(r#"[{"text":"x"},["y"]]"#), vec![r#"{"text":"x"}"#, r#"["y"]"#]),
+            (spelled("not json"), vec!["not json"]),
         ] {
             assert_eq!(texts(&reference), expected);
         }
@@ -78,5 +200,74 @@ mod tests {
         assert_eq!(split(owned(&["a|b", "c"]), Some("|")), ["a|b", "c"]);
         assert_eq!(split(owned(&["a|b"]), Some("")), ["a|b"]);
         assert_eq!(split(owned(&["a|b"]), None), ["a|b"]);
+    }
+
+    #[test]
+    fn strict_references_have_many_shapes() {
+        for (value, expected) in [
+            (json!("a|b"), vec!["a|b"]),
+            (json!(["a", null, ""]), vec!["a", ""]),
+            (json!([{ "text": "a" }, { "answer": ["b", { "value": "c" }] }]), vec!["a", "b", "c"]),
+            (json!({ "text": ["a", "b"], "answer_start": [1, 2] }), vec!["a", "b"]),
+            (json!([]), vec![]),
+        ] {
+            let json = Value::Json(value.to_string());
+            let found = references(&json, None, Accepts::Texts);
+            assert_eq!(found, Ok(Some(expected.into_iter().map(Cow::from).collect())), "{value}");
+        }
+        let text = Value::from("a|b");
+        assert_eq!(references(&text, Some("|"), Accepts::Texts), Ok(Some(vec!["a".into(), "b".into()])));
+        assert_eq!(references(&Value::Absent, None, Accepts::Texts), Ok(None));
+    }
+
+    #[test]
+    fn numbers_are_texts_only_where_they_may_be() {
+        for value in [json!(2), json!([2.0]), json!({ "value": 2 })] {
+            let value = Value::Json(value.to_string());
+            assert_eq!(references(&value, None, Accepts::Scalars), Ok(Some(vec!["2".into()])));
+            assert!(references(&value, None, Accepts::Texts).is_err());
+        }
+        let large = Value::Json("[9007199254740993]".to_owned());
+        assert_eq!(references(&large, None, Accepts::Scalars), Ok(Some(vec!["9007199254740993".into()])));
+        assert_eq!(prediction(&Value::Number(2.0), Accepts::Scalars), Ok(Some("2".into())));
+        for value in
+            [Value::Number(2.0), Value::Boolean(true), Value::Json("12345678901234567890".to_owned())]
+        {
+            assert!(prediction(&value, Accepts::Texts).is_err());
+            assert!(prediction(&value, Accepts::Scalars).is_ok());
+        }
+    }
+
+    #[test]
+    fn anything_is_no_error() {
+        for (value, expected) in [
+            (Value::Number(f64::NAN), "NaN"),
+            (Value::Json("[1e400]".to_owned()), "[1e400]"),
+            (Value::Json(r#"{"other":1}"#.to_owned()), r#"{"other":1}"#),
+        ] {
+            assert_eq!(references(&value, None, Accepts::Anything), Ok(Some(vec![expected.into()])));
+            assert_eq!(prediction(&value, Accepts::Anything), Ok(as_text(&value)));
+        }
+    }
+
+    #[test]
+    fn other_values_are_refused() {
+        for accepts in [Accepts::Texts, Accepts::Scalars] {
+            for value in [
+                Value::Json(r#"["a",{"other":1}]"#.to_owned()),
+                Value::Json("[1e400]".to_owned()),
+                Value::Number(f64::NAN),
+                Value::Number(f64::INFINITY),
+            ] {
+                assert!(references(&value, None, accepts).is_err(), "{value:?}");
+            }
+            for value in [
+                Value::Json(r#"{"text":"a"}"#.to_owned()),
+                Value::Texts(vec!["a".to_owned()]),
+                Value::Number(f64::NAN),
+            ] {
+                assert!(prediction(&value, accepts).is_err(), "{value:?}");
+            }
+        }
     }
 }

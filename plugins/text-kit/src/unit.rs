@@ -113,6 +113,16 @@ impl Unit {
     }
 }
 
+/// The spellings of the units that convert, each with the rule of [`is_spelled`].
+pub(crate) fn spellings() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().flat_map(|(_, units)| units.iter().flat_map(|(_, names)| names.iter().copied()))
+}
+
+/// Whether a text, in `singular` once more as [`singular`] gives it, is a spelling of the table.
+pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
+    name == text || (name.len() >= 3 && name == singular)
+}
+
 /// Whether a text is a unit of the table.
 pub(crate) fn is_known(text: &str) -> bool {
     find(text).is_some()
@@ -125,15 +135,14 @@ fn find(text: &str) -> Option<(&'static str, f64)> {
         return None;
     }
     let lower = singular(text);
-    let is_it = |name: &str| name == text || (name.len() >= 3 && name == lower);
     KINDS.iter().find_map(|(kind, units)| {
-        let size = units.iter().find(|(_, names)| names.iter().any(|name| is_it(name)))?.0;
+        let size = units.iter().find(|(_, names)| names.iter().any(|name| is_spelled(name, text, &lower)))?.0;
         Some((*kind, size))
     })
 }
 
 /// In lower case, without the ending of an English plural.
-fn singular(text: &str) -> String {
+pub(crate) fn singular(text: &str) -> String {
     let mut lower = text.to_lowercase();
     if lower.len() > 3 && lower.ends_with('s') && !lower.ends_with("ss") {
         lower.pop();
@@ -170,8 +179,7 @@ mod tests {
 
     #[test]
     fn no_spelling_has_two_meanings() {
-        let names = KINDS.iter().flat_map(|(_, units)| units.iter().flat_map(|(_, names)| names.iter()));
-        let mut names: Vec<&str> = names.copied().collect();
+        let mut names: Vec<&str> = spellings().collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();

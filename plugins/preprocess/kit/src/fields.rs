@@ -2,6 +2,7 @@
 
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::{Map, Value};
+use gage_text_kit::json::at_path;
 use gage_text_kit::number::float_text;
 use gage_text_kit::value::boolean_text;
 use std::borrow::Cow;
@@ -25,11 +26,7 @@ pub fn find<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
 fn walk<'row>(row: &'row Fields, path: &str) -> Option<&'row Value> {
     let mut segments = path.split('.');
     let first = row.get(segments.next()?)?;
-    segments.try_fold(first, |value, segment| match value {
-        Value::Object(members) => members.get(segment),
-        Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
-        _ => None,
-    })
+    at_path(first, segments)
 }
 
 /// The value at a path, which must be there.

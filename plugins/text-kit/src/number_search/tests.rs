@@ -1,0 +1,132 @@
+//! What is a number in a text, and what is none.
+
+use super::*;
+
+fn last(text: &str) -> Option<(f64, &str)> {
+    NumberSearch::default().last(text).ok()?.map(|found| (found.value, found.spelled))
+}
+
+#[test]
+fn last_numbers() {
+    for (text, expected) in [
+        ("3 apples and 4.5 pears", Some((4.5, "4.5"))),
+        ("it fell to -12.", Some((-12.0, "-12"))),
+        ("10-12", Some((12.0, "12"))),
+        ("f(x)-12", Some((12.0, "12"))),
+        ("5 - 3", Some((3.0, "3"))),
+        ("x=-3", Some((-3.0, "-3"))),
+        ("答案是-3元", Some((-3.0, "-3"))),
+        ("−7 °C", Some((-7.0, "−7"))),
+        ("-$5.20", Some((-5.2, "-$5.20"))),
+        ("1,234,567.8", Some((1_234_567.8, "1,234,567.8"))),
+        ("12,34", Some((34.0, "34"))),
+        ("1,2345", Some((2345.0, "2345"))),
+        ("1234,567", Some((567.0, "567"))),
+        ("1, 2, 3.", Some((3.0, "3"))),
+        ("The answer is 1,234.5", Some((1234.5, "1,234.5"))),
+        ("$1,234", Some((1234.0, "1,234"))),
+        ("2.5e-3x", Some((0.0025, "2.5e-3"))),
+        ("1 1/2", Some((2.0, "2"))),
+        ("v1.2.3", Some((0.3, ".3"))),
+        ("-.5", Some((-0.5, "-.5"))),
+        ("0.5.", Some((0.5, "0.5"))),
+        ("+5", Some((5.0, "+5"))),
+        ("1e3", Some((1000.0, "1e3"))),
+        ("2E-3x", Some((0.002, "2E-3"))),
+        ("5e", Some((5.0, "5"))),
+        ("3/4", Some((4.0, "4"))),
+        ("-0", Some((0.0, "-0"))),
+        ("１２．", Some((12.0, "１２"))),
+        ("٣ و ٤", Some((4.0, "٤"))),
+        ("x² + ½", None),
+        ("inf NaN 三", None),
+        ("", None),
+    ] {
+        assert_eq!(last(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_a_float_cannot_hold_is_an_error() {
+    for text in ["1 or 1e400", "-1e400", &"9".repeat(400)] {
+        assert!(NumberSearch::default().last(text).is_err(), "{text}");
+    }
+    assert_eq!(
+        NumberSearch::default().last("1e400 or 1").map(|found| found.map(|found| found.value)),
+        Ok(Some(1.0))
+    );
+}
+
+#[test]
+fn fractions() {
+    for (text, expected) in [
+        ("so 3/4.", Some((0.75, "3/4"))),
+        ("-3/4", Some((-0.75, "-3/4"))),
+        ("x = 1 1/2 cups", Some((1.5, "1 1/2"))),
+        ("-1 1/2", Some((-1.5, "-1 1/2"))),
+        ("1½ or ½", Some((0.5, "½"))),
+        ("1 ½", Some((1.5, "1 ½"))),
+        ("２⁄４", Some((0.5, "２⁄４"))),
+        ("5 3/2", Some((1.5, "3/2"))),
+        ("1 2 1/2", Some((2.5, "2 1/2"))),
+        ("7 3/4/2020", Some((2020.0, "2020"))),
+        ("1/2/3", Some((3.0, "3"))),
+        ("3/0", Some((0.0, "0"))),
+        ("3/4.5", Some((4.5, "4.5"))),
+        ("1.5/2", Some((2.0, "2"))),
+        ("1,000/2", Some((2.0, "2"))),
+        ("1.5 1/2", Some((0.5, "1/2"))),
+        ("3 / 4", Some((4.0, "4"))),
+        ("no ½x", Some((0.5, "½"))),
+        (".½", Some((0.5, "½"))),
+        ("1/½", Some((0.5, "½"))),
+        ("x²", None),
+    ] {
+        let found = (NumberSearch { fractions: true }).last(text);
+        let found = found.map(|found| found.map(|found| (found.value, found.spelled)));
+        assert_eq!(found, Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn long_texts_take_linear_time() {
+    for text in ["1,".repeat(1 << 19), "1 2/".repeat(1 << 18), "1".repeat(1 << 19) + " 1/2"] {
+        let last = (NumberSearch { fractions: true }).last(&text);
+        assert!(last.is_ok_and(|found| found.is_some()));
+    }
+}
+
+#[test]
+fn the_first_and_the_only_one() {
+    let value =
+        |found: Result<Option<FoundNumber<'_>>, PluginError>| found.ok().flatten().map(|found| found.value);
+    assert_eq!(value(NumberSearch::default().first("-1 or 2")), Some(-1.0));
+    assert_eq!(value(only_number("so 2 kg")), Some(2.0));
+    assert_eq!(value(only_number("2 or 3")), None);
+    assert_eq!(value(only_number("so 1 1/2 kg")), Some(1.5));
+    assert_eq!(value(only_number("3/4/2020")), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read(text in r"\PC*") {
+        for fractions in [false, true] {
+            if let Ok(Some(found)) = (NumberSearch { fractions }).last(&text) {
+                proptest::prop_assert!(found.value.is_finite() && text.contains(found.spelled));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_almost_a_fraction_is_read(text in "[0-3./½¾⁄ -]{0,16}") {
+        let found = (NumberSearch { fractions: true }).last(&text);
+        let has_any = text.contains(|character| is_digit(character) || is_vulgar(character));
+        proptest::prop_assert_eq!(found.map(|found| found.is_some()), Ok(has_any));
+    }
+
+    #[test]
+    fn numbers_are_found_as_they_are_written(number in -1e12..1e12_f64) {
+        let text = format!("so it is {number}, I think");
+        proptest::prop_assert_eq!(last(&text).map(|(value, _)| value), Some(number));
+    }
+}

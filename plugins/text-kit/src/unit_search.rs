@@ -1,0 +1,177 @@
+//! Units that stand beside a number in running text.
+
+use crate::text::is_space;
+use crate::unit::{SIGNS, is_spelled, singular, spellings};
+
+/// Signs of currencies beside those of [`SIGNS`]; the first two are fullwidth forms.
+const FURTHER_SIGNS: &[char] = &['￥', '＄', '₩', '₽'];
+
+/// Units that do not convert here, beside those that do. As people count and measure in texts, the words
+/// and characters for large numbers too: `5 million` is 5 of the unit `million`.
+const FURTHER_UNITS: &[&str] = &[
+    "percentage point",
+    "％",
+    "百分点",
+    "°C",
+    "°F",
+    "℃",
+    "℉",
+    "°",
+    "度",
+    "km/h",
+    "m/s",
+    "mph",
+    "m²",
+    "m^2",
+    "平方米",
+    "mile",
+    "feet",
+    "foot",
+    "ft",
+    "inches",
+    "inch",
+    "lbs",
+    "lb",
+    "week",
+    "周",
+    "month",
+    "个月",
+    "year",
+    "年",
+    "岁",
+    "kWh",
+    "Hz",
+    "kHz",
+    "MHz",
+    "GHz",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "cent",
+    "pounds",
+    "角",
+    "thousand",
+    "million",
+    "billion",
+    "trillion",
+    "万",
+    "万元",
+    "亿",
+    "亿元",
+    "万亿",
+    "万亿元",
+    "人",
+    "个",
+    "次",
+];
+
+/// Units of the table that in running text are as likely a number, another word or a variable. So are
+/// `in`, `a` and `at`, which no table has: `5 in a row` is no length.
+const AMBIGUOUS: &[&str] = &["1", "fraction", "ratio", "share", "us", "t", "d", "l"];
+
+/// The longest word that may be a unit, in bytes.
+const LONGEST: usize = 32;
+
+/// The unit of the number between two places of a text: the sign of a currency before it, otherwise what
+/// stands right after it or after one blank. As it is spelled; `None` where it is not a known one.
+pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> {
+    let before = text.get(..start)?.trim_end_matches(['-', '+', '−']);
+    if let Some(sign) = before.chars().next_back().filter(|sign| is_currency_sign(*sign)) {
+        return before.get(before.len() - sign.len_utf8()..);
+    }
+    let rest = text.get(end..)?;
+    if let Some(sign) = rest.chars().next().filter(|sign| is_currency_sign(*sign)) {
+        return rest.get(..sign.len_utf8());
+    }
+    let near = rest.strip_prefix(is_space).unwrap_or(rest);
+    let word = leading_word(near);
+    let lower = singular(word);
+    let known = spellings().filter(|name| !AMBIGUOUS.contains(name));
+    let lengths = known.chain(FURTHER_UNITS.iter().copied()).filter_map(|name| {
+        let is_it = !word.is_empty() && is_spelled(name, word, &lower);
+        if is_it { Some(word.len()) } else { length_of(near, name) }
+    });
+    near.get(..lengths.max()?)
+}
+
+/// Whether a character is the sign of a currency.
+pub(crate) fn is_currency_sign(character: char) -> bool {
+    let mut bytes = [0; 4];
+    FURTHER_SIGNS.contains(&character) || SIGNS.contains(&&*character.encode_utf8(&mut bytes))
+}
+
+/// The letters that a text begins with, where they are a word of their own.
+fn leading_word(text: &str) -> &str {
+    let end = text.bytes().take_while(u8::is_ascii_alphabetic).take(LONGEST).count();
+    let (word, after) = text.split_at_checked(end).unwrap_or_default();
+    if continues_word(after) { "" } else { word }
+}
+
+/// The length of a unit that a text begins with, as it is spelled or in the plural.
+fn length_of(text: &str, name: &str) -> Option<usize> {
+    let mut after = text.strip_prefix(name)?;
+    let is_word = name.ends_with(|last: char| last.is_ascii_alphanumeric());
+    if is_word && name.contains(' ') {
+        after = after.strip_prefix('s').unwrap_or(after);
+    }
+    (!(is_word && continues_word(after))).then(|| text.len() - after.len())
+}
+
+fn continues_word(text: &str) -> bool {
+    text.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_beside_a_number() {
+        for (text, expected) in [
+            ("5%", Some("%")),
+            ("5 %.", Some("%")),
+            ("5 percentage points", Some("percentage points")),
+            ("5 per cent", Some("per cent")),
+            ("$5", Some("$")),
+            ("$-5", Some("$")),
+            ("5€", Some("€")),
+            ("₩5", Some("₩")),
+            ("5 km away", Some("km")),
+            ("5km/h", Some("km/h")),
+            ("5 kmx", None),
+            ("5 Kilometres", Some("Kilometres")),
+            ("5 days", Some("days")),
+            ("5 m²", Some("m²")),
+            ("5 m^2", Some("m^2")),
+            ("5 inches", Some("inches")),
+            ("5 pounds", Some("pounds")),
+            ("5 in a row", None),
+            ("5 of us", None),
+            ("5 us", None),
+            ("5 1", None),
+            ("5 apples", None),
+            ("5  m", None),
+            ("5 元。", Some("元")),
+            ("5万元", Some("万元")),
+            ("5个月", Some("个月")),
+            ("5百分点", Some("百分点")),
+            ("5", None),
+        ] {
+            let start = text.find('5').unwrap_or_default();
+            let start = if text.contains("-5") { start - 1 } else { start };
+            let end = text.find('5').map_or(0, |at| at + 1);
+            assert_eq!(unit_beside(text, start, end), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_unit_stands_in_both_tables() {
+        for unit in FURTHER_UNITS {
+            assert!(!spellings().any(|name| name == *unit), "{unit}");
+        }
+        for unit in AMBIGUOUS {
+            assert!(spellings().any(|name| name == *unit), "{unit}");
+        }
+    }
+}
