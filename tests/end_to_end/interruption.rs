@@ -108,6 +108,9 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
+    // What is there can be scored, and is not called complete.
+    let scored = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
+    assert!(scored.stderr.contains("the run r is interrupted"), "{}", scored.stderr);
     holding.answers_all.store(true, Ordering::SeqCst);
     workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
     assert_eq!(workspace.samples("r").len(), 40);

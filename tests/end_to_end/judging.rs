@@ -183,6 +183,15 @@ fn what_is_wrong_with_the_steps_is_said_before_the_run() {
         ),
         ("[{step: inference}, {step: extract}, {step: auto_eval}]", "extractors"),
         (
+            "[{step: inference}, {step: extract, extractors: []}, {step: auto_eval}]",
+            "the list of extractors is empty",
+        ),
+        ("[{step: inference}, {step: judge, judges: []}, {step: auto_eval}]", "the list of judges is empty"),
+        (
+            "[{step: inference}, {step: extract, extractors: [last_number(text_field=model_output.latency_ms)]}, {step: auto_eval}]",
+            "an extractor cannot read what varies from run to run",
+        ),
+        (
             "[{step: inference}, {step: extract, extractors: [regex(pattern='(')]}, {step: auto_eval}]",
             "position",
         ),
@@ -233,6 +242,7 @@ fn a_run_is_scored_once_more_without_its_model() {
     assert_eq!(report["summary"]["samples"]["outcomes"]["invalid_sample"], 1);
 
     for (arguments, expected) in [
+        (vec!["score", "runs/first", "--set", "custom.repeat=2"], "the run asked with `repeat: 1`"),
         (vec!["score", "runs/first", "--metric", "exact_mach"], "did you mean `exact_match`?"),
         (vec!["score", "runs/first", "--run-id", "first"], "there is a run 'first' already"),
         (vec!["score", "runs/none"], "runs/none"),

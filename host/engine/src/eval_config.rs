@@ -25,19 +25,29 @@ pub(crate) enum Change<'s> {
 
 /// What a Sample changes about a metric.
 pub(crate) fn of_metric<'s>(sample: &'s Value, metric_id: &str) -> Change<'s> {
-    match sample.get("eval_config").and_then(|config| config.get("metrics")?.get(metric_id)) {
+    change(sample, "metrics", metric_id)
+}
+
+/// What a Sample changes about a judge, who cannot be left out.
+pub(crate) fn of_judge<'s>(sample: &'s Value, judge_id: &str) -> Change<'s> {
+    match change(sample, "judge", judge_id) {
+        Change::Skip => Change::Invalid,
+        change => change,
+    }
+}
+
+fn change<'s>(sample: &'s Value, what: &str, id: &str) -> Change<'s> {
+    let Some(changes) = sample.get("eval_config").and_then(|config| config.get(what)) else {
+        return Change::None;
+    };
+    let Value::Object(changes) = changes else { return Change::Invalid };
+    match changes.get(id) {
         None | Some(Value::Null | Value::Bool(true)) => Change::None,
         Some(Value::Bool(false)) => Change::Skip,
         Some(Value::Object(params)) if params.is_empty() => Change::None,
         Some(Value::Object(params)) => Change::Params(params),
         Some(_) => Change::Invalid,
     }
-}
-
-/// The parameters of a judge that a Sample changes.
-pub(crate) fn of_judge<'s>(sample: &'s Value, judge_id: &str) -> Option<&'s Object> {
-    let params = sample.get("eval_config")?.get("judge")?.get(judge_id)?.as_object()?;
-    (!params.is_empty()).then_some(params)
 }
 
 /// What is wrong with changed parameters, in one text.

@@ -1,16 +1,17 @@
 //! The judges and an answer: they are asked, their replies read, and their scores become one.
 
-use crate::eval_config;
+use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
 use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use gage_backend::{Backend, GenerateRequest, output_to_guest};
-use gage_config::Combine;
+use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{Fence, PromptContext};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -31,7 +32,32 @@ struct OpenJudge {
     planned: Arc<PlannedJudge>,
     backend: Arc<dyn Backend>,
     /// Bounds the requests of the role.
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
+}
+
+/// What bounds the requests of each role, whoever makes them.
+pub(crate) struct RolePermits {
+    concurrency: usize,
+    by_role: HashMap<String, Arc<Semaphore>>,
+}
+
+impl RolePermits {
+    pub(crate) fn new(concurrency: usize) -> RolePermits {
+        RolePermits { concurrency, by_role: HashMap::new() }
+    }
+
+    /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
+    pub(crate) fn of(&mut self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
+        let most = self.most_of(role, backend);
+        let made = self.by_role.entry(role.adapter_id.clone());
+        Arc::clone(made.or_insert_with(|| Arc::new(Semaphore::new(most))))
+    }
+
+    /// How many requests of a role may be in flight.
+    pub(crate) fn most_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
+        let most = self.concurrency.min(backend.info().max_concurrency);
+        most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)
+    }
 }
 
 /// Why there is no judgement.
@@ -50,13 +76,17 @@ enum Judgement {
 }
 
 impl Judging {
-    pub(crate) fn new(planned: &PlannedJudges, session: &Session, concurrency: usize) -> Option<Judging> {
-        let open = |planned: &Arc<PlannedJudge>| {
+    pub(crate) fn new(
+        planned: &PlannedJudges,
+        session: &Session,
+        permits: &mut RolePermits,
+    ) -> Option<Judging> {
+        let mut open = |planned: &Arc<PlannedJudge>| {
             let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-            let most = backend.info().max_concurrency.min(planned.role.pool_size.unwrap_or(concurrency));
-            Some(OpenJudge { planned: Arc::clone(planned), backend, permits: Semaphore::new(most.max(1)) })
+            let permits = permits.of(&planned.role, backend.as_ref());
+            Some(OpenJudge { planned: Arc::clone(planned), backend, permits })
         };
-        let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
+        let judges = planned.judges.iter().map(&mut open).collect::<Option<Vec<_>>>()?;
         Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
@@ -293,14 +323,21 @@ impl OpenJudge {
 
     /// The component, with what the Sample changes about it.
     fn judge_of(&self, inferred: &Inferred) -> Result<Arc<Judge>, Failure> {
-        let Some(changed) = eval_config::of_judge(&inferred.sample, &self.planned.judge_id) else {
-            return Ok(Arc::clone(&self.planned.judge));
-        };
-        self.planned.judge.with_params(changed).map(Arc::new).map_err(|problems| Failure {
+        let id = &self.planned.judge_id;
+        let refuse = |message: String| Failure {
             outcome: Outcome::InvalidSample,
             kind: "eval_config".to_owned(),
-            message: eval_config::wrong("judge", &self.planned.judge_id, &problems),
-        })
+            message,
+        };
+        let changed = match eval_config::of_judge(&inferred.sample, id) {
+            Change::None => return Ok(Arc::clone(&self.planned.judge)),
+            Change::Params(changed) => changed,
+            Change::Skip | Change::Invalid => {
+                return Err(refuse(format!("eval_config.judge.{id} must be an object of parameters")));
+            }
+        };
+        let judge = self.planned.judge.with_params(changed);
+        judge.map(Arc::new).map_err(|problems| refuse(eval_config::wrong("judge", id, &problems)))
     }
 }
 

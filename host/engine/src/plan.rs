@@ -325,10 +325,7 @@ fn plan_metric(
         }
     };
     let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
-    let reads_clock = |path: &gage_core::FieldPath| {
-        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
-    };
-    let is_timing = metric.inputs().iter().any(|input| input.paths.iter().any(reads_clock));
+    let is_timing = reads_clock(metric.inputs());
     Some(PlannedMetric {
         metric_id: spec.metric_id.clone(),
         implementation: spec.implementation.clone(),
@@ -337,6 +334,14 @@ fn plan_metric(
         is_timing,
         metric,
     })
+}
+
+/// Whether one of these inputs varies from run to run.
+pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
+    let is_clock = |path: &gage_core::FieldPath| {
+        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
+    };
+    inputs.iter().any(|input| input.paths.iter().any(is_clock))
 }
 
 /// How the scores of a metric become one figure: as the suite says, otherwise as the metric does.

@@ -9,7 +9,7 @@ use crate::progress::{Finished, Progress};
 use crate::run::{RunReport, TaskReport};
 use crate::scoring::score;
 use crate::stop::Stop;
-use gage_core::{Object, OutcomeCounts};
+use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
     ScoresEntry,
@@ -30,8 +30,8 @@ pub enum RescoreError {
     /// A run folder cannot be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// A task of the suite is not one of the run.
-    #[error("the run has no answers of the task `{task_id}`; it has: {known}")]
+    /// No task of the suite is one of the run.
+    #[error("the run has no answers of the task `{task_id}`, or of another of the suite; it has: {known}")]
     UnknownTask {
         /// The task.
         task_id: String,
@@ -62,12 +62,14 @@ pub fn rescore(
 ) -> Result<RunReport, RescoreError> {
     let index = parent.journal()?;
     let known = index.task_ids();
-    if let Some(task) = tasks.iter().find(|task| !known.contains(&task.task_id.as_str())) {
+    let is_known = |task: &&Scoring| known.contains(&task.task_id.as_str());
+    if let (Some(task), None) = (tasks.first(), tasks.iter().find(is_known)) {
         return Err(RescoreError::UnknownTask { task_id: task.task_id.clone(), known: known.join(", ") });
     }
-    let mut plugins = Object::new();
-    tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
     let before = &parent.manifest().identity;
+    // Those that took part before the answers were scored did so still.
+    let mut plugins = before["plugins"].as_object().cloned().unwrap_or_default();
+    tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
     let identity = json!({
         "config": config,
         "datasets": before["datasets"],
@@ -184,7 +186,15 @@ fn read(
         }
         match sample.is_answered() {
             true => batch.answers.extend(answers.read(&task.task_id, row)?.map(Inferred::of_record)),
-            false => batch.whole.extend(whole.next().transpose()?),
+            false => match whole.next().transpose()? {
+                // The first version of the journal had answers and scores in one line.
+                Some(record) if !record.metrics.is_empty() => {
+                    batch
+                        .answers
+                        .push(Inferred::of_record(SampleRecord { outcome: Outcome::Scored, ..record }));
+                }
+                record => batch.whole.extend(record),
+            },
         }
         let goes_on = samples.peek().is_some_and(|(next, _)| Batches::around(row).contains(next));
         if !goes_on && !take(std::mem::take(&mut batch)) {

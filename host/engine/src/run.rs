@@ -4,7 +4,7 @@ use crate::datasets::Datasets;
 use crate::earlier::Earlier;
 use crate::events::Events;
 use crate::identity;
-use crate::judging::Judging;
+use crate::judging::{Judging, RolePermits};
 use crate::plan::{Plan, PlannedTask};
 use crate::progress::Progress;
 use crate::reader::TooManyInvalid;
@@ -248,7 +248,10 @@ fn begin_task(
     }
     progress.task_started(task_id, total, earlier.as_ref().map_or(0, Earlier::kept));
     let concurrency = options.concurrency.max(1);
-    let judging = task.judges.as_ref().map(|judges| Judging::new(judges, session, concurrency));
+    let mut permits = RolePermits::new(concurrency);
+    let concurrency = permits.most_of(&task.role, backend.as_ref());
+    let of_model = permits.of(&task.role, backend.as_ref());
+    let judging = task.judges.as_ref().map(|judges| Judging::new(judges, session, &mut permits));
     run_task(TaskInput {
         task: Arc::clone(task),
         backend: Arc::clone(backend),
@@ -257,6 +260,7 @@ fn begin_task(
         preparation: dataset.preparation(),
         earlier,
         concurrency,
+        permits: of_model,
         workers: options.workers,
         writer,
         progress: Arc::clone(progress),

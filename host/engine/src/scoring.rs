@@ -4,10 +4,10 @@ use crate::batches::Waiting;
 use crate::eval_config::{self, Change};
 use crate::extraction::extract;
 use crate::inference::Inferred;
-use crate::plan::{PlannedMetric, Scoring};
+use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
 use gage_core::{MetricResult, Object, Outcome, Roots};
-use gage_plugin::ItemError;
+use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -65,11 +65,8 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
         for (changed, places) in groups(planned, batch, &sound) {
             let metric = match changed {
                 Changed::Nothing => Ok(None),
-                Changed::Result(result) => Err(*result),
-                Changed::Params(params) => planned.metric.with_params(params).map(Some).map_err(|problems| {
-                    let message = eval_config::wrong("metrics", &planned.metric_id, &problems);
-                    MetricResult { outcome: Outcome::InvalidSample, error: Some(message), ..skipped(planned) }
-                }),
+                Changed::Result(result) => Err(result),
+                Changed::Params(params) => with_params(planned, params).map(Some),
             };
             let scored = match metric {
                 Ok(own) => {
@@ -88,7 +85,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
                     fuel += if planned.is_timing { 0 } else { scored.fuel };
                     scored.results.into_iter().map(|result| result_of(planned, result)).collect()
                 }
-                Err(result) => vec![result; places.len()],
+                Err(result) => vec![*result; places.len()],
             };
             for (place, result) in places.into_iter().zip(scored) {
                 let scores = &mut results[place];
@@ -154,6 +151,20 @@ fn groups<'s>(
         others.insert(0, (Changed::Nothing, usual));
     }
     others
+}
+
+/// A metric with parameters of a Sample's own, or what is wrong with them.
+fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<MetricResult>> {
+    let refuse = |message: String| {
+        Box::new(MetricResult { outcome: Outcome::InvalidSample, error: Some(message), ..skipped(planned) })
+    };
+    let id = &planned.metric_id;
+    let metric = planned.metric.with_params(params);
+    let metric = metric.map_err(|problems| refuse(eval_config::wrong("metrics", id, &problems)))?;
+    if reads_clock(metric.inputs()) && !planned.is_timing {
+        return Err(refuse(format!("eval_config.metrics.{id}: a sample cannot have a clock read for it")));
+    }
+    Ok(metric)
 }
 
 fn skipped(planned: &PlannedMetric) -> MetricResult {

@@ -40,7 +40,9 @@ pub(crate) struct TaskInput<'a> {
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) earlier: Option<Earlier>,
+    /// Requests of the model under test in flight.
     pub(crate) concurrency: usize,
+    pub(crate) permits: Arc<Semaphore>,
     pub(crate) workers: usize,
     pub(crate) writer: &'a mut JournalWriter,
     pub(crate) progress: Arc<dyn Progress>,
@@ -70,6 +72,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         task,
         backend,
         judging,
+        permits,
         rows,
         preparation,
         earlier,
@@ -83,8 +86,6 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let invalid = InvalidRows::new(&task.dataset.spec, rows.total());
     let media = Arc::clone(&preparation.media);
     let (concurrency, workers) = (input.concurrency, input.workers);
-    let concurrency =
-        concurrency.min(backend.info().max_concurrency).min(task.role.pool_size.unwrap_or(usize::MAX));
     let inflight = task.spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1);
     let (next_sender, next) = mpsc::channel::<Next>(concurrency.saturating_mul(PREFETCH).max(1));
     let (batch_sender, batches) = mpsc::channel::<Vec<Waiting>>(BATCHES_WAITING);
@@ -125,7 +126,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         let sample_loop = SampleLoop {
             task: Arc::clone(&task),
             backend,
-            permits: Arc::new(Semaphore::new(concurrency)),
+            permits,
             inflight: Arc::new(Semaphore::new(inflight)),
             held: Arc::new(Semaphore::new((BATCH * BATCHES_OPEN) as usize)),
             judging: judging.map(Arc::new),

@@ -47,8 +47,8 @@ impl Header {
         }
     }
 
-    /// Checks that the first line of a file is the header of this run's journal.
-    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<(), RecordError> {
+    /// Checks that the first line of a file is the header of this run's journal. Returns its version.
+    fn check(path: &Path, json: &[u8], run_id: &str) -> Result<u32, RecordError> {
         let header: Header = serde_json::from_slice(json).map_err(|error| {
             RecordError::damaged(path, 1, format!("not the header of a journal: {error}"))
         })?;
@@ -66,7 +66,7 @@ impl Header {
         if header.run_id != run_id {
             return Err(RecordError::damaged(path, 1, format!("it belongs to run '{}'", header.run_id)));
         }
-        Ok(())
+        Ok(header.format_version)
     }
 }
 

@@ -89,7 +89,15 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             Ok(report) => report,
             Err(error) => return report_failure(error),
         };
-    finish(arguments.json, &config, &tasks, &aggregators, report, began)
+    finish(arguments.json, &config, &tasks, &aggregators, &Origin::Models, report, began)
+}
+
+/// Where the answers of a run are from.
+pub(super) enum Origin {
+    /// Models were asked.
+    Models,
+    /// From another run, which may have been cut off.
+    Answers { cut_off: Option<String> },
 }
 
 /// Writes what is reported, and says how the run ended.
@@ -98,6 +106,7 @@ pub(super) fn finish(
     config: &PipelineConfig,
     tasks: &[TaskDescription],
     aggregators: &Aggregators,
+    from: &Origin,
     report: RunReport,
     began: Instant,
 ) -> anyhow::Result<ExitCode> {
@@ -119,6 +128,9 @@ pub(super) fn finish(
     let mut lacking = lacking(config, &written);
     lacking
         .splice(0..0, ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string));
+    if let Origin::Answers { cut_off } = from {
+        lacking.extend(cut_off.clone());
+    }
     let unread: Vec<String> = ran
         .iter()
         .filter_map(|task| task.failure.as_ref().map(|error| format!("{}: {error}", task.task_id)))
@@ -160,6 +172,9 @@ pub(super) fn finish(
         terminal::say(gage_core::printable_line(&example.to_string()));
     }
     match was_stopped {
+        true if matches!(from, Origin::Answers { .. }) => {
+            terminal::say("interrupted; not all answers are scored: score the run once more");
+        }
         true => terminal::say(format_args!("interrupted; go on with --run-id {} --resume", folder.run_id())),
         false => lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}"))),
     }

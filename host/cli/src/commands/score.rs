@@ -8,7 +8,7 @@ use crate::terminal::{self, TerminalProgress};
 use anyhow::Context as _;
 use gage_config::{Environment, PipelineConfig, Problems, load};
 use gage_engine::{Plan, RescoreError, Stop, rescore};
-use gage_record::{RecordError, RunFolder, RunReader};
+use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -23,8 +23,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(refuse(&error)),
     };
     let run_id = arguments.run_id.clone().unwrap_or_else(run::new_run_id);
-    let beside = arguments.run.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let root = arguments.output_dir.as_deref().or(beside).unwrap_or(Path::new("."));
+    // As it is, so that `.` has a folder above it.
+    let settled = arguments.run.canonicalize().unwrap_or_else(|_| arguments.run.clone());
+    let written = arguments.run.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = written.or(settled.parent()).unwrap_or(Path::new("."));
+    let root = arguments.output_dir.as_deref().unwrap_or(beside);
     if RunFolder::exists(root, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", root.display());
         return Ok(terminal::refuse(&message, Some("choose another --run-id")));
@@ -38,6 +41,12 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
     let config = config.filter(|_| !problems.has_errors());
+    if let Some(message) = config.as_ref().and_then(|config| other_repeats(config, &parent)) {
+        return Ok(terminal::refuse(
+            &message,
+            Some("answers were asked for that often, and are averaged so"),
+        ));
+    }
     let scoring = config.as_ref().and_then(|config| Plan::scoring(config, &mut registry, &mut problems));
     terminal::show_problems(&problems);
     let (Some(config), Some(scoring)) = (config, scoring) else { return Ok(ExitCode::Configuration) };
@@ -61,7 +70,16 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let tasks: Vec<_> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
     let aggregators = Aggregators::new(scoring.iter());
-    run::finish(arguments.json, &config, &tasks, &aggregators, report, began)
+    let status = parent.manifest().status;
+    let cut_off = match status {
+        RunStatus::Complete | RunStatus::Incomplete => None,
+        RunStatus::Running | RunStatus::Interrupted => {
+            let id = &parent.manifest().run_id;
+            Some(format!("the run {id} is {}: only the answers that it has are scored", status.name()))
+        }
+    };
+    let from = run::Origin::Answers { cut_off };
+    run::finish(arguments.json, &config, &tasks, &aggregators, &from, report, began)
 }
 
 /// The suite by which answers are scored: one that is given, or that of the run, with other metrics where
@@ -79,6 +97,8 @@ fn suite(
         return Ok(Err(terminal::refuse(&message, Some("give one with --config"))));
     }
     if !arguments.metrics.is_empty() {
+        add_scoring(&mut document["custom"]);
+        document["tasks"].as_array_mut().into_iter().flatten().for_each(add_scoring);
         document["metrics"] = arguments.metrics.iter().map(|metric| metric_of(metric)).collect();
         for task in document["tasks"].as_array_mut().into_iter().flatten() {
             if let Value::Object(task) = task {
@@ -86,11 +106,43 @@ fn suite(
             }
         }
     }
-    // What is in it was expanded when the run began.
+    Ok(Ok(load_expanded(&document, &arguments.overrides, parent)))
+}
+
+/// Reads a suite that was expanded when its run began.
+fn load_expanded(
+    document: &Value,
+    overrides: &[String],
+    parent: &RunReader,
+) -> (Option<PipelineConfig>, Problems) {
     let text = format!("{document:#}").replace("${", "$${");
     let name = format!("the suite of {}", parent.path().display());
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    Ok(Ok(load(&name, &text, &arguments.overrides, &environment)))
+    load(&name, &text, overrides, &environment)
+}
+
+/// Puts the step that scores behind the others, where there are steps without it.
+fn add_scoring(of: &mut Value) {
+    if let Some(steps) = of.get_mut("steps").and_then(Value::as_array_mut)
+        && !steps.iter().any(|step| step["step"] == "auto_eval")
+    {
+        steps.push(json!({"step": "auto_eval"}));
+    }
+}
+
+/// Says where a task would be read as repeated in another way than its run asked.
+fn other_repeats(config: &PipelineConfig, parent: &RunReader) -> Option<String> {
+    let (asked, _) = load_expanded(&parent.manifest().identity["config"], &[], parent);
+    let asked = asked?;
+    config.tasks.iter().find_map(|task| {
+        let before = asked.tasks.iter().find(|one| one.task_id == task.task_id)?;
+        (before.repeat != task.repeat).then(|| {
+            format!(
+                "the task `{}` has `repeat: {}`, and the run asked with `repeat: {}`",
+                task.task_id, task.repeat, before.repeat
+            )
+        })
+    })
 }
 
 /// A metric of the command line: a name or a call, or an entry in JSON.

@@ -62,6 +62,9 @@ impl JudgeStep {
     /// Reads the keys of the step behind `step`.
     pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
         let several = table.list("judges", problems);
+        if let (Some(node), true) = (table.get("judges"), several.is_empty()) {
+            problems.error(node.span, &table.path_of("judges"), "the list of judges is empty");
+        }
         let judges: Vec<JudgeSpec> = match several.is_empty() {
             true => vec![JudgeSpec::read_keys(table, node, problems)],
             false => several

@@ -134,6 +134,11 @@ fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Proble
                 .into_iter()
                 .filter_map(|(node, path)| PluginCall::read(node, &path, "extractor", problems))
                 .collect();
+            if let (Some(node), true) =
+                (table.get("extractors"), found.extract.is_empty() && !problems.has_errors())
+            {
+                problems.error(node.span, &table.path_of("extractors"), "the list of extractors is empty");
+            }
         }
         StepKind::AutoEval => found.auto_eval = true,
     }

@@ -96,7 +96,15 @@ impl Settings {
 fn read_paths(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<Vec<FieldPath>> {
     let node = table.get(key)?;
     let paths = table.texts(key, problems)?;
-    Some(paths.iter().filter_map(|path| of_sample(path, node, &table.path_of(key), problems)).collect())
+    let mut read: Vec<FieldPath> = Vec::with_capacity(paths.len());
+    for path in &paths {
+        let Some(path) = of_sample(path, node, &table.path_of(key), problems) else { continue };
+        if read.contains(&path) {
+            problems.error(node.span, &table.path_of(key), format!("`{}` occurs twice", path.as_str()));
+        }
+        read.push(path);
+    }
+    Some(read)
 }
 
 fn read_path(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<FieldPath> {
@@ -107,7 +115,8 @@ fn read_path(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) 
 
 fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Option<FieldPath> {
     let read = FieldPath::new(text);
-    if read.root() == Root::Sample && read.first_key().is_some() {
+    let is_whole = text.split('.').all(|segment| !segment.trim().is_empty());
+    if read.root() == Root::Sample && read.first_key().is_some() && is_whole {
         return Some(read);
     }
     problems

@@ -51,6 +51,14 @@ pub(super) fn plan_extractors(
         .iter()
         .map(|call| {
             let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
+            if super::reads_clock(extractor.inputs()) {
+                let message = "an extractor cannot read what varies from run to run".to_owned();
+                problems.error(call.span, "extractors", message).help(format!(
+                    "name another path than model_output.{}",
+                    super::CLOCKS.join(", model_output.")
+                ));
+                return None;
+            }
             Some(PlannedExtractor { reference: call.reference.clone(), extractor })
         })
         .collect();

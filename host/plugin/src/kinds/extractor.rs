@@ -8,6 +8,7 @@ use crate::bindings::extractor_world::{ExtractorPlugin, ExtractorPluginPre};
 use crate::bindings::types::{Item, PluginInfo};
 use crate::checked;
 use crate::family::{Configured, Declared, Family, Further, Kind};
+use crate::inputs::Input;
 use crate::sandbox::GuestState;
 use crate::world::World;
 use gage_core::{Object, Roots};
@@ -55,6 +56,11 @@ pub struct ExtractedAnswer {
 }
 
 impl Extractor {
+    /// Its inputs, with the paths that count here.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs.list
+    }
+
     /// Resolves the inputs of one sample.
     pub fn resolve(&self, sample_id: &str, roots: Roots<'_>) -> MetricItem {
         let inputs = self.inputs.resolve(self.name(), sample_id, roots);

@@ -2,7 +2,7 @@
 
 use super::scan::{GoodLine, Scanned, scan};
 use super::{Header, segment_paths};
-use crate::format::JOURNAL_FOLDER;
+use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
@@ -238,6 +238,8 @@ struct RecordKey<'a> {
 /// Makes an index of one file after the other.
 pub(super) struct IndexBuilder<'a> {
     run_id: &'a str,
+    /// The version of the file that was added last.
+    pub(super) version: u32,
     length: u64,
     index: JournalIndex,
 }
@@ -250,23 +252,24 @@ impl<'a> IndexBuilder<'a> {
             positions: HashMap::new(),
             torn_bytes: 0,
         };
-        IndexBuilder { run_id, length: 0, index }
+        IndexBuilder { run_id, version: JOURNAL_VERSION, length: 0, index }
     }
 
     /// Adds the next file. Only the last one may have a torn end.
     pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<Scanned, RecordError> {
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
         let start = self.length;
-        let run_id = self.run_id;
+        let (run_id, mut version) = (self.run_id, JOURNAL_VERSION);
         let index = &mut self.index;
         let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), |line| match line.number {
-            1 => Header::check(&path, line.json, run_id),
+            1 => Header::check(&path, line.json, run_id).map(|found| version = found),
             _ => index.add(&line, start).map_err(|reason| RecordError::damaged(&path, line.number, reason)),
         })?;
         if scanned.torn_bytes > 0 && !is_last {
             let reason = format!("its last {} bytes are torn, and another file follows", scanned.torn_bytes);
             return Err(RecordError::invalid(&path, reason));
         }
+        self.version = version;
         self.length += scanned.good_bytes + scanned.torn_bytes;
         self.index.torn_bytes += scanned.torn_bytes;
         self.index.segments.push(Segment { path, start });

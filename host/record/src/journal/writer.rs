@@ -4,7 +4,7 @@ use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
 use super::{FIRST_SEGMENT, Header, JournalEntry, segment_paths};
 use crate::atomic_file::sync_folder;
-use crate::format::JOURNAL_FOLDER;
+use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
@@ -48,8 +48,19 @@ impl JournalWriter {
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
-        let mut writer = JournalWriter { path, appender: Appender::new(file, end.good_bytes) };
-        if end.good_bytes == 0 {
+        // What older programs would misunderstand does not go into a file that they read.
+        let is_older = end.good_bytes > 0 && builder.version < JOURNAL_VERSION;
+        let (path, file, good_bytes) = match is_older {
+            true => {
+                let path = following(&path);
+                let file = open_to_write(&path)?;
+                sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
+                (path, file, 0)
+            }
+            false => (path, file, end.good_bytes),
+        };
+        let mut writer = JournalWriter { path, appender: Appender::new(file, good_bytes) };
+        if good_bytes == 0 {
             writer.append(&[Header::new(folder.run_id())])?;
         }
         Ok(OpenedJournal { writer, index: builder.finish()?, dropped_bytes: end.torn_bytes })
@@ -69,6 +80,12 @@ impl JournalWriter {
         let appended = self.appender.append(values);
         appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })
     }
+}
+
+/// The journal file behind another.
+fn following(path: &Path) -> PathBuf {
+    let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok()).unwrap_or(0);
+    path.with_file_name(format!("{:06}.jsonl", number + 1))
 }
 
 fn open_to_write(path: &Path) -> Result<File, RecordError> {
@@ -178,5 +195,13 @@ mod tests {
         let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
         assert_eq!(records.len(), 1);
         assert_eq!((records[0].index, records[0].metrics[0].score()), (7, Some(1.0)));
+        // What is new goes into a file of its own, which an older program refuses.
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_whole(&[record("t", 8, "b")]).unwrap();
+        drop(writer);
+        let second = fs::read_to_string(folder.path_of("journal/000002.jsonl")).unwrap();
+        assert!(second.contains(r#""format_version":2"#), "{second}");
+        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 2);
+        assert_eq!(JournalWriter::open(&folder).unwrap().index.len(), 2);
     }
 }

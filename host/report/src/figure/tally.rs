@@ -152,6 +152,12 @@ impl Tally {
         let is_clustered = self.clusters.is_some();
         if let Some((statistic, reservoir)) = self.reservoir {
             let resampled = reservoir.resample(statistic, is_clustered);
+            if let (true, Some(clusters)) =
+                (*aggregation == Aggregation::PassRate && is_all_or_nothing(value), &self.clusters)
+                && clusters.count() > 1
+            {
+                return (resampled.map(|found| found.stderr), wilson_of_proportion(value, clusters.count()));
+            }
             return (resampled.map(|found| found.stderr), resampled.map(|found| found.interval));
         }
         if !matches!(aggregation, Aggregation::Mean | Aggregation::PassRate) {
@@ -162,7 +168,12 @@ impl Tally {
             Some(clusters) => {
                 let stderr = clusters.standard_error(value);
                 let degrees = clusters.count().saturating_sub(1);
-                (stderr, t(value, stderr, degrees, IntervalMethod::Cluster))
+                // As below; clusters are what is independent.
+                let interval = match self.is_binary && stderr == Some(0.0) && is_all_or_nothing(value) {
+                    true => wilson_of_proportion(value, clusters.count()),
+                    false => t(value, stderr, degrees, IntervalMethod::Cluster),
+                };
+                (stderr, interval)
             }
             None if n < 2 => (None, None),
             None => {
@@ -181,6 +192,11 @@ impl Tally {
             interval.map(|interval| if self.is_binary { within_proportions(interval) } else { interval }),
         )
     }
+}
+
+/// Whether all samples passed, or none: nothing to resample then, and no spread.
+fn is_all_or_nothing(value: f64) -> bool {
+    value == 0.0 || value == 1.0
 }
 
 fn t(value: f64, stderr: Option<f64>, degrees: u64, method: IntervalMethod) -> Option<Interval> {
