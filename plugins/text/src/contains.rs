@@ -12,6 +12,7 @@ use gage_text_kit::value::as_text;
 /// occurs nowhere.
 pub struct Contains {
     normalization: Normalization,
+    any_reference: bool,
 }
 
 impl Metric for Contains {
@@ -28,19 +29,22 @@ impl Metric for Contains {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        Ok(Contains { normalization: comparison::normalization(&params, true)? })
+        Ok(Contains {
+            normalization: comparison::normalization(&params, true)?,
+            any_reference: params.flag("any_reference", false)?,
+        })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let prediction = as_text(inputs.value(PREDICTION));
-        let reference = as_text(inputs.value(REFERENCE));
-        let pass = match (prediction, reference) {
-            (Some(prediction), Some(reference)) => {
-                let reference = self.normalization.apply(&reference);
-                !reference.is_empty() && self.normalization.apply(&prediction).contains(&*reference)
-            }
-            _ => false,
-        };
+        let pass = as_text(inputs.value(PREDICTION)).is_some_and(|prediction| {
+            let prediction = self.normalization.apply(&prediction);
+            comparison::meets(self.any_reference, inputs.value(REFERENCE), |reference| {
+                as_text(reference).is_some_and(|reference| {
+                    let reference = self.normalization.apply(&reference);
+                    !reference.is_empty() && prediction.contains(&*reference)
+                })
+            })
+        });
         Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass))
     }
 }
@@ -71,6 +75,10 @@ mod tests {
             let reference = Value::Text(reference.to_owned());
             assert_eq!(score(params, prediction, reference), Some(expected), "{prediction:?}");
         }
+        let several = || Value::Texts(vec!["Rome".to_owned(), "Paris".to_owned()]);
+        assert_eq!(score(json!({ "any_reference": true }), "In Paris.", several()), Some(1.0));
+        assert_eq!(score(json!({ "any_reference": true }), "In Oslo.", several()), Some(0.0));
+        assert_eq!(score(json!({}), "In Paris.", several()), Some(0.0));
     }
 
     #[test]

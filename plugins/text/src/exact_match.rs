@@ -22,6 +22,7 @@ use gage_text_kit::{Decimal, Params};
 pub struct ExactMatch {
     normalization: Normalization,
     field: PredictionField,
+    any_reference: bool,
 }
 
 impl Metric for ExactMatch {
@@ -47,18 +48,21 @@ impl Metric for ExactMatch {
                 Some(false) => Normalization { case_sensitive: true, strip: false, collapse: false },
                 None => comparison::normalization(&params, field.is_set())?,
             };
-        Ok(ExactMatch { normalization, field })
+        Ok(ExactMatch { normalization, field, any_reference: params.flag("any_reference", false)? })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
         if !self.field.is_set() {
-            return Ok(comparison::card(prediction, reference, self.same(prediction, reference)));
+            let same = |reference: &Value| self.same(prediction, reference);
+            let pass = comparison::meets(self.any_reference, reference, same);
+            return Ok(comparison::card(prediction, reference, pass));
         }
         let prediction = self.field.prediction(inputs);
-        let keys = [prediction.as_ref(), reference].map(|value| key_of(value, self.normalization));
-        let [prediction_key, reference_key] = keys;
-        let pass = prediction_key.is_some() && prediction_key == reference_key;
+        let key = key_of(prediction.as_ref(), self.normalization);
+        let pass = comparison::meets(self.any_reference, reference, |reference| {
+            key.is_some() && key == key_of(reference, self.normalization)
+        });
         Ok(comparison::card(&prediction, reference, pass))
     }
 }
@@ -146,6 +150,15 @@ mod tests {
             assert_eq!(score(params, text(prediction), text(reference)), Some(expected), "{prediction:?}");
         }
         assert!(ExactMatch::prepare(json!({ "case_sensitive": "false" })).is_err());
+        let any = || json!({ "any_reference": true });
+        for (reference, expected) in [
+            (Value::Texts(vec!["Rome".to_owned(), "paris".to_owned()]), 1.0),
+            (json_text(r#"["Rome", 7, {"a": 1}]"#), 0.0),
+            (text("Paris"), 1.0),
+            (json_text("[]"), 0.0),
+        ] {
+            assert_eq!(score(any(), text("Paris"), reference), Some(expected));
+        }
     }
 
     #[test]
