@@ -30,6 +30,9 @@ pub struct ScoreCard {
 pub struct MetricResult {
     /// The metric's id in the suite.
     pub metric_id: String,
+    /// The version of what scored it, which changes whenever a score could; empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scorer_version: String,
     /// `scored`, or why there is no score.
     pub outcome: Outcome,
     /// The card, where the scorer gave one.

@@ -168,22 +168,27 @@ fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<M
 }
 
 fn skipped(planned: &PlannedMetric) -> MetricResult {
-    MetricResult { metric_id: planned.metric_id.clone(), outcome: Outcome::Skipped, card: None, error: None }
+    MetricResult {
+        metric_id: planned.metric_id.clone(),
+        scorer_version: planned.metric.description().version.clone(),
+        outcome: Outcome::Skipped,
+        card: None,
+        error: None,
+    }
 }
 
 fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemError>) -> MetricResult {
-    let metric_id = planned.metric_id.clone();
     match scored {
         Ok(card) => {
             let outcome = if card.primary_score.is_some() { Outcome::Scored } else { Outcome::Skipped };
-            MetricResult { metric_id, outcome, card: Some(card), error: None }
+            MetricResult { outcome, card: Some(card), ..skipped(planned) }
         }
         Err(error) => {
             let message = match error.pointer {
                 Some(pointer) => format!("{} at {pointer}: {}", error.kind, error.message),
                 None => format!("{}: {}", error.kind, error.message),
             };
-            MetricResult { metric_id, outcome: error.outcome, card: None, error: Some(message) }
+            MetricResult { outcome: error.outcome, error: Some(message), ..skipped(planned) }
         }
     }
 }

@@ -141,6 +141,7 @@ pub(crate) mod tests {
         let card = ScoreCard { primary_score: Some(0.1), pass: Some(false), ..ScoreCard::default() };
         let result = |metric_id: &str| MetricResult {
             metric_id: metric_id.to_owned(),
+            scorer_version: String::new(),
             outcome: Outcome::Scored,
             card: Some(card.clone()),
             error: None,

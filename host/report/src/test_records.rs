@@ -31,6 +31,7 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
 pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
         metric_id: metric_id.to_owned(),
+        scorer_version: String::new(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
         error: None,

@@ -115,6 +115,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
         judge_output: None,
         metrics: vec![MetricResult {
             metric_id: "m".to_owned(),
+            scorer_version: String::new(),
             outcome: Outcome::Scored,
             card: Some(card),
             error: None,
