@@ -17,7 +17,7 @@ use gage_record::{
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Batches that may wait, for each thread.
@@ -125,16 +125,16 @@ fn rescore_task(
 ) -> Result<(OutcomeCounts, Duration), RescoreError> {
     let (batch_sender, batches) = sync_channel::<Batch>(workers * BATCHES_WAITING);
     let (scored_sender, scored) = sync_channel::<Scored>(workers * BATCHES_WAITING);
-    let batches = Mutex::new(batches);
+    let batches = Arc::new(Mutex::new(batches));
     std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
             let sender = batch_sender;
             read(index, task, stop, |batch| sender.send(batch).is_ok())
         });
         for _ in 0..workers {
-            let (sender, batches) = (scored_sender.clone(), &batches);
+            let (sender, batches) = (scored_sender.clone(), Arc::clone(&batches));
             threads.spawn(move || {
-                while let Some(batch) = next(batches) {
+                while let Some(batch) = next(&batches) {
                     let began = Instant::now();
                     let answers: Vec<&Inferred> = batch.answers.iter().collect();
                     let scores = score(task, &answers);
@@ -144,7 +144,9 @@ fn rescore_task(
                 }
             });
         }
-        drop(scored_sender);
+        // With the last scorer the queue is closed, so that the reader waits for none that is gone, as when the
+        // journal cannot be written.
+        drop((scored_sender, batches));
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
         for Scored { batch, scores, spent: took } in scored {
             spent += took;
