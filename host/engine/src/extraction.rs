@@ -3,12 +3,9 @@
 use crate::inference::Inferred;
 use crate::plan::PlannedExtractor;
 use gage_core::{Object, Outcome, Roots};
-use gage_plugin::{ExtractedAnswer, ItemError};
+use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
-
-/// An extractor whose text goes on to the next one: it shortens, and does not decide.
-const SHORTENS: &str = "strip_thoughts";
 
 /// What extraction made of one answer.
 pub(crate) struct Extraction {
@@ -38,7 +35,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> V
         });
         let found = planned.extractor.extract(items.collect());
         for (place, found) in open.into_iter().zip(found) {
-            states[place].take(planned.extractor.name(), found);
+            states[place].take(&planned.extractor, found);
         }
     }
     batch.iter().zip(states).map(|(inferred, state)| state.finish(&inferred.model_output)).collect()
@@ -51,17 +48,17 @@ struct State {
 }
 
 impl State {
-    fn take(&mut self, name: &str, found: Result<Option<ExtractedAnswer>, ItemError>) {
+    fn take(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
         match found {
             Ok(None) => {}
-            Ok(Some(answer)) if name == SHORTENS => {
+            Ok(Some(answer)) if extractor.shortens() => {
                 if let Some(text) = answer.value.get("value") {
                     self.output["answer"] = text.clone();
                 }
             }
             Ok(Some(answer)) => {
                 let ExtractedAnswer { kind, value, evidence } = answer;
-                let note = json!({"extractor": name, "kind": kind, "evidence": evidence});
+                let note = json!({"extractor": extractor.name(), "kind": kind, "evidence": evidence});
                 self.end = Some(Ok(Object::from_iter([
                     ("parsed".to_owned(), Value::Object(value)),
                     ("extraction".to_owned(), note),

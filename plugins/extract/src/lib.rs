@@ -27,5 +27,6 @@ pub use strip_thoughts::StripThoughts;
 gage_sdk::extractors!(
     name: "extract",
     description: "Finds the answer in what a model wrote",
+    extra: gage_sdk::json!({ "shortens": ["strip_thoughts"] }),
     extractors: [StripThoughts, LastNumber, Boxed, FinalAnswer, JsonField, Regex, ChoiceLetter, ListItems],
 );

@@ -56,6 +56,13 @@ pub struct ExtractedAnswer {
 }
 
 impl Extractor {
+    /// Whether it only shortens the text for those behind it, and decides nothing: its component names it in
+    /// `shortens`, a list among what it says of itself further.
+    pub fn shortens(&self) -> bool {
+        let names = self.family.extra().get("shortens").and_then(serde_json::Value::as_array);
+        names.is_some_and(|names| names.iter().any(|name| name == self.name()))
+    }
+
     /// Its inputs, with the paths that count here.
     pub fn inputs(&self) -> &[Input] {
         &self.inputs.list
