@@ -62,6 +62,8 @@ pub struct RequestTiming {
     pub latency: Duration,
     /// How often it was sent.
     pub attempts: u32,
+    /// From the same moment to the first piece of the answer, where the backend sees pieces.
+    pub first_token: Option<Duration>,
 }
 
 /// An answer and how long it took.
@@ -114,6 +116,10 @@ pub enum BackendErrorKind {
     Server,
     /// The server refuses the request (4xx).
     Rejected,
+    /// The server refuses the key, or what it may do (401, 403): no request will fare better.
+    Unauthorized,
+    /// The account has nothing left to spend: no request will fare better.
+    QuotaExhausted,
     /// The answer is not what the protocol promises.
     Protocol,
     /// The prompt is longer than the model's context.
@@ -135,12 +141,19 @@ impl BackendErrorKind {
             BackendErrorKind::RateLimited => "rate_limited",
             BackendErrorKind::Server => "server",
             BackendErrorKind::Rejected => "rejected",
+            BackendErrorKind::Unauthorized => "unauthorized",
+            BackendErrorKind::QuotaExhausted => "quota_exhausted",
             BackendErrorKind::Protocol => "protocol",
             BackendErrorKind::ContextLength => "context_length",
             BackendErrorKind::Unsupported => "unsupported",
             BackendErrorKind::Plugin => "plugin",
             BackendErrorKind::Internal => "internal",
         }
+    }
+
+    /// Whether every further request would fail in the same way, so that the run has to end.
+    pub fn stops_run(self) -> bool {
+        matches!(self, BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted)
     }
 }
 

@@ -182,7 +182,7 @@ fn answer_generate(
         .collect();
     let began = Instant::now();
     for (result, sender) in component.generate(&requests, media).into_iter().zip(senders) {
-        let timing = RequestTiming { latency: began.elapsed(), attempts: 1 };
+        let timing = RequestTiming { latency: began.elapsed(), attempts: 1, first_token: None };
         let answer = result
             .map(|generation| Reply { output: output_of(generation), timing })
             .map_err(|error| backend_error(&error));
@@ -212,7 +212,7 @@ fn answer_loglikelihood(
     let began = Instant::now();
     let results = component.loglikelihood(&requests);
     for ((result, request), sender) in results.into_iter().zip(asked).zip(senders) {
-        let timing = RequestTiming { latency: began.elapsed(), attempts: 1 };
+        let timing = RequestTiming { latency: began.elapsed(), attempts: 1, first_token: None };
         let scores = result.map_err(|error| backend_error(&error)).map(|scores| {
             let scores = scores.into_iter().zip(request.continuations).map(|(score, continuation)| {
                 ContinuationScore {

@@ -126,7 +126,7 @@ impl Backend for OpenAiHttp {
             match self.attempt(url, &body).await {
                 Ok(mut output) => {
                     output.answer = self.without_secrets(output.answer);
-                    let timing = RequestTiming { latency: began.elapsed(), attempts };
+                    let timing = RequestTiming { latency: began.elapsed(), attempts, first_token: None };
                     return Ok(Reply { output, timing });
                 }
                 Err(failure) if failure.may_pass && attempts <= self.config.max_retries => {

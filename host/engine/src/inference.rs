@@ -1,6 +1,7 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
 use crate::plan::{CLOCKS, PlannedTask};
+use crate::progress::{InFlight, Progress};
 use crate::stop::Stop;
 use gage_backend::{
     Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
@@ -133,6 +134,7 @@ pub(crate) async fn infer(
     media: &Arc<MediaStore>,
     permits: &tokio::sync::Semaphore,
     stop: &Stop,
+    progress: &dyn Progress,
 ) -> Option<Inferred> {
     let ready = Instant::now();
     let (index, row_digest, sample) = prepared;
@@ -166,6 +168,7 @@ pub(crate) async fn infer(
         () = stop.wait() => return None,
         permit = permits.acquire() => permit,
     };
+    let in_flight = InFlight::begin(progress, &task.spec.task_id);
     inferred.timing.queue_ms = milliseconds(ready.elapsed());
     let request = match with_media(request, media).await {
         Ok(request) => request,
@@ -176,11 +179,13 @@ pub(crate) async fn infer(
         }
     };
     let answer = send(backend, request).await;
+    drop(in_flight);
     drop(permit);
     match answer {
         Ok((output, timing)) => {
             inferred.timing.latency_ms = milliseconds(timing.latency);
             inferred.timing.attempts = timing.attempts;
+            inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
             inferred.outcome = outcome_of(&output, &task.spec.score_outcomes);
             inferred.model_output = output.into_value();
             inferred.put_clocks();

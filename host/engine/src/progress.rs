@@ -6,6 +6,8 @@ use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
 pub struct Finished<'a> {
+    /// Its task.
+    pub task_id: &'a str,
     /// The number of its row.
     pub index: u64,
     /// Its id.
@@ -25,6 +27,7 @@ pub struct Finished<'a> {
 impl<'a> Finished<'a> {
     pub(crate) fn of_scores(entry: &'a ScoresEntry) -> Finished<'a> {
         Finished {
+            task_id: &entry.task_id,
             index: entry.index,
             sample_id: &entry.sample_id,
             outcome: entry.outcome,
@@ -37,6 +40,7 @@ impl<'a> Finished<'a> {
 
     pub(crate) fn of_record(record: &'a SampleRecord) -> Finished<'a> {
         Finished {
+            task_id: &record.task_id,
             index: record.index,
             sample_id: &record.sample_id,
             outcome: record.outcome,
@@ -48,14 +52,20 @@ impl<'a> Finished<'a> {
     }
 }
 
-/// Hears how a run goes on. Called from several threads; must not block.
+/// Hears how a run goes on. Called from several threads, and of several tasks at once; must not block.
 pub trait Progress: Send + Sync {
     /// A task begins. `total` is the number of its samples, where it is known; `done` of them
     /// were answered by an earlier process, or finished without an answer.
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64);
 
+    /// A sample has its turn: its model is asked.
+    fn request_began(&self, task_id: &str);
+
+    /// The model of a sample has answered, or failed.
+    fn request_ended(&self, task_id: &str);
+
     /// An answer is in the journal, and awaits its scores.
-    fn sample_answered(&self);
+    fn sample_answered(&self, task_id: &str);
 
     /// A sample is finished and in the journal.
     fn sample_finished(&self, finished: &Finished<'_>);
@@ -64,12 +74,33 @@ pub trait Progress: Send + Sync {
     fn task_finished(&self, task_id: &str);
 }
 
+/// A request between [`Progress::request_began`] and [`Progress::request_ended`].
+pub(crate) struct InFlight<'a> {
+    progress: &'a dyn Progress,
+    task_id: &'a str,
+}
+
+impl<'a> InFlight<'a> {
+    pub(crate) fn begin(progress: &'a dyn Progress, task_id: &'a str) -> InFlight<'a> {
+        progress.request_began(task_id);
+        InFlight { progress, task_id }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.progress.request_ended(self.task_id);
+    }
+}
+
 /// Hears nothing.
 pub struct NoProgress;
 
 impl Progress for NoProgress {
     fn task_started(&self, _task_id: &str, _total: Option<u64>, _done: u64) {}
-    fn sample_answered(&self) {}
+    fn request_began(&self, _task_id: &str) {}
+    fn request_ended(&self, _task_id: &str) {}
+    fn sample_answered(&self, _task_id: &str) {}
     fn sample_finished(&self, _finished: &Finished<'_>) {}
     fn task_finished(&self, _task_id: &str) {}
 }

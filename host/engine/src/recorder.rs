@@ -64,7 +64,7 @@ pub(crate) fn work(
         for ToRecord { what, permit } in batch.drain(..) {
             drop(permit);
             match what.finished() {
-                None => progress.sample_answered(),
+                None => progress.sample_answered(task_id),
                 Some(finished) => {
                     counts.add(finished.outcome);
                     progress.sample_finished(&finished);

@@ -130,6 +130,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             inflight: Arc::new(Semaphore::new(inflight)),
             held: Arc::new(Semaphore::new((BATCH * BATCHES_OPEN) as usize)),
             judging: judging.map(Arc::new),
+            progress: Arc::clone(&progress),
             media,
             stop: stop.clone(),
             hand: Hand { batches: Arc::default(), scorers: batch_sender, recorder: entry_sender },
@@ -187,6 +188,7 @@ struct SampleLoop {
     /// Bounds the answers that wait for their neighbours. A batch has room, for rows come in order.
     held: Arc<Semaphore>,
     judging: Option<Arc<Judging>>,
+    progress: Arc<dyn Progress>,
     media: Arc<MediaStore>,
     stop: Stop,
     hand: Hand,
@@ -234,12 +236,13 @@ impl SampleLoop {
                     let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
                     let (permits, media, stop) =
                         (Arc::clone(&self.permits), Arc::clone(&self.media), self.stop.clone());
-                    let judging = self.judging.clone();
+                    let (judging, progress) = (self.judging.clone(), Arc::clone(&self.progress));
                     requests.spawn(async move {
                         let index = row.index;
                         let prepared = (index, row.row_digest, *sample);
                         let mut inferred =
-                            infer(&task, backend.as_ref(), prepared, &media, &permits, &stop).await;
+                            infer(&task, backend.as_ref(), prepared, &media, &permits, &stop, &*progress)
+                                .await;
                         if let (Some(judging), Some(inferred)) = (&judging, &mut inferred)
                             && inferred.outcome == Outcome::Scored
                         {

@@ -65,6 +65,10 @@ pub struct SampleTiming {
     /// From the moment that the sample was ready to that when its model call began, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub queue_ms: f64,
+    /// From the start of the model call to the first piece of its answer, in milliseconds; none where no
+    /// pieces were seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_ms: Option<f64>,
     /// How often the model was called; 0 when it never was.
     pub attempts: u32,
     /// The sample's share of scoring, in milliseconds.

@@ -276,7 +276,7 @@ impl Answer {
             };
             Reply {
                 output: ModelOutput::generated(self.text.finish(), reason, Some(usage)),
-                timing: RequestTiming { latency: self.started.elapsed(), attempts: 1 },
+                timing: RequestTiming { latency: self.started.elapsed(), attempts: 1, first_token: None },
             }
         });
         // Nobody waits any more when the request was given up.

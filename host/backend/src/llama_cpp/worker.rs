@@ -153,7 +153,7 @@ fn score<'m>(scorer: &mut Option<Scorer<'m>>, model: &'m LlamaModel, settings: S
     };
     let output = made.and_then(|made| scorer.insert(made).score(&job));
     let reply = output.map(|output| {
-        let timing = RequestTiming { latency: started.elapsed(), attempts: 1 };
+        let timing = RequestTiming { latency: started.elapsed(), attempts: 1, first_token: None };
         Reply { output, timing }
     });
     // Nobody waits any more when the request was given up.

@@ -33,6 +33,7 @@ pub(crate) fn of_status(status: u16, body: &str, asked: Option<Duration>) -> Fai
     let (kind, may_pass) = match status {
         429 => (BackendErrorKind::RateLimited, true),
         408 | 425 => (BackendErrorKind::Timeout, true),
+        401 | 403 => (BackendErrorKind::Unauthorized, false),
         500..=599 => (BackendErrorKind::Server, true),
         _ => (BackendErrorKind::Rejected, false),
     };
@@ -99,7 +100,8 @@ mod tests {
             (500, BackendErrorKind::Server, true),
             (503, BackendErrorKind::Server, true),
             (400, BackendErrorKind::Rejected, false),
-            (401, BackendErrorKind::Rejected, false),
+            (401, BackendErrorKind::Unauthorized, false),
+            (403, BackendErrorKind::Unauthorized, false),
             (302, BackendErrorKind::Rejected, false),
         ] {
             let failure = of_status(status, r#"{"error": {"message": "no"}}"#, None);

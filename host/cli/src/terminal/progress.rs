@@ -55,7 +55,11 @@ impl Progress for TerminalProgress {
         }
     }
 
-    fn sample_answered(&self) {
+    fn request_began(&self, _task_id: &str) {}
+
+    fn request_ended(&self, _task_id: &str) {}
+
+    fn sample_answered(&self, _task_id: &str) {
         self.bar.inc(1);
     }
 
