@@ -91,6 +91,53 @@ fn replies_that_cannot_be_read_stay_out_of_the_mean() {
     assert_eq!(samples[3]["judge_output"]["replies"][0], "I would rather not say.");
 }
 
+/// Each component writes its own prompt, and the server answers it in the form that it asks for.
+#[test]
+fn every_judge_component_reads_replies_to_its_own_prompt() {
+    let server = Server::start(|request| {
+        let text = asked(request);
+        let reply = match () {
+            // The model's answer is 'SCORE: 1.0': the better one wherever it stands.
+            () if text.contains("WINNER") => {
+                let (first, second) = (text.find("SCORE: 1.0"), text.find("the baseline"));
+                format!("Clear.\nWINNER: {}", if first < second { "A" } else { "B" })
+            }
+            () if text.contains("POINT p1:") => "Checked.\nPOINT p1: MET\nPOINT short: NOT MET".to_owned(),
+            () => "Close.\n{\"reason\": \"nearly\", \"verdict\": \"partially_correct\", \"score\": 3}"
+                .to_owned(),
+        };
+        completion(&reply)
+    });
+    let workspace = workspace(1);
+    workspace.write(
+        "rows.jsonl",
+        r#"{"id": "q", "question": "How many?", "answer": "7", "metadata": {"baseline": "the baseline"}}"#,
+    );
+    for (judge, score, further) in [
+        ("pairwise", 1.0, json!({"answer": "answer", "position_consistent": true})),
+        (
+            "{rubric: {points: [{text: Says how many}, {id: short, text: Is short, weight: 3}]}}",
+            0.25,
+            json!({"answer": "1/2", "sub_scores": {"p1": 1.0, "short": 0.0}}),
+        ),
+        (
+            "{json_verdict: {scale: [1, 5]}}",
+            0.5,
+            json!({"answer": "partially_correct", "explanation": "nearly"}),
+        ),
+    ] {
+        let steps = format!("[{{step: inference}}, {{step: judge, judge: {judge}}}, {{step: auto_eval}}]");
+        workspace.write("suite.yaml", suite(&server, &steps, "[judge_score]", ""));
+        let id = judge.trim_start_matches('{').split([':', '(']).next().unwrap_or_default();
+        workspace.run(&["run", "suite.yaml", "--run-id", id]).expect_code(0);
+        assert_eq!(workspace.json(id, "summary.json")["metrics"][0]["value"], score, "{judge}");
+        let output = &workspace.samples(id)[0]["judge_output"];
+        for (name, expected) in further.as_object().into_iter().flatten() {
+            assert_eq!(&output[name], expected, "{judge}: {output}");
+        }
+    }
+}
+
 #[test]
 fn an_answer_that_gives_itself_a_score_gets_that_of_the_judge() {
     // The model under test always answers `SCORE: 1.0`; this judge quotes what it was shown.

@@ -12,6 +12,10 @@ const RESERVED: &str = "\
     static std str struct super test trait true try tuple type typeof union unsafe unsized use virtual \
     where while with yield";
 
+/// Names of devices, which no file or folder can have on Windows.
+const DEVICES: &str = "con prn aux nul com0 com1 com2 com3 com4 com5 com6 com7 com8 com9 \
+    lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9";
+
 /// Checks the name of a project, which becomes that of a folder, a package and a function.
 ///
 /// # Errors
@@ -34,6 +38,11 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     if RESERVED.split(' ').any(|reserved| reserved == snake) {
         return Err(format!(
             "the name '{name}' means something else in one of the languages; choose another, such as 'my-{name}'"
+        ));
+    }
+    if DEVICES.split(' ').any(|device| device == name) {
+        return Err(format!(
+            "the name '{name}' is that of a device on Windows; choose another, such as 'my-{name}'"
         ));
     }
     Ok(())
@@ -67,6 +76,9 @@ mod tests {
         }
         for name in ["class", "match", "gage-sdk", "test", "yield", "abstract"] {
             assert!(check(name).unwrap_err().contains("something else"), "{name}");
+        }
+        for name in ["con", "nul", "com1", "lpt9"] {
+            assert!(check(name).unwrap_err().contains("device"), "{name}");
         }
     }
 }

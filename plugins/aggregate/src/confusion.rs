@@ -61,6 +61,10 @@ pub struct State {
 impl Aggregator for Confusion {
     type State = State;
 
+    fn name() -> &'static str {
+        "confusion"
+    }
+
     fn spec() -> MemberSpec {
         let properties = json!({
             "prediction": { "type": "string", "default": "prediction" },
@@ -71,12 +75,7 @@ impl Aggregator for Confusion {
             },
             "per_category": { "type": "integer", "minimum": 0, "maximum": MOST_SHOWN, "default": 12 },
         });
-        MemberSpec::new(
-            "confusion",
-            "1",
-            "Precision, recall and F1 of categories, and Cohen's kappa",
-            properties,
-        )
+        MemberSpec::new("1", "Precision, recall and F1 of categories, and Cohen's kappa", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -26,11 +26,15 @@ pub struct State {
 impl Aggregator for CorpusBleu {
     type State = State;
 
+    fn name() -> &'static str {
+        "corpus_bleu"
+    }
+
     fn spec() -> MemberSpec {
         let properties = BleuScoring::schema(false).into_iter();
         let properties = properties.map(|(name, schema)| (name.to_owned(), schema)).collect();
         let description = "BLEU of a corpus, from the counts of the metric bleu";
-        MemberSpec::new("corpus_bleu", "1", description, serde_json::Value::Object(properties))
+        MemberSpec::new("1", description, serde_json::Value::Object(properties))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

@@ -25,9 +25,13 @@ pub struct State {
 impl Aggregator for CorpusChrf {
     type State = State;
 
+    fn name() -> &'static str {
+        "corpus_chrf"
+    }
+
     fn spec() -> MemberSpec {
         let description = "chrF of a corpus, from the counts of the metric chrf";
-        MemberSpec::new("corpus_chrf", "1", description, json!({}))
+        MemberSpec::new("1", description, json!({}))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

@@ -57,6 +57,10 @@ pub struct State {
 impl Aggregator for ExpectedCalibrationError {
     type State = State;
 
+    fn name() -> &'static str {
+        "ece"
+    }
+
     fn spec() -> MemberSpec {
         let properties = json!({
             "bins": { "type": "integer", "minimum": 1, "maximum": 100, "default": 10 },
@@ -64,7 +68,7 @@ impl Aggregator for ExpectedCalibrationError {
             "confidence": { "type": "string", "default": "confidence", "description": "its sub-score" },
             "correct": { "type": "string", "default": "correct", "description": "its sub-score" },
         });
-        MemberSpec::new("ece", "1", "Expected calibration error of stated confidences", properties)
+        MemberSpec::new("1", "Expected calibration error of stated confidences", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

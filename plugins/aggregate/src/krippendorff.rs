@@ -55,12 +55,16 @@ pub struct State(BTreeMap<String, u64>);
 impl Aggregator for KrippendorffAlpha {
     type State = State;
 
+    fn name() -> &'static str {
+        "krippendorff_alpha"
+    }
+
     fn spec() -> MemberSpec {
         let properties = json!({
             "prefix": { "type": "string", "default": "judge_", "description": "beginning of names" },
             "level": { "enum": ["nominal", "ordinal", "interval"], "default": "nominal" },
         });
-        MemberSpec::new("krippendorff_alpha", "1", "Agreement of several judges beyond chance", properties)
+        MemberSpec::new("1", "Agreement of several judges beyond chance", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

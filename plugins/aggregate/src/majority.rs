@@ -42,12 +42,16 @@ pub struct State(BTreeMap<String, Vec<(String, u64, f64)>>);
 impl Aggregator for MajorityVote {
     type State = State;
 
+    fn name() -> &'static str {
+        "majority_vote"
+    }
+
     fn spec() -> MemberSpec {
         let description = "member of the detail with the answer";
         let properties = json!({
             "prediction": { "type": "string", "default": "prediction", "description": description },
         });
-        MemberSpec::new("majority_vote", "1", "Score of the answer that comes most often", properties)
+        MemberSpec::new("1", "Score of the answer that comes most often", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -32,8 +32,12 @@ pub struct State(BTreeMap<String, (u64, u64)>);
 impl Aggregator for PassAtK {
     type State = State;
 
+    fn name() -> &'static str {
+        "pass_at_k"
+    }
+
     fn spec() -> MemberSpec {
-        MemberSpec::new("pass_at_k", "1", "How likely some, or all, of k attempts pass", Repeats::schema())
+        MemberSpec::new("1", "How likely some, or all, of k attempts pass", Repeats::schema())
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

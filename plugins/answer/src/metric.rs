@@ -80,8 +80,12 @@ pub struct CanonicalAnswer {
 }
 
 impl Metric for CanonicalAnswer {
+    fn name() -> &'static str {
+        "canonical_answer"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("canonical_answer", "1", "How right a parsed answer is, by its type");
+        let spec = MetricSpec::new("1", "How right a parsed answer is, by its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)

@@ -28,8 +28,12 @@ pub struct DocVqaAnls {
 }
 
 impl Metric for DocVqaAnls {
+    fn name() -> &'static str {
+        "docvqa_anls"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("docvqa_anls", "1", "How near the answer is to the nearest right answer (ANLS)")
+        MetricSpec::new("1", "How near the answer is to the nearest right answer (ANLS)")
             .value_name("anls")
             .prediction("prediction_field")
             .input(

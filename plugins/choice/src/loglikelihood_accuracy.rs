@@ -26,22 +26,22 @@ const OPTIONS: usize = 2;
 pub struct LoglikelihoodAccuracy;
 
 impl Metric for LoglikelihoodAccuracy {
+    fn name() -> &'static str {
+        "loglikelihood_accuracy"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new(
-            "loglikelihood_accuracy",
-            "1",
-            "Whether the right option is the most likely continuation",
-        )
-        .value_name("acc")
-        .sub_score("acc_norm", true)
-        .sub_score("probability", true)
-        .sub_score("margin", true)
-        .input(
-            "continuations",
-            &["continuations_field"],
-            &["model_output.continuations"],
-            ValueKind::Json,
-        );
+        let spec = MetricSpec::new("1", "Whether the right option is the most likely continuation")
+            .value_name("acc")
+            .sub_score("acc_norm", true)
+            .sub_score("probability", true)
+            .sub_score("margin", true)
+            .input(
+                "continuations",
+                &["continuations_field"],
+                &["model_output.continuations"],
+                ValueKind::Json,
+            );
         with_options(with_reference(spec))
     }
 

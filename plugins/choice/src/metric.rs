@@ -48,15 +48,17 @@ pub(crate) fn with_options(spec: MetricSpec) -> MetricSpec {
 }
 
 impl Metric for MultiChoiceAccuracy {
+    fn name() -> &'static str {
+        "multi_choice_accuracy"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("multi_choice_accuracy", "1", "Whether the answer names the right option")
-            .value_name("acc")
-            .input(
-                "prediction",
-                &["prediction_field"],
-                &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
-                ValueKind::Any,
-            );
+        let spec = MetricSpec::new("1", "Whether the answer names the right option").value_name("acc").input(
+            "prediction",
+            &["prediction_field"],
+            &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
+            ValueKind::Any,
+        );
         with_options(with_reference(spec)).params(json!({
             "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
         }))

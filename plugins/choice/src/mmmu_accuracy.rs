@@ -27,20 +27,20 @@ const NORMALIZATION: Normalization = Normalization { case_sensitive: false, stri
 pub struct MmmuAccuracy;
 
 impl Metric for MmmuAccuracy {
+    fn name() -> &'static str {
+        "mmmu_accuracy"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new(
-            "mmmu_accuracy",
-            "1",
-            "Whether the answer is the right letter or holds the right text",
-        )
-        .value_name("acc")
-        .prediction("prediction_field")
-        .input(
-            "reference",
-            &["label_field"],
-            &["sample.choices.0.message.content.0.text"],
-            ValueKind::Any,
-        )
+        MetricSpec::new("1", "Whether the answer is the right letter or holds the right text")
+            .value_name("acc")
+            .prediction("prediction_field")
+            .input(
+                "reference",
+                &["label_field"],
+                &["sample.choices.0.message.content.0.text"],
+                ValueKind::Any,
+            )
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

@@ -26,9 +26,13 @@ pub struct Boxed {
 }
 
 impl Extractor for Boxed {
+    fn name() -> &'static str {
+        "boxed"
+    }
+
     fn spec() -> ExtractorSpec {
         let description = r"What the last \boxed{…} or \fbox{…} holds";
-        ExtractorSpec::new(MemberSpec::new("boxed", "1", description, json!({ "kind": ReadAs::schema() })))
+        ExtractorSpec::new(MemberSpec::new("1", description, json!({ "kind": ReadAs::schema() })))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

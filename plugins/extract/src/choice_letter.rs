@@ -16,9 +16,12 @@ pub struct ChoiceLetter {
 }
 
 impl Extractor for ChoiceLetter {
+    fn name() -> &'static str {
+        "choice_letter"
+    }
+
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "choice_letter",
             "1",
             "The label of the option that the text names",
             json!({

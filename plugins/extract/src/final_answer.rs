@@ -25,9 +25,12 @@ pub struct FinalAnswer {
 }
 
 impl Extractor for FinalAnswer {
+    fn name() -> &'static str {
+        "final_answer"
+    }
+
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "final_answer",
             "1",
             "What stands behind the phrase that announces the final answer",
             json!({

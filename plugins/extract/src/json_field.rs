@@ -32,9 +32,12 @@ enum Kind {
 }
 
 impl Extractor for JsonField {
+    fn name() -> &'static str {
+        "json_field"
+    }
+
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "json_field",
             "1",
             "A field of the JSON object in the text",
             json!({

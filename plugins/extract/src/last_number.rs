@@ -19,9 +19,12 @@ pub struct LastNumber {
 }
 
 impl Extractor for LastNumber {
+    fn name() -> &'static str {
+        "last_number"
+    }
+
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "last_number",
             "1",
             "The last number in the text, with its unit",
             json!({

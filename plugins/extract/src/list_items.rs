@@ -29,9 +29,12 @@ enum Format {
 }
 
 impl Extractor for ListItems {
+    fn name() -> &'static str {
+        "list_items"
+    }
+
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "list_items",
             "1",
             "The items of the list in the text",
             json!({

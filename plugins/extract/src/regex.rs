@@ -19,9 +19,12 @@ pub struct Regex {
 }
 
 impl Extractor for Regex {
+    fn name() -> &'static str {
+        "regex"
+    }
+
     fn spec() -> ExtractorSpec {
         let member = MemberSpec::new(
-            "regex",
             "1",
             "What a group of a pattern holds",
             json!({

@@ -18,10 +18,13 @@ pub struct StripThoughts {
 }
 
 impl Extractor for StripThoughts {
+    fn name() -> &'static str {
+        "strip_thoughts"
+    }
+
     fn spec() -> ExtractorSpec {
         let description = "The text without what the model wrote while it thought";
         ExtractorSpec::new(MemberSpec::new(
-            "strip_thoughts",
             "1",
             description,
             json!({

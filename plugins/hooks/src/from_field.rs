@@ -50,13 +50,17 @@ enum VisualKind {
 }
 
 impl DocHook for VisualFromField {
+    fn name() -> &'static str {
+        "visual_from_field"
+    }
+
     fn spec() -> HookSpec {
         let mut properties = properties();
         properties["kind"] = json!({
             "enum": ["image", "video", "file"], "default": "image", "description": "What the fields hold",
         });
         let description = "Images, videos or documents that fields of a Sample name";
-        HookSpec::new(HookKind::Visual, MemberSpec::new("visual_from_field", "1", description, properties))
+        HookSpec::new(HookKind::Visual, MemberSpec::new("1", description, properties))
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -78,9 +82,13 @@ impl DocHook for VisualFromField {
 }
 
 impl DocHook for AudioFromField {
+    fn name() -> &'static str {
+        "audio_from_field"
+    }
+
     fn spec() -> HookSpec {
         let description = "Sounds that fields of a Sample name";
-        HookSpec::new(HookKind::Audio, MemberSpec::new("audio_from_field", "1", description, properties()))
+        HookSpec::new(HookKind::Audio, MemberSpec::new("1", description, properties()))
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -20,13 +20,17 @@ pub struct EmbedLocalMessageImages {
 }
 
 impl DocHook for EmbedLocalMessageImages {
+    fn name() -> &'static str {
+        "embed_local_message_images"
+    }
+
     fn spec() -> HookSpec {
         let properties = json!({ "content_field": {
             "type": ["string", "null"], "minLength": 1,
             "description": "The one place to look, such as `messages.0.content`; all messages where it is not given",
         } });
         let description = "Local images that stand in the messages, for the host to embed";
-        let member = MemberSpec::new("embed_local_message_images", "1", description, properties);
+        let member = MemberSpec::new("1", description, properties);
         HookSpec::new(HookKind::Visual, member)
     }
 

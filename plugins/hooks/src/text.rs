@@ -26,6 +26,10 @@ enum Speaker {
 }
 
 impl DocHook for TextFromField {
+    fn name() -> &'static str {
+        "text_from_field"
+    }
+
     fn spec() -> HookSpec {
         let properties = json!({
             "field": {
@@ -37,7 +41,7 @@ impl DocHook for TextFromField {
             },
         });
         let description = "One message with the text of a field, in place of the messages of a Sample";
-        let member = MemberSpec::new("text_from_field", "1", description, properties).required(&["field"]);
+        let member = MemberSpec::new("1", description, properties).required(&["field"]);
         HookSpec::new(HookKind::Text, member)
     }
 

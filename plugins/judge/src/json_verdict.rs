@@ -36,14 +36,13 @@ struct Said {
 }
 
 impl Judge for JsonVerdict {
+    fn name() -> &'static str {
+        "json_verdict"
+    }
+
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({ "scale": Scale::schema() }));
-        MemberSpec::new(
-            "json_verdict",
-            "1",
-            "How right the answer is: a verdict, a score and a reason, in JSON",
-            properties,
-        )
+        MemberSpec::new("1", "How right the answer is: a verdict, a score and a reason, in JSON", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

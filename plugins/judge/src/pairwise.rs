@@ -38,6 +38,10 @@ enum Order {
 const ORDERS: [Order; 2] = [Order::AnswerFirst, Order::BaselineFirst];
 
 impl Judge for Pairwise {
+    fn name() -> &'static str {
+        "pairwise"
+    }
+
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({
             "baseline_field": {
@@ -46,7 +50,7 @@ impl Judge for Pairwise {
                     `metadata.baseline`, the label or the references",
             },
         }));
-        MemberSpec::new("pairwise", "1", "Which of two answers is better, asked in both orders", properties)
+        MemberSpec::new("1", "Which of two answers is better, asked in both orders", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -29,6 +29,10 @@ struct Point {
 }
 
 impl Judge for Rubric {
+    fn name() -> &'static str {
+        "rubric"
+    }
+
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({
             "points": {
@@ -47,8 +51,7 @@ impl Judge for Rubric {
                 },
             },
         }));
-        MemberSpec::new("rubric", "1", "Which of several points the answer meets", properties)
-            .required(&["points"])
+        MemberSpec::new("1", "Which of several points the answer meets", properties).required(&["points"])
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -28,14 +28,13 @@ pub struct VerdictJudge {
 }
 
 impl Judge for VerdictJudge {
+    fn name() -> &'static str {
+        "verdict"
+    }
+
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({ "scale": Scale::schema() }));
-        MemberSpec::new(
-            "verdict",
-            "1",
-            "Whether the answer is right: a label or yes or no, and a score",
-            properties,
-        )
+        MemberSpec::new("1", "Whether the answer is right: a label or yes or no, and a score", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

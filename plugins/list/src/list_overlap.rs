@@ -35,6 +35,10 @@ pub struct ListOverlap {
 }
 
 impl Metric for ListOverlap {
+    fn name() -> &'static str {
+        "list_overlap"
+    }
+
     fn spec() -> MetricSpec {
         let mut params = field_schema();
         params.extend([
@@ -56,7 +60,7 @@ impl Metric for ListOverlap {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("list_overlap", "1", "How much two lists have in common")
+        let spec = MetricSpec::new("1", "How much two lists have in common")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)

@@ -35,6 +35,10 @@ pub struct NumericError {
 }
 
 impl Metric for NumericError {
+    fn name() -> &'static str {
+        "numeric_error"
+    }
+
     fn spec() -> MetricSpec {
         let mut params = field_schema();
         params.extend([
@@ -57,14 +61,13 @@ impl Metric for NumericError {
                 }),
             ),
         ]);
-        let spec =
-            MetricSpec::new("numeric_error", "1", "How far the prediction is from the reference number")
-                .value_name("within_tol")
-                .sub_score("mae", false)
-                .sub_score("relative_error", false)
-                .prediction("prediction_field")
-                .reference()
-                .params(params.into());
+        let spec = MetricSpec::new("1", "How far the prediction is from the reference number")
+            .value_name("within_tol")
+            .sub_score("mae", false)
+            .sub_score("relative_error", false)
+            .prediction("prediction_field")
+            .reference()
+            .params(params.into());
         with_parsed(spec)
     }
 

@@ -56,10 +56,14 @@ impl Mode {
 }
 
 impl Metric for NumericMatch {
+    fn name() -> &'static str {
+        "numeric_match"
+    }
+
     fn spec() -> MetricSpec {
         let bound =
             |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
-        MetricSpec::new("numeric_match", "1", "Whether the prediction is the reference number, or near it")
+        MetricSpec::new("1", "Whether the prediction is the reference number, or near it")
             .prediction("prediction_field")
             .reference()
             .params(json!({

@@ -43,8 +43,12 @@ struct Detail<'item> {
 }
 
 impl Metric for Bleu {
+    fn name() -> &'static str {
+        "bleu"
+    }
+
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("bleu", "1", "N-grams that a translation shares with its references")
+        let mut spec = MetricSpec::new("1", "N-grams that a translation shares with its references")
             .value_name("bleu")
             .unbounded(true)
             .sub_score("brevity_penalty", true)

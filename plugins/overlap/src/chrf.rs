@@ -41,6 +41,10 @@ struct Detail<'item> {
 }
 
 impl Metric for Chrf {
+    fn name() -> &'static str {
+        "chrf"
+    }
+
     fn spec() -> MetricSpec {
         let order = |default: u8, description: &str| {
             json!({
@@ -48,13 +52,10 @@ impl Metric for Chrf {
                 "description": description,
             })
         };
-        let spec = MetricSpec::new(
-            "chrf",
-            "1",
-            "N-grams of characters that a translation shares with its references",
-        )
-        .value_name("chrf")
-        .unbounded(true);
+        let spec =
+            MetricSpec::new("1", "N-grams of characters that a translation shares with its references")
+                .value_name("chrf")
+                .unbounded(true);
         with_common(spec)
             .param("char_order", order(CHAR_ORDER, "Longest n-grams of characters that count"))
             .param("word_order", order(WORD_ORDER, "Longest n-grams of words that count; 2 for chrF++"))

@@ -43,8 +43,12 @@ pub struct ReferenceRouge {
 }
 
 impl Metric for ReferenceRouge {
+    fn name() -> &'static str {
+        "reference_rouge"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("reference_rouge", "1", "Words that a summary shares with a reference")
+        let spec = MetricSpec::new("1", "Words that a summary shares with a reference")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);

@@ -26,8 +26,12 @@ pub struct RougeL {
 }
 
 impl Metric for RougeL {
+    fn name() -> &'static str {
+        "rouge_l"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("rouge_l", "1", "Longest common subsequence of words with a reference")
+        let spec = MetricSpec::new("1", "Longest common subsequence of words with a reference")
             .value_name("rouge_l")
             .sub_score("precision", true)
             .sub_score("recall", true);

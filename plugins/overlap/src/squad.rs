@@ -38,8 +38,12 @@ enum Version {
 }
 
 impl Metric for Squad {
+    fn name() -> &'static str {
+        "squad"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("squad", "1", "Words that an answer shares with the right one")
+        let spec = MetricSpec::new("1", "Words that an answer shares with the right one")
             .value_name("f1")
             .sub_score("exact_match", true);
         with_common(spec).param(

@@ -23,8 +23,12 @@ pub struct TokenF1 {
 }
 
 impl Metric for TokenF1 {
+    fn name() -> &'static str {
+        "token_f1"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("token_f1", "1", "Words that an answer shares with a reference")
+        let spec = MetricSpec::new("1", "Words that an answer shares with a reference")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true);

@@ -58,6 +58,10 @@ pub struct Standard<C> {
 }
 
 impl<C: Conversion> Preprocessor for Standard<C> {
+    fn name() -> &'static str {
+        C::NAME
+    }
+
     fn spec() -> PreprocessorSpec {
         let mut properties = C::properties();
         properties.insert(
@@ -67,7 +71,7 @@ impl<C: Conversion> Preprocessor for Standard<C> {
                 "description": "Roles whose messages are taken out of a row before it is converted",
             }),
         );
-        PreprocessorSpec::new(C::NAME, C::VERSION, C::DESCRIPTION, properties.into())
+        PreprocessorSpec::new(C::VERSION, C::DESCRIPTION, properties.into())
     }
 
     fn prepare(mut params: Value) -> Result<Self, PluginError> {

@@ -31,8 +31,12 @@ pub struct ReasoningConsistency {
 }
 
 impl Metric for ReasoningConsistency {
+    fn name() -> &'static str {
+        "reasoning_consistency"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("reasoning_consistency", "1", "Whether the argument mentions the answer")
+        let spec = MetricSpec::new("1", "Whether the argument mentions the answer")
             .value_name("reasoning_consistency")
             .sub_score("reasoning_support_coverage", true)
             .params(json!({ "normalize": Normalizer::schema() }));

@@ -41,17 +41,20 @@ pub struct ClaimEvidenceOverlap {
 const NAME: &str = "evidence";
 
 impl Metric for ClaimEvidenceOverlap {
+    fn name() -> &'static str {
+        "claim_evidence_overlap"
+    }
+
     fn spec() -> MetricSpec {
-        let spec =
-            MetricSpec::new("claim_evidence_overlap", "1", "Whether claims cite the expected evidence")
-                .value_name("evidence_f1")
-                .sub_score("evidence_precision", true)
-                .sub_score("evidence_recall", true)
-                .params(json!({
-                    "normalize": Normalizer::schema(),
-                    "claim_evidence_key": { "type": "string", "default": "evidence" },
-                    "name": { "type": "string", "default": NAME, "description": "beginning of names" },
-                }));
+        let spec = MetricSpec::new("1", "Whether claims cite the expected evidence")
+            .value_name("evidence_f1")
+            .sub_score("evidence_precision", true)
+            .sub_score("evidence_recall", true)
+            .params(json!({
+                "normalize": Normalizer::schema(),
+                "claim_evidence_key": { "type": "string", "default": "evidence" },
+                "name": { "type": "string", "default": NAME, "description": "beginning of names" },
+            }));
         with_parsed(spec).input(
             "reference",
             &["evidence_field", "label_field"],

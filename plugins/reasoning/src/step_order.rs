@@ -46,8 +46,12 @@ pub struct ReasoningStepOrder {
 }
 
 impl Metric for ReasoningStepOrder {
+    fn name() -> &'static str {
+        "reasoning_step_order"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("reasoning_step_order", "1", "Whether all steps are there, and in order")
+        let spec = MetricSpec::new("1", "Whether all steps are there, and in order")
             .value_name("step_order")
             .sub_score("step_completeness", true)
             .sub_score("step_precision", true)

@@ -37,8 +37,12 @@ pub struct ClaimVerifiability {
 }
 
 impl Metric for ClaimVerifiability {
+    fn name() -> &'static str {
+        "claim_verifiability"
+    }
+
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("claim_verifiability", "1", "Whether claims cite evidence that exists")
+        let spec = MetricSpec::new("1", "Whether claims cite evidence that exists")
             .value_name("claim_verifiability")
             .sub_score("evidence_sufficiency", true)
             .sub_score("evidence_validity", true)

@@ -36,8 +36,12 @@ const REFERENCE: usize = 4;
 pub struct Brier;
 
 impl Metric for Brier {
+    fn name() -> &'static str {
+        "brier"
+    }
+
     fn spec() -> MetricSpec {
-        let mut spec = MetricSpec::new("brier", "1", "How far stated probabilities are from what came true")
+        let mut spec = MetricSpec::new("1", "How far stated probabilities are from what came true")
             .value_name("brier")
             .unbounded(false)
             .sub_score("confidence", true)

@@ -21,8 +21,12 @@ pub struct JudgeScore {
 }
 
 impl Metric for JudgeScore {
+    fn name() -> &'static str {
+        "judge_score"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("judge_score", "1", "What a judge gave the answer")
+        MetricSpec::new("1", "What a judge gave the answer")
             .unbounded(true)
             .input("judge", &["judge_field", "score_field"], &["judge_output.score"], ValueKind::Any)
             // The second path is always there, so that a single judge is no missing field.

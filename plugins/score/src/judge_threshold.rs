@@ -27,9 +27,13 @@ pub struct JudgeThreshold {
 }
 
 impl Metric for JudgeThreshold {
+    fn name() -> &'static str {
+        "judge_threshold"
+    }
+
     fn spec() -> MetricSpec {
         let ignored = "accepted and ignored: a score is always compared by 'at least'";
-        MetricSpec::new("judge_threshold", "1", "Whether a judge's score is high enough")
+        MetricSpec::new("1", "Whether a judge's score is high enough")
             .input(
                 "judge",
                 &["judge_field", "score_field", "prediction_field"],

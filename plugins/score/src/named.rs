@@ -7,12 +7,12 @@ use gage_sdk::metric::MetricSpec;
 pub struct LikelihoodName;
 
 impl Describe for LikelihoodName {
+    fn name() -> &'static str {
+        "likelihood"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new(
-            "likelihood",
-            "1",
-            "Negative log-likelihood, perplexity or bits per byte of an answer",
-        )
+        MetricSpec::new("1", "Negative log-likelihood, perplexity or bits per byte of an answer")
     }
 }
 
@@ -24,9 +24,12 @@ pub type Likelihood = base::Likelihood<LikelihoodName>;
 pub struct RankingName;
 
 impl Describe for RankingName {
+    fn name() -> &'static str {
+        "ranking"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("ranking", "1", "How high the right candidates of a ranked list stand")
-            .value_name("hit")
+        MetricSpec::new("1", "How high the right candidates of a ranked list stand").value_name("hit")
     }
 }
 

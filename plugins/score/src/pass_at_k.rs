@@ -25,8 +25,12 @@ pub struct PassAtK {
 }
 
 impl Metric for PassAtK {
+    fn name() -> &'static str {
+        "pass_at_k"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("pass_at_k", "1", "How likely some of k attempts pass")
+        MetricSpec::new("1", "How likely some of k attempts pass")
             .input(
                 "results",
                 &["results_field"],

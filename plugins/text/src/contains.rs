@@ -16,12 +16,16 @@ pub struct Contains {
 }
 
 impl Metric for Contains {
+    fn name() -> &'static str {
+        "contains"
+    }
+
     fn spec() -> MetricSpec {
         let mut schema = comparison::normalization_schema();
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("contains", "1", "Whether the reference occurs in the prediction")
+        MetricSpec::new("1", "Whether the reference occurs in the prediction")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())

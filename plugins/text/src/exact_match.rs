@@ -26,13 +26,17 @@ pub struct ExactMatch {
 }
 
 impl Metric for ExactMatch {
+    fn name() -> &'static str {
+        "exact_match"
+    }
+
     fn spec() -> MetricSpec {
         let mut params = comparison::normalization_schema();
         params.extend(field_schema());
         let normalize =
             "Whether case and white space are ignored, inner white space too; decides before the others";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("exact_match", "1", "Whether the prediction is the reference")
+        let spec = MetricSpec::new("1", "Whether the prediction is the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());

@@ -14,8 +14,12 @@ pub struct RegexMatch {
 }
 
 impl Metric for RegexMatch {
+    fn name() -> &'static str {
+        "regex_match"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("regex_match", "1", "Whether a pattern occurs in a text")
+        MetricSpec::new("1", "Whether a pattern occurs in a text")
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 "pattern": {

@@ -16,8 +16,12 @@ pub struct TextLength {
 const WORD: &str = "word";
 
 impl Metric for TextLength {
+    fn name() -> &'static str {
+        "text_length"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("text_length", "1", "How many characters or words a text has")
+        MetricSpec::new("1", "How many characters or words a text has")
             .value_name("length")
             .unbounded(true)
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)

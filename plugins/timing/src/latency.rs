@@ -16,8 +16,12 @@ pub struct Latency {
 }
 
 impl Metric for Latency {
+    fn name() -> &'static str {
+        "latency"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("latency", "1", "How long the model took, in milliseconds")
+        MetricSpec::new("1", "How long the model took, in milliseconds")
             .value_name("latency_ms")
             .unbounded(false)
             .input("target", &["target_field"], &["model_output.latency_ms"], ValueKind::Any)

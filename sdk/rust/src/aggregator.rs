@@ -15,7 +15,10 @@ pub trait Aggregator: Sized {
     /// What is kept of the rows so far.
     type State: Default + Serialize + DeserializeOwned;
 
-    /// Its name, its version and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str;
+
+    /// Its version and its parameters.
     fn spec() -> MemberSpec;
 
     /// Makes the aggregator from its parameters, once for each call.
@@ -47,6 +50,9 @@ impl Figure {
 /// An [`Aggregator`] whose state is bytes, so that all of them have one type; what the macro uses.
 #[doc(hidden)]
 pub trait Fold {
+    fn name() -> &'static str
+    where
+        Self: Sized;
     fn spec() -> MemberSpec
     where
         Self: Sized;
@@ -58,6 +64,10 @@ pub trait Fold {
 }
 
 impl<A: Aggregator> Fold for A {
+    fn name() -> &'static str {
+        A::name()
+    }
+
     fn spec() -> MemberSpec {
         A::spec()
     }
@@ -90,8 +100,8 @@ impl Kind for dyn Fold {
     const NOUN: &'static str = "aggregator";
     type Spec = MemberSpec;
 
-    fn name(spec: &MemberSpec) -> &str {
-        &spec.name
+    fn set_name(spec: &mut MemberSpec, name: &str) {
+        spec.name = name.to_owned();
     }
 }
 
@@ -143,8 +153,12 @@ mod tests {
 
     impl Aggregator for Sum {
         type State = f64;
+        fn name() -> &'static str {
+            "sum"
+        }
+
         fn spec() -> MemberSpec {
-            MemberSpec::new("sum", "1", "The sum of all scores", json!({}))
+            MemberSpec::new("1", "The sum of all scores", json!({}))
         }
         fn prepare(_params: Value) -> Result<Sum, PluginError> {
             Ok(Sum)

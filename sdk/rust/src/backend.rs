@@ -13,6 +13,15 @@ use serde_json::Value;
 
 /// Something that answers requests in place of a model.
 pub trait Backend {
+    /// The one backend of a component needs no name.
+    #[doc(hidden)]
+    fn name() -> &'static str
+    where
+        Self: Sized,
+    {
+        NAME
+    }
+
     /// What it offers, and its configuration.
     fn spec() -> BackendSpec
     where
@@ -70,9 +79,7 @@ impl Kind for dyn Backend {
     const NOUN: &'static str = "backend";
     type Spec = BackendSpec;
 
-    fn name(_spec: &BackendSpec) -> &str {
-        NAME
-    }
+    fn set_name(_spec: &mut BackendSpec, _name: &str) {}
 }
 
 impl<P: Plugin<Kind = dyn Backend>> Guest for Component<P> {

@@ -38,7 +38,10 @@ use serde_json::{Value, json};
 
 /// For shapes that leave nothing to the author but the name.
 pub trait Describe {
-    /// The name, the version and the description; see [`MetricSpec::new`].
+    /// What it is called in suites.
+    fn name() -> &'static str;
+
+    /// The version and the description; see [`MetricSpec::new`].
     fn spec() -> MetricSpec;
 }
 

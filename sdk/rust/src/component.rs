@@ -15,12 +15,15 @@ pub trait Kind {
     /// What a member says of itself.
     type Spec;
 
-    /// The name in a spec.
-    fn name(spec: &Self::Spec) -> &str;
+    /// Puts the name of a member into what it says of itself.
+    fn set_name(spec: &mut Self::Spec, name: &str);
 }
 
 /// One member of a component.
 pub struct Entry<K: Kind + ?Sized> {
+    /// What it is called. Told apart from the rest, which takes long to make: every batch looks for its
+    /// member anew.
+    pub name: &'static str,
     /// What it says of itself.
     pub spec: fn() -> K::Spec,
     /// Makes it from its parameters.
@@ -44,13 +47,17 @@ pub struct Component<P>(PhantomData<P>);
 
 /// What all members say of themselves, in order.
 pub fn specs<P: Plugin>() -> Vec<<P::Kind as Kind>::Spec> {
-    P::entries().into_iter().map(|entry| (entry.spec)()).collect()
+    let named = |entry: Entry<P::Kind>| {
+        let mut spec = (entry.spec)();
+        P::Kind::set_name(&mut spec, entry.name);
+        spec
+    };
+    P::entries().into_iter().map(named).collect()
 }
 
 /// Makes the member of that name from the JSON text of its parameters.
 pub fn make<P: Plugin>(name: &str, params: &str) -> Result<Box<P::Kind>, PluginError> {
-    let entry = P::entries().into_iter().find(|entry| P::Kind::name(&(entry.spec)()) == name);
-    let Some(entry) = entry else {
+    let Some(entry) = P::entries().into_iter().find(|entry| entry.name == name) else {
         let noun = P::Kind::NOUN;
         return Err(PluginError::unsupported(format!("no {noun} '{name}' in this component")));
     };
@@ -105,6 +112,7 @@ macro_rules! __component {
 
             fn entries() -> ::std::vec::Vec<$crate::component::Entry<Self::Kind>> {
                 ::std::vec![$($crate::component::Entry {
+                    name: <$member as $kind>::name(),
                     spec: <$member as $kind>::spec,
                     make: |params| ::std::result::Result::Ok(::std::boxed::Box::new(<$member as $kind>::prepare(params)?)),
                 }),+]
@@ -131,8 +139,12 @@ mod tests {
     }
 
     impl Preprocessor for Labelled {
+        fn name() -> &'static str {
+            "labelled"
+        }
+
         fn spec() -> MemberSpec {
-            MemberSpec::new("labelled", "1", "", json!({}))
+            MemberSpec::new("1", "", json!({}))
         }
         fn prepare(params: Value) -> Result<Self, PluginError> {
             from_params(params)
@@ -154,7 +166,11 @@ mod tests {
             PluginInfo { name, version, description, extra: extra([json!({ "license": "MIT" })]) }
         }
         fn entries() -> Vec<Entry<dyn Preprocessor>> {
-            vec![Entry { spec: Labelled::spec, make: |params| Ok(Box::new(Labelled::prepare(params)?)) }]
+            vec![Entry {
+                name: Labelled::name(),
+                spec: Labelled::spec,
+                make: |params| Ok(Box::new(Labelled::prepare(params)?)),
+            }]
         }
     }
 

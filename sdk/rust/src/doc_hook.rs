@@ -11,7 +11,12 @@ use serde_json::Value;
 
 /// One hook of a component.
 pub trait DocHook {
-    /// Its kind, its name, its version and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its kind, its version and its parameters.
     fn spec() -> HookSpec
     where
         Self: Sized;
@@ -59,8 +64,8 @@ impl Kind for dyn DocHook {
     const NOUN: &'static str = "hook";
     type Spec = HookSpec;
 
-    fn name(spec: &HookSpec) -> &str {
-        &spec.member.name
+    fn set_name(spec: &mut HookSpec, name: &str) {
+        spec.member.name = name.to_owned();
     }
 }
 

@@ -13,7 +13,12 @@ use serde_json::json;
 
 /// One extractor of a component.
 pub trait Extractor {
-    /// Its name, its version, its parameters and its inputs.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its version, its parameters and its inputs.
     fn spec() -> ExtractorSpec
     where
         Self: Sized;
@@ -93,8 +98,8 @@ impl Kind for dyn Extractor {
     const NOUN: &'static str = "extractor";
     type Spec = ExtractorSpec;
 
-    fn name(spec: &ExtractorSpec) -> &str {
-        &spec.member.name
+    fn set_name(spec: &mut ExtractorSpec, name: &str) {
+        spec.member.name = name.to_owned();
     }
 }
 

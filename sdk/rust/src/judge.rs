@@ -31,7 +31,12 @@ pub enum Verdict {
 
 /// One judge of a component.
 pub trait Judge {
-    /// Its name, its version and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;
@@ -100,8 +105,8 @@ impl Kind for dyn Judge {
     const NOUN: &'static str = "judge";
     type Spec = MemberSpec;
 
-    fn name(spec: &MemberSpec) -> &str {
-        &spec.name
+    fn set_name(spec: &mut MemberSpec, name: &str) {
+        spec.name = name.to_owned();
     }
 }
 

@@ -29,8 +29,12 @@
 //! struct SameLength {}
 //!
 //! impl Compare for SameLength {
+//!     fn name() -> &'static str {
+//!         "same_length"
+//!     }
+//!
 //!     fn spec() -> MetricSpec {
-//!         MetricSpec::new("same_length", "1", "Whether the answer is as long as its label")
+//!         MetricSpec::new("1", "Whether the answer is as long as its label")
 //!     }
 //!     fn compare(&self, prediction: &str, reference: &str) -> Result<ScoreCard, PluginError> {
 //!         Ok(ScoreCard::binary(prediction.len() == reference.len()))
@@ -51,8 +55,12 @@
 //! struct NonEmpty;
 //!
 //! impl Metric for NonEmpty {
+//!     fn name() -> &'static str {
+//!         "non_empty"
+//!     }
+//!
 //!     fn spec() -> MetricSpec {
-//!         MetricSpec::new("non_empty", "1", "Whether the model said anything")
+//!         MetricSpec::new("1", "Whether the model said anything")
 //!             .prediction("target_field")
 //!     }
 //!     fn prepare(_params: serde_json::Value) -> Result<Self, PluginError> {

@@ -4,10 +4,11 @@ use crate::MemberSpec;
 use serde_json::{Value, json};
 
 impl MemberSpec {
-    /// A member whose parameters have the given JSON Schema properties; other keys are refused.
-    pub fn new(name: &str, version: &str, description: &str, properties: Value) -> MemberSpec {
+    /// A member whose parameters have the given JSON Schema properties; other keys are refused. Its name
+    /// is what its `name()` returns.
+    pub fn new(version: &str, description: &str, properties: Value) -> MemberSpec {
         MemberSpec {
-            name: name.to_owned(),
+            name: String::new(),
             version: version.to_owned(),
             description: description.to_owned(),
             params_schema: schema_of(properties),
@@ -51,7 +52,7 @@ mod tests {
 
     #[test]
     fn schemas_grow() {
-        let mut spec = MemberSpec::new("a", "1", "A", json!({ "b": { "type": "string" } })).required(&["b"]);
+        let mut spec = MemberSpec::new("1", "A", json!({ "b": { "type": "string" } })).required(&["b"]);
         add_property(&mut spec.params_schema, "c", json!({ "type": "number" }));
         let schema: Value = serde_json::from_str(&spec.params_schema).unwrap();
         assert_eq!(schema["properties"], json!({ "b": { "type": "string" }, "c": { "type": "number" } }));

@@ -10,7 +10,12 @@ use crate::{PluginError, PluginInfo, ScoreCard};
 
 /// One metric of a family.
 pub trait Metric {
-    /// Its name, its inputs, its values and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its inputs, its values and its parameters.
     fn spec() -> MetricSpec
     where
         Self: Sized;
@@ -32,10 +37,10 @@ pub trait Metric {
 
 impl MetricSpec {
     /// A metric with one value, `score`, from 0 to 1, higher is better, aggregated by mean, without
-    /// inputs and parameters.
-    pub fn new(name: &str, scorer_version: &str, description: &str) -> MetricSpec {
+    /// inputs and parameters. Its name is what its `name()` returns.
+    pub fn new(scorer_version: &str, description: &str) -> MetricSpec {
         MetricSpec {
-            name: name.to_owned(),
+            name: String::new(),
             description: description.to_owned(),
             scorer_version: scorer_version.to_owned(),
             inputs: Vec::new(),
@@ -124,8 +129,8 @@ impl Kind for dyn Metric {
     const NOUN: &'static str = "metric";
     type Spec = MetricSpec;
 
-    fn name(spec: &MetricSpec) -> &str {
-        &spec.name
+    fn set_name(spec: &mut MetricSpec, name: &str) {
+        spec.name = name.to_owned();
     }
 }
 

@@ -27,7 +27,12 @@ pub enum Converted {
 
 /// One preprocessor of a component.
 pub trait Preprocessor {
-    /// Its name, its version and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;
@@ -58,8 +63,8 @@ impl Kind for dyn Preprocessor {
     const NOUN: &'static str = "preprocessor";
     type Spec = MemberSpec;
 
-    fn name(spec: &MemberSpec) -> &str {
-        &spec.name
+    fn set_name(spec: &mut MemberSpec, name: &str) {
+        spec.name = name.to_owned();
     }
 }
 

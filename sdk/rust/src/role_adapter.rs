@@ -23,7 +23,12 @@ pub enum Prepared {
 ///
 /// A payload is an object: `sample`, and what earlier steps gave under their names.
 pub trait RoleAdapter {
-    /// Its name, its version and its parameters.
+    /// What it is called in suites: letters, digits, `_`, `-` and `.`.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// Its version and its parameters.
     fn spec() -> MemberSpec
     where
         Self: Sized;
@@ -67,8 +72,8 @@ impl Kind for dyn RoleAdapter {
     const NOUN: &'static str = "adapter";
     type Spec = MemberSpec;
 
-    fn name(spec: &MemberSpec) -> &str {
-        &spec.name
+    fn set_name(spec: &mut MemberSpec, name: &str) {
+        spec.name = name.to_owned();
     }
 }
 

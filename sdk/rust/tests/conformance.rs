@@ -161,14 +161,22 @@ fn lists_of_texts() {
 struct Plain {}
 
 impl Distance for Plain {
+    fn name() -> &'static str {
+        "plain"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("plain", "1", "the distance of Levenshtein")
+        MetricSpec::new("1", "the distance of Levenshtein")
     }
 }
 
 impl ScoreText for Plain {
+    fn name() -> &'static str {
+        "plain"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("plain", "1", "equality")
+        MetricSpec::new("1", "equality")
     }
 }
 

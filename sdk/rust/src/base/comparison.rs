@@ -5,7 +5,10 @@ use serde::de::DeserializeOwned;
 
 /// What a [`Comparison`] leaves to the author.
 pub trait Compare: DeserializeOwned {
-    /// The name, the version, the description and the parameters; the inputs are added to it.
+    /// What it is called in suites.
+    fn name() -> &'static str;
+
+    /// The version, the description and the parameters; the inputs are added to it.
     fn spec() -> MetricSpec;
 
     /// Compares the answer, which is empty where there is none, with its reference.
@@ -22,6 +25,10 @@ pub trait Compare: DeserializeOwned {
 pub struct Comparison<C>(C);
 
 impl<C: Compare> Metric for Comparison<C> {
+    fn name() -> &'static str {
+        C::name()
+    }
+
     fn spec() -> MetricSpec {
         with_pair(C::spec(), ValueKind::Text)
     }
@@ -54,8 +61,12 @@ mod tests {
     }
 
     impl Compare for SameLength {
+        fn name() -> &'static str {
+            "same_length"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("same_length", "1", "").param("slack", json!({ "type": "integer" }))
+            MetricSpec::new("1", "").param("slack", json!({ "type": "integer" }))
         }
         fn compare(&self, prediction: &str, reference: &str) -> Result<ScoreCard, PluginError> {
             Ok(ScoreCard::binary(prediction.len().abs_diff(reference.len()) <= self.slack))

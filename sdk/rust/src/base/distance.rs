@@ -8,7 +8,10 @@ use serde_json::json;
 
 /// What a [`SequenceDistance`] leaves to the author.
 pub trait Distance: DeserializeOwned {
-    /// The name, the version, the description and the parameters; inputs and parameters of the
+    /// What it is called in suites.
+    fn name() -> &'static str;
+
+    /// The version, the description and the parameters; inputs and parameters of the
     /// shape are added to it.
     fn spec() -> MetricSpec;
 
@@ -83,6 +86,10 @@ impl Strategy {
 }
 
 impl<D: Distance> Metric for SequenceDistance<D> {
+    fn name() -> &'static str {
+        D::name()
+    }
+
     fn spec() -> MetricSpec {
         let mut spec = with_case(with_pair(D::spec(), ValueKind::Text)).param(
             "normalize",
@@ -122,8 +129,12 @@ mod tests {
     struct Plain {}
 
     impl Distance for Plain {
+        fn name() -> &'static str {
+            "plain"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("plain", "1", "")
+            MetricSpec::new("1", "")
         }
     }
 

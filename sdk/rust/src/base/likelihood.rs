@@ -89,6 +89,10 @@ impl Known {
 }
 
 impl<D: Describe> Metric for Likelihood<D> {
+    fn name() -> &'static str {
+        D::name()
+    }
+
     fn spec() -> MetricSpec {
         let metric_type =
             json!({ "type": "string", "default": "nll", "description": "nll, ppl or bits_per_byte" });
@@ -147,8 +151,12 @@ mod tests {
     struct Plain;
 
     impl Describe for Plain {
+        fn name() -> &'static str {
+            "plain"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("plain", "1", "")
+            MetricSpec::new("1", "")
         }
     }
 

@@ -61,6 +61,10 @@ impl Default for Params {
 }
 
 impl<D: Describe> Metric for Ranking<D> {
+    fn name() -> &'static str {
+        D::name()
+    }
+
     fn spec() -> MetricSpec {
         let key = json!({ "type": ["string", "null"], "default": null });
         D::spec()
@@ -142,8 +146,12 @@ mod tests {
     struct Plain;
 
     impl Describe for Plain {
+        fn name() -> &'static str {
+            "plain"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("plain", "1", "")
+            MetricSpec::new("1", "")
         }
     }
 

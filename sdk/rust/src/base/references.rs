@@ -8,7 +8,10 @@ use serde_json::json;
 
 /// What a [`MultiReference`] leaves to the author.
 pub trait ScoreText: DeserializeOwned {
-    /// The name, the version, the description and the parameters; inputs and parameters of the
+    /// What it is called in suites.
+    fn name() -> &'static str;
+
+    /// The version, the description and the parameters; inputs and parameters of the
     /// shape are added to it.
     fn spec() -> MetricSpec;
 
@@ -55,6 +58,10 @@ impl<S> MultiReference<S> {
 }
 
 impl<S: ScoreText> Metric for MultiReference<S> {
+    fn name() -> &'static str {
+        S::name()
+    }
+
     fn spec() -> MetricSpec {
         with_case(S::spec())
             .param("separator", json!({ "type": ["string", "null"], "default": null }))
@@ -102,8 +109,12 @@ mod tests {
     struct Plain {}
 
     impl ScoreText for Plain {
+        fn name() -> &'static str {
+            "plain"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("plain", "1", "")
+            MetricSpec::new("1", "")
         }
     }
 

@@ -7,7 +7,10 @@ use serde_json::json;
 
 /// What a [`NumericThreshold`] leaves to the author.
 pub trait Decide: DeserializeOwned {
-    /// The name, the version, the description and the parameters; inputs and parameters of the
+    /// What it is called in suites.
+    fn name() -> &'static str;
+
+    /// The version, the description and the parameters; inputs and parameters of the
     /// shape are added to it.
     fn spec() -> MetricSpec;
 
@@ -50,6 +53,10 @@ pub struct NumericThreshold<D> {
 }
 
 impl<D: Decide> Metric for NumericThreshold<D> {
+    fn name() -> &'static str {
+        D::name()
+    }
+
     fn spec() -> MetricSpec {
         with_pair(D::spec(), ValueKind::Any)
             .param("tolerance", json!({ "type": "number", "minimum": 0, "default": 0 }))
@@ -82,8 +89,12 @@ mod tests {
     struct Plain {}
 
     impl Decide for Plain {
+        fn name() -> &'static str {
+            "plain"
+        }
+
         fn spec() -> MetricSpec {
-            MetricSpec::new("plain", "1", "")
+            MetricSpec::new("1", "")
         }
     }
 

@@ -11,8 +11,12 @@ static SEEN: AtomicU32 = AtomicU32::new(0);
 struct Obedient;
 
 impl Metric for Obedient {
+    fn name() -> &'static str {
+        "obedient"
+    }
+
     fn spec() -> MetricSpec {
-        MetricSpec::new("obedient", "1", "Does what its input says").prediction("prediction_field")
+        MetricSpec::new("1", "Does what its input says").prediction("prediction_field")
     }
 
     fn prepare(_params: gage_sdk::serde_json::Value) -> Result<Obedient, PluginError> {

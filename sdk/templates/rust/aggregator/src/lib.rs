@@ -20,9 +20,13 @@ struct State {
 impl Aggregator for GeometricMean {
     type State = State;
 
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // Raise the version, "1", when a figure could change.
     fn spec() -> MemberSpec {
-        MemberSpec::new("{{snake}}", "1", "Weighted geometric mean of the primary scores", json!({}))
+        MemberSpec::new("1", "Weighted geometric mean of the primary scores", json!({}))
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -18,12 +18,16 @@ impl Default for Images {
 }
 
 impl DocHook for Images {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // A hook of the kind `Audio` implements `to_media` too, one of the kind `Text` implements
     // `to_text`. Raise the version, "1", when what it returns could change.
     fn spec() -> HookSpec {
         let properties = json!({ "field": { "type": "string", "default": "image" } });
         let description = "Images that a field of the metadata names: a path or a list of them";
-        HookSpec::new(HookKind::Visual, MemberSpec::new("{{snake}}", "1", description, properties))
+        HookSpec::new(HookKind::Visual, MemberSpec::new("1", description, properties))
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -9,10 +9,14 @@ use gage_sdk::{MemberSpec, PluginError, from_params, json};
 struct LastNumber {}
 
 impl Extractor for LastNumber {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // The first input is the text: the model's answer, or what the suite names as `text_field`.
     // Raise the version, "1", when an answer could change.
     fn spec() -> ExtractorSpec {
-        ExtractorSpec::new(MemberSpec::new("{{snake}}", "1", "The last number in the text", json!({})))
+        ExtractorSpec::new(MemberSpec::new("1", "The last number in the text", json!({})))
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -24,10 +24,14 @@ impl Default for Agreement {
 }
 
 impl Judge for Agreement {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // Raise the version, "1", when a verdict could change; the text of a prompt counts.
     fn spec() -> MemberSpec {
         let properties = json!({ "instruction": { "type": "string", "default": INSTRUCTION } });
-        MemberSpec::new("{{snake}}", "1", "Whether the answer means the same as the reference", properties)
+        MemberSpec::new("1", "Whether the answer means the same as the reference", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -14,9 +14,13 @@ struct WordRecall {
 }
 
 impl Compare for WordRecall {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // Raise the version, "1", when a score could change.
     fn spec() -> MetricSpec {
-        MetricSpec::new("{{snake}}", "1", "Share of the reference's words that the answer contains")
+        MetricSpec::new("1", "Share of the reference's words that the answer contains")
             .sub_score("found", true)
             .sub_score("wanted", true)
             .param("case_sensitive", json!({ "type": "boolean", "default": false }))

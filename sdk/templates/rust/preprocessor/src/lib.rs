@@ -20,13 +20,17 @@ impl Default for QuestionAnswer {
 }
 
 impl Preprocessor for QuestionAnswer {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // Raise the version, "1", when a Sample could change.
     fn spec() -> MemberSpec {
         let properties = json!({
             "question_field": { "type": "string", "default": "question" },
             "answer_field": { "type": "string", "default": "answer" },
         });
-        MemberSpec::new("{{snake}}", "1", "A question and its answer", properties)
+        MemberSpec::new("1", "A question and its answer", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {

@@ -13,11 +13,15 @@ struct Documents {
 }
 
 impl RoleAdapter for Documents {
+    fn name() -> &'static str {
+        "{{snake}}"
+    }
+
     // Raise the version, "1", when what is sent or returned could change.
     fn spec() -> MemberSpec {
         let documents = json!({ "type": "object", "additionalProperties": { "type": "string" } });
         let properties = json!({ "documents": documents });
-        MemberSpec::new("{{snake}}", "1", "The document on the sample's topic", properties)
+        MemberSpec::new("1", "The document on the sample's topic", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
