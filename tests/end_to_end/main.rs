@@ -7,6 +7,7 @@ mod components;
 mod data;
 mod documentation;
 mod figures;
+mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;

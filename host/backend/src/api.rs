@@ -55,6 +55,24 @@ pub struct LoglikelihoodOutput {
     pub usage: Option<Usage>,
 }
 
+/// Texts whose meaning is asked for as vectors.
+#[derive(Clone, Debug)]
+pub struct EmbedRequest {
+    /// Names the request in logs.
+    pub id: String,
+    /// At least one.
+    pub texts: Vec<String>,
+}
+
+/// The meaning of texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbedOutput {
+    /// One vector for each text, in order, all of one length; as the model gives them, of whatever norm.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens of all texts.
+    pub usage: Option<Usage>,
+}
+
 /// How long a request took; varies from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTiming {
@@ -126,6 +144,8 @@ pub enum BackendErrorKind {
     ContextLength,
     /// The backend does not offer what was asked.
     Unsupported,
+    /// What is played back holds no answer to it.
+    NotRecorded,
     /// A component failed.
     Plugin,
     /// A fault of this program.
@@ -146,6 +166,7 @@ impl BackendErrorKind {
             BackendErrorKind::Protocol => "protocol",
             BackendErrorKind::ContextLength => "context_length",
             BackendErrorKind::Unsupported => "unsupported",
+            BackendErrorKind::NotRecorded => "not_recorded",
             BackendErrorKind::Plugin => "plugin",
             BackendErrorKind::Internal => "internal",
         }
@@ -200,6 +221,23 @@ pub trait Backend: Send + Sync {
             BackendErrorKind::Unsupported,
             format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
         ))
+    }
+
+    /// Turns texts into vectors.
+    ///
+    /// # Errors
+    /// As for [`Backend::generate`]; always for a backend without this capability.
+    async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
+        Err(BackendError::new(
+            BackendErrorKind::Unsupported,
+            format!("request '{}': {} has no embeddings", request.id, self.info().kind),
+        ))
+    }
+
+    /// What it counted and learned so far: requests, attempts, retries by cause, the limit of requests in
+    /// flight. Varies from run to run; empty for a backend that counts nothing.
+    fn statistics(&self) -> Object {
+        Object::new()
     }
 
     /// Gives it the models of the run, for a backend that is a component and was granted some.

@@ -4,18 +4,24 @@
 //! within itself as it likes. Imports `gage-core`, `gage-config` and, for components,
 //! `gage-plugin`; knows nothing of samples, roles or runs.
 
+mod anthropic_http;
 mod api;
+mod conversation;
 mod custom_script;
+mod gemini_http;
 mod guest;
+mod http;
 mod llama_cpp;
 mod open;
 mod openai_http;
 mod role_models;
+mod text_generation;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
-    LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
 };
 pub use guest::output_to_guest;
-pub use open::{OpenError, open};
+pub use http::{HttpHosts, HttpTape, TapeError};
+pub use open::{OpenError, OpenOptions, open};
 pub use role_models::{RoleModel, RoleModels};

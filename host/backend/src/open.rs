@@ -1,10 +1,14 @@
 //! From the configuration of a backend to one that answers.
 
+use crate::anthropic_http::AnthropicHttp;
 use crate::api::Backend;
 use crate::custom_script::CustomScript;
+use crate::gemini_http::GeminiHttp;
+use crate::http::{HttpHosts, HttpTape};
 use crate::llama_cpp::{self, ChatTemplateChoice, LlamaCppOptions};
 use crate::openai_http::OpenAiHttp;
-use gage_config::{BackendKind, BackendSpec, ChatTemplate, Node, Span};
+use crate::text_generation::TextGeneration;
+use gage_config::{BackendKind, BackendSpec, ChatTemplate, HttpBackendConfig, HttpProtocol, Node, Span};
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use std::sync::Arc;
@@ -20,16 +24,28 @@ pub struct OpenError {
     pub help: Option<String>,
 }
 
+/// What the backends of a process have in common.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    /// The hosts that they ask, so that those which ask the same one keep to one limit.
+    pub hosts: HttpHosts,
+    /// Where their HTTP exchanges are recorded, or played back from.
+    pub tape: Option<Arc<HttpTape>>,
+}
+
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.
 ///
 /// # Errors
 /// Everything that is wrong with its configuration.
-pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
+pub async fn open(
+    spec: &BackendSpec,
+    registry: &Registry,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
     let fail = |span, message: String| vec![OpenError { span, message, help: None }];
     match &spec.kind {
-        BackendKind::OpenAiHttp(config) => {
-            let client = OpenAiHttp::new(config.clone()).map_err(|message| fail(spec.span, message))?;
-            Ok(Arc::new(client))
+        BackendKind::Http(config) => {
+            open_http(&spec.backend_id, config, options).map_err(|error| vec![error])
         }
         BackendKind::LlamaCpp(config) => {
             let options = LlamaCppOptions {
@@ -69,4 +85,21 @@ pub async fn open(spec: &BackendSpec, registry: &Registry) -> Result<Arc<dyn Bac
             Ok(Arc::new(backend.map_err(|message| fail(spec.span, message))?))
         }
     }
+}
+
+fn open_http(
+    backend_id: &str,
+    config: &HttpBackendConfig,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Backend>, OpenError> {
+    let config = config.clone();
+    Ok(match config.protocol.clone() {
+        HttpProtocol::OpenAi(openai) => Arc::new(OpenAiHttp::new(backend_id, config, openai, options)?),
+        HttpProtocol::Anthropic { version, stream } => {
+            Arc::new(AnthropicHttp::new(backend_id, config, version, stream, options)?)
+        }
+        HttpProtocol::Gemini { stream } => Arc::new(GeminiHttp::new(backend_id, config, stream, options)?),
+        HttpProtocol::Tgi { stream } => Arc::new(TextGeneration::tgi(backend_id, config, stream, options)?),
+        HttpProtocol::HfInferenceEndpoint => Arc::new(TextGeneration::endpoint(backend_id, config, options)?),
+    })
 }

@@ -1,106 +1,72 @@
 //! `openai_http`: any server that speaks the OpenAI chat completions API. A prompt that was rendered
 //! already goes to its older sister, `completions`, which applies no template.
 
-mod protocol;
-mod retry;
+mod embeddings;
+mod likelihood;
+mod reply;
+mod request;
+mod stream;
 
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply, RequestTiming,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, EmbedOutput, EmbedRequest,
+    GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
 };
+use crate::conversation::{bytes_of, estimate, info_of, plain_prompt, tokens_of};
+use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
-use gage_config::{OpenAiHttpConfig, Secret};
-use gage_core::{ModelOutput, Object};
-use retry::{Failure, Wait};
-use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use futures::future::try_join_all;
+use gage_config::{HttpBackendConfig, OpenAiOptions};
+use gage_core::{FinishReason, ModelOutput, Object, Usage};
+use stream::ChatReader;
 
-/// A response may not be longer than this: with many in flight, longer ones would not fit.
-const MOST_BYTES: usize = 8 << 20;
-
-/// A client of one server. Requests beyond `max_concurrency` wait within it.
+/// A client of one server.
 pub(crate) struct OpenAiHttp {
-    config: OpenAiHttpConfig,
-    client: reqwest::Client,
-    chat_url: String,
-    completions_url: String,
-    permits: Semaphore,
+    http: HttpClient,
+    options: OpenAiOptions,
+    chat: reqwest::Url,
+    completions: reqwest::Url,
+    embeddings: reqwest::Url,
     info: BackendInfo,
 }
 
 impl OpenAiHttp {
     /// Sets up the client; sends nothing.
-    pub(crate) fn new(config: OpenAiHttpConfig) -> Result<OpenAiHttp, String> {
-        // Fails only where a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .connect_timeout(config.connect_timeout)
-            .timeout(config.timeout)
-            .pool_max_idle_per_host(config.max_concurrency)
-            // A redirect would carry the conversation, and perhaps the key, to another place.
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| format!("HTTP client: {}", describe(&error)))?;
-        let info = BackendInfo {
-            kind: "openai_http",
-            model: config.model.clone(),
-            capabilities: Capabilities { generate: true, loglikelihood: false, media: true },
-            max_concurrency: config.max_concurrency,
-            details: Object::from_iter([
-                ("base_url".to_owned(), config.base_url.as_str().into()),
-                ("model".to_owned(), config.model.as_str().into()),
-            ]),
-        };
+    pub(crate) fn new(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        options: OpenAiOptions,
+        shared: &OpenOptions,
+    ) -> Result<OpenAiHttp, OpenError> {
+        let capabilities =
+            Capabilities { generate: true, loglikelihood: options.loglikelihood.is_some(), media: true };
+        let info = info_of(&config, capabilities);
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+            let bearer = key.map(|key| ("authorization", format!("Bearer {}", key.reveal()), true));
+            let organization = options.organization.clone().map(|text| ("openai-organization", text, false));
+            let project = options.project.clone().map(|text| ("openai-project", text, false));
+            let all = bearer.into_iter().chain(organization).chain(project);
+            all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()
+        })?;
         Ok(OpenAiHttp {
-            chat_url: format!("{}/chat/completions", config.base_url),
-            completions_url: format!("{}/completions", config.base_url),
-            permits: Semaphore::new(config.max_concurrency),
-            client,
-            config,
+            chat: http.url("/chat/completions")?,
+            completions: http.url("/completions")?,
+            embeddings: http.url("/embeddings")?,
+            http,
+            options,
             info,
         })
     }
 
-    /// A text of the server's, without the keys that it may repeat.
-    fn without_secrets(&self, text: String) -> String {
-        let headers = self.config.headers.iter().map(|(_, value)| value);
-        let secrets = self.config.api_key.iter().chain(headers).map(Secret::reveal);
-        // What is shorter is no secret, and would be found in ordinary words.
-        secrets.filter(|secret| secret.len() >= 8).fold(text, |text, secret| {
-            if text.contains(secret) { text.replace(secret, "(secret)") } else { text }
-        })
+    /// Where a filter of the server's cut in before there was an answer, as Azure's does.
+    fn refused_answer(refusal: &Refusal<'_>) -> Option<ModelOutput> {
+        let is_filtered =
+            refusal.status == 400 && refusal.codes().iter().any(|code| code == "content_filter");
+        is_filtered.then(|| ModelOutput::generated(String::new(), FinishReason::ContentFilter, None))
     }
 
-    /// Sends a request once.
-    async fn attempt(&self, url: &str, body: &str) -> Result<ModelOutput, Failure> {
-        let mut request = self
-            .client
-            .post(url)
-            .header(reqwest::header::CONTENT_TYPE, "application/json")
-            .body(body.to_owned());
-        if let Some(key) = &self.config.api_key {
-            request = request.bearer_auth(key.reveal());
-        }
-        for (name, value) in &self.config.headers {
-            request = request.header(name.as_str(), value.reveal());
-        }
-        let mut response = request.send().await.map_err(|error| transport(&error))?;
-        let status = response.status();
-        let asked =
-            response.headers().get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let asked = asked.and_then(|text| text.trim().parse::<u64>().ok()).map(Duration::from_secs);
-        let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| transport(&error))? {
-            if bytes.len() + chunk.len() > MOST_BYTES {
-                let message = format!("the response is longer than {MOST_BYTES} bytes");
-                return Err(Failure::lasting(BackendErrorKind::Protocol, message));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        if !status.is_success() {
-            return Err(retry::of_status(status.as_u16(), &String::from_utf8_lossy(&bytes), asked));
-        }
-        protocol::read_reply(&bytes).map_err(|message| Failure::passing(BackendErrorKind::Protocol, message))
+    fn scrub(&self, output: &mut ModelOutput) {
+        self.http.scrub(&mut output.answer, &mut output.extra);
     }
 }
 
@@ -110,60 +76,79 @@ impl Backend for OpenAiHttp {
         &self.info
     }
 
+    fn statistics(&self) -> Object {
+        self.http.statistics()
+    }
+
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
-        let url = if request.prompt.is_some() { &self.completions_url } else { &self.chat_url };
-        let body = protocol::body_of(request, &self.config)
-            .map_err(|message| BackendError::new(BackendErrorKind::Internal, message))?;
-        let Ok(_permit) = self.permits.acquire().await else {
-            return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
+        let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
+        let (body, longest) = request::body_of(request, self.http.config(), &self.options);
+        let body = bytes_of(&body)?;
+        let tokens = estimate(&body, longest);
+        let reading = Reading {
+            refusal: |refusal| refusal.kind(),
+            refused_answer: OpenAiHttp::refused_answer,
+            tokens: tokens_of,
         };
-        let wait = Wait { base: self.config.retry_base, limit: self.config.retry_limit };
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let began = Instant::now();
-            match self.attempt(url, &body).await {
-                Ok(mut output) => {
-                    output.answer = self.without_secrets(output.answer);
-                    let timing = RequestTiming { latency: began.elapsed(), attempts, first_token: None };
-                    return Ok(Reply { output, timing });
-                }
-                Err(failure) if failure.may_pass && attempts <= self.config.max_retries => {
-                    let pause = wait.before(&id, attempts, failure.asked);
-                    tracing::debug!(request = %id, attempts, ?pause, "sent again: {}", failure.message);
-                    tokio::time::sleep(pause).await;
-                }
-                Err(failure) => {
-                    let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-                    return Err(BackendError {
-                        kind: failure.kind,
-                        message: self.without_secrets(format!("{url}: {} (tried {times})", failure.message)),
-                        attempts,
-                    });
-                }
-            }
+        let think_tags = self.options.think_tags;
+        let call = Call { id: &id, url, body, tokens };
+        let mut reply = self.http.call(call, || ChatReader::new(think_tags), reading).await?;
+        self.scrub(&mut reply.output);
+        Ok(reply)
+    }
+
+    async fn loglikelihood(
+        &self,
+        request: LoglikelihoodRequest,
+    ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
+        let Some(source) = self.options.loglikelihood else {
+            let message = "openai_http takes log-likelihoods from servers that give those of the prompt: set \
+                           `loglikelihood: echo` or `loglikelihood: prompt_logprobs`";
+            return Err(BackendError::new(BackendErrorKind::Unsupported, message));
+        };
+        if request.prompt.is_none() && request.messages.iter().any(gage_core::Message::has_media) {
+            return Err(crate::conversation::unsupported("completions", "media"));
         }
+        let prompt = request.prompt.unwrap_or_else(|| plain_prompt(&request.messages));
+        let asked = request.continuations.into_iter().map(|continuation| {
+            let (prompt, id) = (&prompt, &request.id);
+            async move {
+                let text = format!("{prompt}{}", continuation.text);
+                let body = bytes_of(&likelihood::body_of(&text, source, self.http.config()))?;
+                let tokens = estimate(&body, Some(1));
+                let asked = likelihood::Asked {
+                    source,
+                    characters: text.chars().count(),
+                    prompt_characters: prompt.chars().count(),
+                    continuation: &continuation,
+                };
+                let call = Call { id, url: &self.completions, body, tokens };
+                self.http.call(call, || likelihood::LikelihoodReader(&asked), Reading::plain()).await
+            }
+        });
+        let replies = try_join_all(asked).await?;
+        let mut timing = RequestTiming::default();
+        let mut usage = Usage::default();
+        let scores = replies
+            .into_iter()
+            .map(|reply| {
+                timing.latency = timing.latency.max(reply.timing.latency);
+                timing.attempts = timing.attempts.max(reply.timing.attempts);
+                usage.prompt_tokens += reply.output.prompt_tokens;
+                usage.completion_tokens += u64::from(reply.output.score.token_count);
+                reply.output.score
+            })
+            .collect();
+        Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
     }
-}
 
-fn transport(error: &reqwest::Error) -> Failure {
-    let kind = if error.is_timeout() { BackendErrorKind::Timeout } else { BackendErrorKind::Connection };
-    // A request that cannot even be built is not better the next time.
-    if error.is_builder() {
-        return Failure::lasting(BackendErrorKind::Internal, describe(error));
+    async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
+        let model = self.options.embedding_model.as_deref().unwrap_or(&self.info.model);
+        let count = request.texts.len();
+        let body = bytes_of(&embeddings::body_of(model, request.texts))?;
+        let tokens = estimate(&body, Some(0));
+        let call = Call { id: &request.id, url: &self.embeddings, body, tokens };
+        self.http.call(call, || embeddings::EmbeddingReader(count), Reading::plain()).await
     }
-    Failure::passing(kind, describe(error))
-}
-
-/// The whole chain of an error, without the address, which the caller names.
-fn describe(error: &reqwest::Error) -> String {
-    let mut text =
-        if error.is_timeout() { "no answer in time".to_owned() } else { "the request failed".to_owned() };
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

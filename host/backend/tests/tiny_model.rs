@@ -3,7 +3,8 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use gage_backend::{
-    Backend, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, open,
+    Backend, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest,
+    OpenOptions, open,
 };
 use gage_config::{Environment, load};
 use gage_core::{FinishReason, Message, ModelOutput, Role, SamplingParams};
@@ -26,7 +27,9 @@ async fn tiny(settings: &str) -> Arc<dyn Backend> {
     let config = config.unwrap_or_else(|| panic!("{}", problems.render(false)));
     let host = PluginHost::new(&HostOptions::default()).expect("an engine");
     let registry = Registry::new(host, &[]);
-    open(&config.backends[0], &registry).await.unwrap_or_else(|errors| panic!("{errors:?}"))
+    open(&config.backends[0], &registry, &OpenOptions::default())
+        .await
+        .unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 fn question(text: &str) -> Vec<Message> {

@@ -124,6 +124,15 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
 
+    /// Record the answers of HTTP backends into this file, without keys; goes on with a file that is
+    /// there.
+    #[arg(long, env = "GAGE_HOST_RECORD", value_name = "FILE", conflicts_with = "replay")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
+    #[arg(long, env = "GAGE_HOST_REPLAY", value_name = "FILE")]
+    pub(crate) replay: Option<PathBuf>,
+
     /// Print the summary as JSON rather than as a table.
     #[arg(long, env = "GAGE_HOST_JSON")]
     pub(crate) json: bool,

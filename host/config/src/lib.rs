@@ -16,9 +16,13 @@ mod problems;
 mod source;
 mod table;
 
-pub use elements::backend::{
-    BackendKind, BackendSpec, ChatTemplate, CustomScriptConfig, LlamaCppConfig, OpenAiHttpConfig, Secret,
+pub use elements::backend::custom_script::CustomScriptConfig;
+pub use elements::backend::http::{
+    ApiKey, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpProtocol, HttpRetry, KeyError,
+    KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
 };
+pub use elements::backend::llama_cpp::{ChatTemplate, LlamaCppConfig};
+pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,

@@ -161,12 +161,20 @@ impl Node {
     }
 }
 
+impl Entry {
+    /// Whether its value is never written down.
+    pub(crate) fn is_secret(&self) -> bool {
+        is_secret_key(&self.key)
+    }
+}
+
 /// Whether the value of a key is never written down.
 fn is_secret_key(key: &str) -> bool {
     const ENDS: [&str; 8] =
         ["api_key", "apikey", "authorization", "password", "secret", "_token", "credential", "credentials"];
     let key = key.to_lowercase().replace('-', "_");
-    key == "headers" || key == "token" || ENDS.iter().any(|name| key.ends_with(name))
+    matches!(key.as_str(), "headers" | "extra_headers" | "token")
+        || ENDS.iter().any(|name| key.ends_with(name))
 }
 
 /// Whether a text takes a part of itself from a variable whose name says that it is secret.

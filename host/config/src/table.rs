@@ -200,6 +200,15 @@ impl<'n> Table<'n> {
         Some(node)
     }
 
+    /// The entries that nobody asked for, and the names of those that were asked for.
+    pub(crate) fn further(self) -> (Vec<&'n Entry>, Vec<&'static str>) {
+        let is_further = |entry: &&Entry| {
+            let key = entry.key.as_str();
+            !self.asked.contains(&key) && !self.refused.contains(&key)
+        };
+        (self.entries.iter().filter(is_further).collect(), self.asked)
+    }
+
     /// Reports the keys that nobody asked for.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for entry in self.entries {

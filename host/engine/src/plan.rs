@@ -418,10 +418,11 @@ fn plan_prompt(
 
 fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
     let step = &task.steps.inference;
-    if step.request == RequestKind::Loglikelihood && matches!(backend.kind, BackendKind::OpenAiHttp(_)) {
-        problems
-            .error(step.span, "request", "openai_http has no log-likelihood: chat completions do not give it")
-            .help("use `request: generate`, or a backend of the type llama_cpp or custom_script");
+    if step.request == RequestKind::Loglikelihood
+        && let BackendKind::Http(http) = &backend.kind
+        && let Some((message, help)) = http.lacks_loglikelihood()
+    {
+        problems.error(step.span, "request", message).help(help);
     }
 }
 
@@ -429,7 +430,12 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
     check_circles(config, problems);
     for backend in &config.backends {
         match &backend.kind {
-            BackendKind::OpenAiHttp(_) => {}
+            BackendKind::Http(http) => {
+                // An error when the backend is opened; a run that is played back needs no key.
+                if let Err(wrong) = http.key.outside() {
+                    problems.warning(wrong.span, wrong.key, wrong.message).help(wrong.help);
+                }
+            }
             BackendKind::LlamaCpp(llama) => {
                 if let Err(message) = check_model_file(&llama.model_path) {
                     problems.error(llama.model_path_span, "model_path", message);

@@ -50,8 +50,12 @@ pub(super) fn add_suite(registry: &mut Registry, path: &std::path::Path) -> anyh
     Ok(problems)
 }
 
-const BACKENDS: [(&str, &str); 3] = [
+const BACKENDS: [(&str, &str); 7] = [
     ("openai_http", "Any server that speaks the OpenAI chat completions API"),
+    ("anthropic_http", "The messages API of Anthropic"),
+    ("gemini_http", "The Gemini API"),
+    ("tgi", "The native API of text-generation-inference"),
+    ("hf_inference_endpoint", "An inference endpoint of Hugging Face's that continues texts"),
     ("llama_cpp", "A GGUF file, run by llama.cpp in this process"),
     ("custom_script", "A WebAssembly component that answers in place of a model"),
 ];

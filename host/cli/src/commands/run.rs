@@ -6,6 +6,7 @@ use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
+use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::{PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, run};
@@ -58,7 +59,15 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    let session = runtime.block_on(Session::open(&plan, &registry, &mut problems));
+    let tape = match tape_of(&arguments) {
+        Ok(tape) => tape,
+        Err(error) => {
+            let help = Some("--record goes on with a file of its own; --replay needs one that it wrote");
+            return Ok(terminal::refuse(&error.to_string(), help));
+        }
+    };
+    let opening = OpenOptions { tape: tape.clone(), ..OpenOptions::default() };
+    let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
     terminal::show_problems(&problems);
     let Some(session) = session else {
         if !was_there {
@@ -84,12 +93,28 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         plan.config.clone(),
     );
     let root = &arguments.output_dir;
-    let report =
-        match run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
-            Ok(report) => report,
-            Err(error) => return report_failure(error),
-        };
+    let ran = run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle());
+    // What was answered is kept, however the run ended.
+    let recorded = tape.map_or(Ok(0), |tape| tape.finish());
+    let report = match ran {
+        Ok(report) => report,
+        Err(error) => return report_failure(error),
+    };
+    if let Err(error) = recorded {
+        terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
+        return Ok(ExitCode::Internal);
+    }
     finish(arguments.json, &config, &tasks, &aggregators, &Origin::Models, report, began)
+}
+
+/// Where the HTTP exchanges of a run are recorded, or played back from.
+fn tape_of(arguments: &RunArguments) -> Result<Option<Arc<HttpTape>>, TapeError> {
+    let tape = match (&arguments.record, &arguments.replay) {
+        (Some(path), _) => HttpTape::record(path)?,
+        (None, Some(path)) => HttpTape::replay(path)?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(Arc::new(tape)))
 }
 
 /// Where the answers of a run are from.

@@ -1,12 +1,16 @@
 //! `backends[]`: what answers requests.
 
-use crate::elements::{PluginReference, refuse_python, sampling};
-use crate::node::{Node, NodeValue};
+pub mod custom_script;
+pub mod http;
+pub mod llama_cpp;
+
+use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
-use gage_core::SamplingParams;
-use std::path::PathBuf;
+use custom_script::CustomScriptConfig;
+use http::{HttpBackendConfig, HttpKind};
+use llama_cpp::LlamaCppConfig;
 use std::time::Duration;
 
 /// One backend.
@@ -24,126 +28,42 @@ pub struct BackendSpec {
 /// The kinds of backends, each with its checked configuration.
 #[derive(Clone, Debug)]
 pub enum BackendKind {
-    /// `openai_http`
-    OpenAiHttp(OpenAiHttpConfig),
+    /// A server that is asked over HTTP, in whichever protocol.
+    Http(Box<HttpBackendConfig>),
     /// `llama_cpp`
     LlamaCpp(LlamaCppConfig),
     /// `custom_script`
     CustomScript(CustomScriptConfig),
 }
 
-/// A value that is never written down or printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// A secret of this value.
-    pub(crate) fn new(value: String) -> Secret {
-        Secret(value)
-    }
-
-    /// The value itself, for the one place that sends it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("(secret)")
-    }
-}
-
-/// A server that speaks the OpenAI chat completions API.
-#[derive(Clone, Debug)]
-pub struct OpenAiHttpConfig {
-    /// Where the API begins; default `https://api.openai.com/v1`.
-    pub base_url: String,
-    /// The model's name; required.
-    pub model: String,
-    /// Sent as `Authorization: Bearer`; default none.
-    pub api_key: Option<Secret>,
-    /// Further headers.
-    pub headers: Vec<(String, Secret)>,
-    /// For a whole request; default 120 s.
-    pub timeout: Duration,
-    /// For the connection; default 10 s.
-    pub connect_timeout: Duration,
-    /// How often a request is sent again after a failure that may pass; default 5.
-    pub max_retries: u32,
-    /// The first wait before a request is sent again; each further one is twice as long, with
-    /// jitter; default 0.5 s.
-    pub retry_base: Duration,
-    /// The longest wait, also where the server asks for a longer one; default 30 s.
-    pub retry_limit: Duration,
-    /// Most requests in flight; default 64.
-    pub max_concurrency: usize,
-    /// Sampling parameters where no higher place says otherwise.
-    pub default_params: SamplingParams,
-    /// Keys that are put into the body of every request as they are.
-    pub extra_body: gage_core::Object,
-}
-
-/// Which chat template renders a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChatTemplate {
-    /// The one that the model file carries.
-    Model,
-    /// None: the text of the messages as it is, for base models.
-    None,
-    /// This one, in Jinja.
-    Text(String),
-}
-
-/// A model file that llama.cpp runs in this process.
-#[derive(Clone, Debug)]
-pub struct LlamaCppConfig {
-    /// The GGUF file; required.
-    pub model_path: PathBuf,
-    /// Where the path is written.
-    pub model_path_span: Span,
-    /// Most tokens of one sequence; default: what the model was trained for, at most 4096.
-    pub context_length: Option<u32>,
-    /// How many sequences are decoded together; default 8.
-    pub slots: u32,
-    /// Default: all that the machine has.
-    pub threads: Option<u32>,
-    /// Most tokens of one step; default 512.
-    pub batch_size: u32,
-    /// Layers to keep on the GPU, in builds that have one; default 0.
-    pub gpu_layers: u32,
-    /// Default: the model's own.
-    pub chat_template: ChatTemplate,
-    /// Sampling parameters where no higher place says otherwise.
-    pub default_params: SamplingParams,
-}
-
-/// A component that answers requests.
-#[derive(Clone, Debug)]
-pub struct CustomScriptConfig {
-    /// The component; required.
-    pub component: PluginReference,
-    /// Where the component is written.
-    pub component_span: Span,
-    /// What it is configured with.
-    pub config: Option<Node>,
-    /// Sampling parameters where no higher place says otherwise.
-    pub default_params: SamplingParams,
-}
-
 #[derive(Clone, Copy)]
 enum Kind {
-    OpenAiHttp,
+    Http(HttpKind),
     LlamaCpp,
     CustomScript,
 }
 
-const KINDS: [(&str, Kind); 3] =
-    [("openai_http", Kind::OpenAiHttp), ("llama_cpp", Kind::LlamaCpp), ("custom_script", Kind::CustomScript)];
+const KINDS: [(&str, Kind); 7] = [
+    (HttpKind::OpenAi.name(), Kind::Http(HttpKind::OpenAi)),
+    (HttpKind::Anthropic.name(), Kind::Http(HttpKind::Anthropic)),
+    (HttpKind::Gemini.name(), Kind::Http(HttpKind::Gemini)),
+    (HttpKind::Tgi.name(), Kind::Http(HttpKind::Tgi)),
+    (HttpKind::HfInferenceEndpoint.name(), Kind::Http(HttpKind::HfInferenceEndpoint)),
+    ("llama_cpp", Kind::LlamaCpp),
+    ("custom_script", Kind::CustomScript),
+];
 
 impl BackendSpec {
     /// The names of the kinds.
-    pub const KIND_NAMES: [&'static str; 3] = ["openai_http", "llama_cpp", "custom_script"];
+    pub const KIND_NAMES: [&'static str; KINDS.len()] = {
+        let mut names = [""; KINDS.len()];
+        let mut index = 0;
+        while index < KINDS.len() {
+            names[index] = KINDS[index].0;
+            index += 1;
+        }
+        names
+    };
 
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<BackendSpec> {
         let mut table = Table::open(node, path, problems)?;
@@ -172,9 +92,10 @@ impl BackendSpec {
         let config = table.required("config", problems)?;
         let mut config = Table::open(config, table.path_of("config"), problems)?;
         let read = match kind? {
-            Kind::OpenAiHttp => read_openai_http(&mut config, problems).map(BackendKind::OpenAiHttp),
-            Kind::LlamaCpp => read_llama_cpp(&mut config, problems).map(BackendKind::LlamaCpp),
-            Kind::CustomScript => read_custom_script(&mut config, problems).map(BackendKind::CustomScript),
+            // Its further keys are for the server, so it looks at them itself.
+            Kind::Http(kind) => return http::read(kind, config, problems).map(BackendKind::Http),
+            Kind::LlamaCpp => llama_cpp::read(&mut config, problems).map(BackendKind::LlamaCpp),
+            Kind::CustomScript => custom_script::read(&mut config, problems).map(BackendKind::CustomScript),
         };
         config.finish(problems);
         read
@@ -183,131 +104,6 @@ impl BackendSpec {
 
 fn seconds(table: &mut Table<'_>, key: &'static str, default: f64, problems: &mut Problems) -> Duration {
     Duration::from_secs_f64(table.float(key, 0.001..=86_400.0, problems).unwrap_or(default))
-}
-
-fn read_openai_http(table: &mut Table<'_>, problems: &mut Problems) -> Option<OpenAiHttpConfig> {
-    let base_url = table.text("base_url", problems).unwrap_or_else(|| "https://api.openai.com/v1".to_owned());
-    if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
-        let span = table.get("base_url").map_or(table.span, |node| node.span);
-        problems
-            .error(span, &table.path_of("base_url"), format!("`{base_url}` is not an HTTP address"))
-            .help("write it like http://127.0.0.1:8000/v1");
-    }
-    let beyond_scheme = base_url.split_once("://").map_or("", |(_, rest)| rest);
-    if beyond_scheme.split('/').next().is_some_and(|host| host.contains('@')) || base_url.contains(['?', '#'])
-    {
-        let span = table.get("base_url").map_or(table.span, |node| node.span);
-        problems
-            .error(span, &table.path_of("base_url"), "`base_url` holds a user, a query or a fragment")
-            .help("give a key by `api_key` or `headers`, which are never written down");
-    }
-    let api_key = table.text("api_key", problems).filter(|key| !key.is_empty()).map(Secret);
-    let headers = table.free_map("headers", problems).and_then(Node::as_map).unwrap_or_default();
-    for entry in headers {
-        let text = entry.node.as_text().unwrap_or_default();
-        let is_name =
-            |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
-        if entry.key.is_empty() || !entry.key.chars().all(is_name) || text.chars().any(char::is_control) {
-            let message = format!(
-                "`{}` is not a header: its name or its value holds a character that none may",
-                entry.key
-            );
-            problems.error(entry.key_span, &entry.key, message);
-        }
-    }
-    if api_key.as_ref().is_some_and(|key| key.reveal().chars().any(char::is_control)) {
-        let span = table.get("api_key").map_or(table.span, |node| node.span);
-        problems
-            .error(
-                span,
-                &table.path_of("api_key"),
-                "`api_key` holds a line break or another control character",
-            )
-            .help("look at the variable that it is taken from");
-    }
-    let headers = headers
-        .iter()
-        .filter_map(|entry| match (&entry.node.value, &entry.node.plain) {
-            (NodeValue::Text(text), _) | (_, Some(text)) => Some((entry.key.clone(), Secret(text.clone()))),
-            _ => {
-                problems.error(
-                    entry.node.span,
-                    &entry.key,
-                    format!("the header `{}` must be a string", entry.key),
-                );
-                None
-            }
-        })
-        .collect();
-    let model = table.required_text("model", problems);
-    let limit = table.integer("max_concurrency", 1..=10_000, problems);
-    let limit = limit.or_else(|| table.integer("async_max_concurrency", 1..=10_000, problems));
-    let extra_body = table.free_map("extra_body", problems).map(Node::to_json);
-    let config = OpenAiHttpConfig {
-        base_url: base_url.trim_end_matches('/').to_owned(),
-        api_key,
-        headers,
-        timeout: seconds(table, "timeout", 120.0, problems),
-        connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
-        max_retries: small(table, "max_retries", 0..=100, 5, problems),
-        retry_base: seconds(table, "retry_base", 0.5, problems),
-        retry_limit: seconds(table, "retry_limit", 30.0, problems),
-        max_concurrency: limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(64),
-        default_params: sampling::read(table, "default_params", problems),
-        extra_body: match extra_body {
-            Some(serde_json::Value::Object(object)) => object,
-            _ => gage_core::Object::new(),
-        },
-        model: model.clone().unwrap_or_default(),
-    };
-    model.map(|_| config)
-}
-
-fn read_llama_cpp(table: &mut Table<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
-    let model_path = table.required_text("model_path", problems);
-    let model_path_span = table.get("model_path").map_or(table.span, |node| node.span);
-    let chat_template = match table.text("chat_template", problems).as_deref() {
-        None | Some("model") => ChatTemplate::Model,
-        Some("none") => ChatTemplate::None,
-        Some(text) => {
-            if !text.contains("{{") && !text.contains("{%") {
-                let span = table.get("chat_template").map_or(table.span, |node| node.span);
-                problems
-                    .error(span, &table.path_of("chat_template"), format!("`{text}` is not a chat template"))
-                    .help("use `model`, `none`, or the text of a Jinja template");
-            }
-            ChatTemplate::Text(text.to_owned())
-        }
-    };
-    let optional = |table: &mut Table<'_>, key, most, problems: &mut Problems| {
-        table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
-    };
-    let config = LlamaCppConfig {
-        model_path_span,
-        context_length: optional(table, "context_length", 1 << 24, problems),
-        slots: small(table, "slots", 1..=64, 8, problems),
-        threads: optional(table, "threads", 1024, problems),
-        batch_size: small(table, "batch_size", 32..=8192, 512, problems),
-        gpu_layers: small(table, "gpu_layers", 0..=10_000, 0, problems),
-        chat_template,
-        default_params: sampling::read(table, "default_params", problems),
-        model_path: PathBuf::from(model_path.as_deref().unwrap_or_default()),
-    };
-    model_path.map(|_| config)
-}
-
-fn read_custom_script(table: &mut Table<'_>, problems: &mut Problems) -> Option<CustomScriptConfig> {
-    for key in ["module_path", "file_path", "class_name"] {
-        if let Some(node) = table.refused(key) {
-            refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "backend", problems);
-        }
-    }
-    let text = table.required_text("component", problems)?;
-    let node = table.get("component")?;
-    let component = PluginReference::read(node, &table.path_of("component"), &text, "backend", problems);
-    let config = table.free_map("config", problems).cloned();
-    let default_params = sampling::read(table, "default_params", problems);
-    Some(CustomScriptConfig { component: component?, component_span: node.span, config, default_params })
 }
 
 fn small(

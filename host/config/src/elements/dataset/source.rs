@@ -1,6 +1,6 @@
 //! Where rows come from: files, or a dataset on a hub.
 
-use crate::elements::backend::Secret;
+use crate::elements::backend::http::Secret;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::table::Table;

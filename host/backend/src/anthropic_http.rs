@@ -1,0 +1,63 @@
+//! `anthropic_http`: the messages API of Anthropic.
+
+mod reply;
+mod request;
+
+use crate::api::{Backend, BackendError, BackendInfo, Capabilities, GenerateRequest, Reply};
+use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
+use crate::http::{Call, Header, HttpClient, Reading};
+use crate::open::{OpenError, OpenOptions};
+use async_trait::async_trait;
+use gage_config::HttpBackendConfig;
+use gage_core::{ModelOutput, Object};
+use reply::MessageReader;
+
+/// A client of one server.
+pub(crate) struct AnthropicHttp {
+    http: HttpClient,
+    stream: bool,
+    messages: reqwest::Url,
+    info: BackendInfo,
+}
+
+impl AnthropicHttp {
+    /// Sets up the client; sends nothing.
+    pub(crate) fn new(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        version: String,
+        stream: bool,
+        shared: &OpenOptions,
+    ) -> Result<AnthropicHttp, OpenError> {
+        let info = info_of(&config, Capabilities { generate: true, loglikelihood: false, media: true });
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+            let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));
+            let all = key.into_iter().chain([("anthropic-version", version, false)]);
+            all.map(|(name, value, is_secret)| Header { name, value, is_secret }).collect()
+        })?;
+        Ok(AnthropicHttp { messages: http.url("/messages")?, http, stream, info })
+    }
+}
+
+#[async_trait]
+impl Backend for AnthropicHttp {
+    fn info(&self) -> &BackendInfo {
+        &self.info
+    }
+
+    fn statistics(&self) -> Object {
+        self.http.statistics()
+    }
+
+    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+        let id = request.id.clone();
+        let (body, longest) = request::body_of(request, self.http.config(), self.stream)?;
+        let body = bytes_of(&body)?;
+        let tokens = estimate(&body, Some(longest));
+        let call = Call { id: &id, url: &self.messages, body, tokens };
+        let reading = Reading { tokens: tokens_of, ..Reading::plain() };
+        let mut reply = self.http.call(call, MessageReader::default, reading).await?;
+        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        Ok(reply)
+    }
+}

@@ -1,0 +1,156 @@
+//! What an answer says, whole or in events.
+
+use crate::conversation::call_value;
+use crate::http::{Failure, Reader, json_of};
+use gage_core::{FinishReason, ModelOutput, Usage};
+use serde_json::{Value, json};
+
+/// Most blocks of one answer.
+const MOST_BLOCKS: usize = 4096;
+
+/// Reads a message.
+#[derive(Default)]
+pub(super) struct MessageReader {
+    blocks: Vec<Block>,
+    stop_reason: Option<String>,
+    usage: Usage,
+    has_begun: bool,
+}
+
+#[derive(Default)]
+struct Block {
+    kind: String,
+    text: String,
+    id: String,
+    name: String,
+    /// The arguments of a call: as they came whole, or in pieces of JSON.
+    input: Value,
+    pieces: String,
+}
+
+impl Block {
+    fn of(value: &Value) -> Block {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = text("type");
+        let content = if kind == "thinking" { text("thinking") } else { text("text") };
+        Block {
+            text: content,
+            id: text("id"),
+            name: text("name"),
+            input: value.get("input").cloned().unwrap_or_else(|| json!({})),
+            pieces: String::new(),
+            kind,
+        }
+    }
+}
+
+impl MessageReader {
+    fn take_usage(&mut self, usage: Option<&Value>) {
+        let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+        if let Some(input) = count("input_tokens") {
+            let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+            let cached = cached.into_iter().filter_map(count).fold(0, u64::saturating_add);
+            self.usage.prompt_tokens = input.saturating_add(cached);
+        }
+        if let Some(output) = count("output_tokens") {
+            self.usage.completion_tokens = output;
+        }
+    }
+
+    fn output(self) -> Result<ModelOutput, Failure> {
+        let finish = match self.stop_reason.as_deref() {
+            Some("end_turn" | "stop_sequence") | None => FinishReason::Stop,
+            Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+            Some("tool_use") => FinishReason::ToolCalls,
+            Some("refusal") => FinishReason::ContentFilter,
+            Some(_) => FinishReason::Other,
+        };
+        let of_kind = |kind: &str| -> String {
+            self.blocks.iter().filter(|block| block.kind == kind).map(|block| block.text.as_str()).collect()
+        };
+        let mut output = ModelOutput::generated(of_kind("text"), finish, Some(self.usage));
+        let thinking = of_kind("thinking");
+        if !thinking.is_empty() {
+            output.extra.insert("reasoning".to_owned(), thinking.into());
+        }
+        let mut calls = Vec::new();
+        for block in self.blocks.iter().filter(|block| block.kind == "tool_use") {
+            let input = if block.pieces.is_empty() {
+                block.input.clone()
+            } else {
+                serde_json::from_str(&block.pieces).map_err(|error| {
+                    Failure::protocol(format!("the arguments of `{}` are not JSON: {error}", block.name))
+                })?
+            };
+            calls.push(call_value(&block.id, &block.name, &input));
+        }
+        if !calls.is_empty() {
+            output.extra.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+        Ok(output)
+    }
+}
+
+impl Reader for MessageReader {
+    type Output = ModelOutput;
+
+    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, Failure> {
+        let reply = json_of(body)?;
+        let content = reply.get("content").and_then(Value::as_array);
+        let content = content.ok_or_else(|| Failure::protocol("the answer has no `content`"))?;
+        self.blocks = content.iter().map(Block::of).collect();
+        self.stop_reason = reply.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
+        self.take_usage(reply.get("usage"));
+        self.output()
+    }
+
+    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+        let event = json_of(data.as_bytes())?;
+        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => {
+                self.has_begun = true;
+                self.take_usage(event.pointer("/message/usage"));
+            }
+            "content_block_start" => {
+                if self.blocks.len() >= MOST_BLOCKS {
+                    return Err(Failure::protocol(format!("the answer has more than {MOST_BLOCKS} blocks")));
+                }
+                self.blocks.push(event.get("content_block").map(Block::of).unwrap_or_default());
+            }
+            "content_block_delta" => {
+                let Some(block) = self.blocks.last_mut() else {
+                    return Err(Failure::protocol("a piece of the answer belongs to no block"));
+                };
+                let piece = |key: &str| event.get("delta").and_then(|delta| delta.get(key)?.as_str());
+                if let Some(text) = piece("text").or_else(|| piece("thinking")) {
+                    block.text.push_str(text);
+                    return Ok(!text.is_empty());
+                }
+                if let Some(json) = piece("partial_json") {
+                    block.pieces.push_str(json);
+                    return Ok(!json.is_empty());
+                }
+            }
+            "message_delta" => {
+                if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                    self.stop_reason = Some(reason.to_owned());
+                }
+                self.take_usage(event.get("usage"));
+            }
+            "error" => {
+                let message = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+                return Err(Failure::protocol(format!("the stream ended with an error: {message}")));
+            }
+            // `ping`, `content_block_stop`, `message_stop`, and what is yet to come.
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn end(self) -> Result<ModelOutput, Failure> {
+        if !self.has_begun || self.stop_reason.is_none() {
+            return Err(Failure::protocol("the stream ended before the answer did"));
+        }
+        self.output()
+    }
+}

@@ -1,0 +1,118 @@
+//! What the protocols of servers have in common: texts, media, tools, and what is known of a backend.
+
+use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
+use gage_config::HttpBackendConfig;
+use gage_core::{ContentPart, Message, ModelOutput, Object};
+use serde_json::{Value, json};
+
+/// A `data:` URL in base64: its media type and its data.
+pub(crate) fn inline_media(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.strip_suffix(";base64")?;
+    Some((media_type.split(';').next().unwrap_or(media_type), data))
+}
+
+/// The texts of a conversation, joined by line breaks: what a base model continues.
+pub(crate) fn plain_prompt(messages: &[Message]) -> String {
+    let texts: Vec<String> = messages.iter().map(|message| gage_core::text_of(&message.content)).collect();
+    texts.join("\n")
+}
+
+/// Whether a message is one text and nothing else.
+pub(crate) fn is_plain(content: &[ContentPart]) -> bool {
+    content.iter().all(|part| matches!(part, ContentPart::Text { extra, .. } if extra.is_empty()))
+}
+
+/// The name, description and parameters of a tool in the OpenAI shape.
+pub(crate) fn function_of(tool: &Value) -> (&str, Option<&Value>, Option<&Value>) {
+    let function = tool.get("function").unwrap_or(tool);
+    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+    (name, function.get("description"), function.get("parameters"))
+}
+
+/// The id, name and arguments of a call in the OpenAI shape. Arguments that are no JSON are none.
+pub(crate) fn call_of(call: &Value) -> (&str, &str, Value) {
+    let function = call.get("function").unwrap_or(call);
+    let text = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| json!({})),
+        Some(object @ Value::Object(_)) => object.clone(),
+        _ => json!({}),
+    };
+    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+    let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+    (id, name, text(function.get("arguments")))
+}
+
+/// A call of a tool in the OpenAI shape.
+pub(crate) fn call_value(id: &str, name: &str, arguments: &Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
+}
+
+/// What a `tool_choice` of the OpenAI shape says.
+pub(crate) enum ToolChoice<'v> {
+    Auto,
+    None,
+    Required,
+    Named(&'v str),
+}
+
+impl ToolChoice<'_> {
+    pub(crate) fn of(value: &Value) -> ToolChoice<'_> {
+        let named = value.pointer("/function/name").or_else(|| value.get("name")).and_then(Value::as_str);
+        match (value.as_str(), named) {
+            (Some("none"), _) => ToolChoice::None,
+            (Some("required" | "any"), _) => ToolChoice::Required,
+            (_, Some(name)) => ToolChoice::Named(name),
+            _ => ToolChoice::Auto,
+        }
+    }
+}
+
+/// Puts entries into an object; objects within are merged, everything else is replaced.
+pub(crate) fn merge(into: &mut Object, further: &Object) {
+    for (key, value) in further {
+        match (into.get_mut(key), value) {
+            (Some(Value::Object(inner)), Value::Object(value)) => merge(inner, value),
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// About how many tokens a request takes: a quarter of its bytes, and all that it may generate.
+pub(crate) fn estimate(body: &[u8], longest: Option<u32>) -> u64 {
+    (body.len() / 4) as u64 + u64::from(longest.unwrap_or(256))
+}
+
+/// How many tokens an answer took, as its server counted them.
+pub(crate) fn tokens_of(output: &ModelOutput) -> Option<u64> {
+    output.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens))
+}
+
+/// What is known of a backend before it is asked.
+pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) -> BackendInfo {
+    BackendInfo {
+        kind: config.kind().name(),
+        model: config.model.clone(),
+        capabilities,
+        max_concurrency: config.limits.max_concurrency,
+        details: Object::from_iter([
+            ("base_url".to_owned(), config.base_url.as_str().into()),
+            ("model".to_owned(), config.model.as_str().into()),
+        ]),
+    }
+}
+
+/// A body as bytes.
+pub(crate) fn bytes_of(body: &Object) -> Result<bytes::Bytes, BackendError> {
+    serde_json::to_vec(body).map(Into::into).map_err(|error| {
+        let message = format!("the request cannot be written as JSON: {error}");
+        BackendError::new(BackendErrorKind::Internal, message)
+    })
+}
+
+/// A request that a protocol has no words for.
+pub(crate) fn unsupported(kind: &str, what: &str) -> BackendError {
+    BackendError::new(BackendErrorKind::Unsupported, format!("{kind} cannot be sent {what}"))
+}

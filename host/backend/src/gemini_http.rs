@@ -1,0 +1,77 @@
+//! `gemini_http`: `generateContent` of the Gemini API.
+
+mod reply;
+mod request;
+
+use crate::api::{
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
+};
+use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
+use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::open::{OpenError, OpenOptions};
+use async_trait::async_trait;
+use gage_config::HttpBackendConfig;
+use gage_core::{ModelOutput, Object};
+use reply::ContentReader;
+
+/// A client of one server.
+pub(crate) struct GeminiHttp {
+    http: HttpClient,
+    url: reqwest::Url,
+    info: BackendInfo,
+}
+
+impl GeminiHttp {
+    /// Sets up the client; sends nothing.
+    pub(crate) fn new(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        stream: bool,
+        shared: &OpenOptions,
+    ) -> Result<GeminiHttp, OpenError> {
+        let info = info_of(&config, Capabilities { generate: true, loglikelihood: false, media: true });
+        // Addresses are shown in errors, so the key is in a header, not in the query.
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
+            let key = key.map(|key| key.reveal().to_owned());
+            key.map(|value| Header { name: "x-goog-api-key", value, is_secret: true }).into_iter().collect()
+        })?;
+        let model = info.model.trim_start_matches("models/");
+        let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+        Ok(GeminiHttp { url: http.url(&format!("/models/{model}:{method}"))?, http, info })
+    }
+}
+
+/// What a refusal means. Every limit is called a quota here; only that of a day is spent for this run.
+fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
+    let details = refusal.body.pointer("/error/details").map(ToString::to_string).unwrap_or_default();
+    match refusal.status {
+        429 if details.contains("PerDay") => (BackendErrorKind::QuotaExhausted, false),
+        400 if details.contains("API_KEY_INVALID") || refusal.message().contains("API key not valid") => {
+            (BackendErrorKind::Unauthorized, false)
+        }
+        _ => refusal.kind(),
+    }
+}
+
+#[async_trait]
+impl Backend for GeminiHttp {
+    fn info(&self) -> &BackendInfo {
+        &self.info
+    }
+
+    fn statistics(&self) -> Object {
+        self.http.statistics()
+    }
+
+    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+        let id = request.id.clone();
+        let (body, longest) = request::body_of(request, self.http.config());
+        let body = bytes_of(&body)?;
+        let tokens = estimate(&body, longest);
+        let call = Call { id: &id, url: &self.url, body, tokens };
+        let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
+        let mut reply = self.http.call(call, ContentReader::default, reading).await?;
+        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        Ok(reply)
+    }
+}

@@ -1,0 +1,110 @@
+//! What an answer says, whole or in events. Each event has the shape of a whole answer.
+
+use crate::conversation::call_value;
+use crate::http::{Failure, Reader, json_of};
+use gage_core::{FinishReason, ModelOutput, Usage};
+use serde_json::{Value, json};
+
+/// Reads an answer.
+#[derive(Default)]
+pub(super) struct ContentReader {
+    answer: String,
+    thoughts: String,
+    calls: Vec<Value>,
+    finish: Option<String>,
+    blocked: Option<String>,
+    usage: Option<Usage>,
+    has_candidate: bool,
+}
+
+impl ContentReader {
+    /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
+    fn take(&mut self, reply: &Value) -> Result<bool, Failure> {
+        if let Some(message) = reply.pointer("/error/message").and_then(Value::as_str) {
+            return Err(Failure::protocol(format!("the answer is an error: {message}")));
+        }
+        let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(Value::as_u64);
+        if let Some(prompt_tokens) = count("promptTokenCount") {
+            let thought = count("thoughtsTokenCount").unwrap_or(0);
+            let completion_tokens = count("candidatesTokenCount").unwrap_or(0).saturating_add(thought);
+            self.usage = Some(Usage { prompt_tokens, completion_tokens });
+        }
+        if let Some(reason) = reply.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
+            self.blocked = Some(reason.to_owned());
+        }
+        let Some(candidate) = reply.pointer("/candidates/0") else { return Ok(false) };
+        self.has_candidate = true;
+        if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
+            self.finish = Some(reason.to_owned());
+        }
+        let mut has_piece = false;
+        let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
+        for part in parts.into_iter().flatten() {
+            if let Some(text) = part.get("text").and_then(Value::as_str) {
+                let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
+                let whole = if is_thought { &mut self.thoughts } else { &mut self.answer };
+                whole.push_str(text);
+                has_piece |= !text.is_empty();
+            }
+            if let Some(call) = part.get("functionCall") {
+                let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
+                let given = call.get("id").and_then(Value::as_str).map(str::to_owned);
+                let id = given.unwrap_or_else(|| format!("call_{}", self.calls.len()));
+                let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
+                self.calls.push(call_value(&id, name, &arguments));
+                has_piece = true;
+            }
+        }
+        Ok(has_piece)
+    }
+
+    fn output(self) -> Result<ModelOutput, Failure> {
+        if !self.has_candidate && self.blocked.is_none() {
+            return Err(Failure::protocol("the answer has no candidates"));
+        }
+        let finish = match (&self.blocked, self.finish.as_deref()) {
+            (Some(_), _) => FinishReason::ContentFilter,
+            (None, Some("STOP")) if !self.calls.is_empty() => FinishReason::ToolCalls,
+            (None, Some("STOP") | None) => FinishReason::Stop,
+            (None, Some("MAX_TOKENS")) => FinishReason::Length,
+            (
+                None,
+                Some("SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY"),
+            ) => FinishReason::ContentFilter,
+            (None, Some(_)) => FinishReason::Other,
+        };
+        let mut output = ModelOutput::generated(self.answer, finish, self.usage);
+        let refusal = (finish == FinishReason::ContentFilter).then(|| self.blocked.or(self.finish)).flatten();
+        let further = [
+            ("reasoning", (!self.thoughts.is_empty()).then(|| self.thoughts.into())),
+            ("tool_calls", (!self.calls.is_empty()).then_some(Value::Array(self.calls))),
+            ("refusal", refusal.map(Value::from)),
+        ];
+        for (name, value) in further {
+            if let Some(value) = value {
+                output.extra.insert(name.to_owned(), value);
+            }
+        }
+        Ok(output)
+    }
+}
+
+impl Reader for ContentReader {
+    type Output = ModelOutput;
+
+    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, Failure> {
+        self.take(&json_of(body)?)?;
+        self.output()
+    }
+
+    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+        self.take(&json_of(data.as_bytes())?)
+    }
+
+    fn end(self) -> Result<ModelOutput, Failure> {
+        if self.finish.is_none() && self.blocked.is_none() {
+            return Err(Failure::protocol("the stream ended before the answer did"));
+        }
+        self.output()
+    }
+}

@@ -1,0 +1,22 @@
+//! What all backends that are asked over HTTP have in common: connections, limits, attempts, recordings.
+
+mod breaker;
+mod budget;
+mod call;
+mod client;
+mod concurrency;
+mod failure;
+mod hints;
+mod host;
+mod reply;
+mod scrub;
+mod sse;
+mod statistics;
+mod tape;
+
+pub(crate) use call::{Call, Reading};
+pub(crate) use client::{Header, HttpClient};
+pub(crate) use failure::{Failure, Refusal};
+pub use host::HttpHosts;
+pub(crate) use reply::{Reader, json_of};
+pub use tape::{HttpTape, TapeError};

@@ -1,0 +1,79 @@
+//! How much may be asked in a minute. Takes moments, and waits for nothing.
+
+use std::time::{Duration, Instant};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A bucket that fills at an even pace. A tenth of a minute's worth may be taken at once, so that the
+/// pace is even from the beginning; whoever comes later is told when it is their turn.
+#[derive(Debug)]
+pub(super) struct Budget {
+    per_minute: f64,
+    /// When everything that was taken so far will have been earned.
+    earned_at: Option<Instant>,
+}
+
+impl Budget {
+    pub(super) fn new(per_minute: u64) -> Budget {
+        Budget { per_minute: per_minute.max(1) as f64, earned_at: None }
+    }
+
+    /// Makes it no larger than this.
+    pub(super) fn lower(&mut self, per_minute: u64) {
+        self.per_minute = self.per_minute.min(per_minute.max(1) as f64);
+    }
+
+    /// Takes an amount, and says from when on it may be used.
+    pub(super) fn take(&mut self, amount: u64, now: Instant) -> Instant {
+        let from = self.earned_at.map_or(now, |earned| earned.max(now));
+        self.earned_at = from.checked_add(self.time_for(amount)).or(Some(from));
+        from.checked_sub(MINUTE / 10).map_or(now, |early| early.max(now))
+    }
+
+    /// Gives back what was taken and not used, or takes what was used beyond it.
+    pub(super) fn settle(&mut self, taken: u64, used: u64) {
+        let Some(earned) = self.earned_at else { return };
+        let settled = if used > taken {
+            earned.checked_add(self.time_for(used - taken))
+        } else {
+            earned.checked_sub(self.time_for(taken - used))
+        };
+        self.earned_at = settled.or(Some(earned));
+    }
+
+    fn time_for(&self, amount: u64) -> Duration {
+        MINUTE.mul_f64((amount as f64 / self.per_minute).min(1e6))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minute_of_requests_takes_a_minute() {
+        let now = Instant::now();
+        let mut budget = Budget::new(600);
+        let last = (0..660).map(|_| budget.take(1, now)).last().expect("a turn");
+        let waited = last - now;
+        assert!((Duration::from_millis(59_800)..=Duration::from_secs(60)).contains(&waited), "{waited:?}");
+        assert_eq!(Budget::new(600).take(1, now), now);
+    }
+
+    #[test]
+    fn what_was_not_used_is_given_back() {
+        let now = Instant::now();
+        let mut budget = Budget::new(6_000);
+        budget.take(6_000, now);
+        assert_eq!(budget.take(0, now) - now, Duration::from_secs(54));
+        budget.settle(6_000, 1_000);
+        assert_eq!(budget.take(0, now) - now, Duration::from_secs(4));
+        budget.settle(0, 1_000);
+        assert_eq!(budget.take(0, now) - now, Duration::from_secs(14));
+        // An idle minute is not saved up.
+        let later = now + Duration::from_secs(600);
+        assert_eq!(budget.take(600, later), later);
+        assert_eq!(budget.take(0, later), later);
+        assert_eq!(budget.take(1, later), later);
+    }
+}

@@ -1,0 +1,368 @@
+//! One request from the first attempt to its end.
+
+use super::client::{HttpClient, transport};
+use super::failure::{Failure, Refusal, shown, wait_before};
+use super::hints;
+use super::host::{Ending, NotSent};
+use super::reply::{Intake, Reader};
+use super::statistics::Counters;
+use super::tape::Exchange;
+use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
+use base64::Engine as _;
+use bytes::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use serde_json::Value;
+use std::time::{Duration, Instant, SystemTime};
+
+/// So much of the body of a refusal is read.
+const MOST_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// A request.
+pub(crate) struct Call<'c> {
+    /// Names it in logs.
+    pub(crate) id: &'c str,
+    pub(crate) url: &'c reqwest::Url,
+    pub(crate) body: Bytes,
+    /// About how many tokens it will take, prompt and answer.
+    pub(crate) tokens: u64,
+}
+
+/// How a protocol reads refusals and answers beyond what all have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<T> {
+    /// What a refusal means, and whether it may pass.
+    pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
+    /// An answer that came as a refusal, as where a filter cut in.
+    pub(crate) refused_answer: fn(&Refusal<'_>) -> Option<T>,
+    /// How many tokens an answer took.
+    pub(crate) tokens: fn(&T) -> Option<u64>,
+}
+
+impl<T> Reading<T> {
+    /// For what has no ways of its own.
+    pub(crate) fn plain() -> Reading<T> {
+        Reading { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
+    }
+}
+
+/// What came of one attempt.
+struct Attempt<T> {
+    result: Result<T, Failure>,
+    first: Option<Duration>,
+    ending: Ending,
+    exhausted: Option<Duration>,
+    /// The answer as it came, where it is to be recorded.
+    taken: Option<Taken>,
+}
+
+struct Taken {
+    status: u16,
+    content_type: String,
+    body: Bytes,
+}
+
+impl<T> Attempt<T> {
+    fn failed(failure: Failure, ending: Ending) -> Attempt<T> {
+        Attempt { result: Err(failure), first: None, ending, exhausted: None, taken: None }
+    }
+}
+
+impl HttpClient {
+    /// Sends a request until it is answered, cannot succeed, or was sent often enough.
+    ///
+    /// # Errors
+    /// What stood in the way the last time, with what to do about it.
+    pub(crate) async fn call<R: Reader>(
+        &self,
+        call: Call<'_>,
+        reader: impl Fn() -> R + Send + Sync,
+        reading: Reading<R::Output>,
+    ) -> Result<Reply<R::Output>, BackendError> {
+        Counters::add(&self.counters.requests, 1);
+        let retry = &self.config.retry;
+        let digest = self.tape.as_ref().map(|_| self.digest_of(&call));
+        let mut attempts = 0;
+        loop {
+            let (attempt, latency) = match self.replayed(&call, digest.as_deref(), &reader, &reading).await {
+                Some(attempt) => (attempt, Duration::ZERO),
+                None => {
+                    let Ok(_permit) = self.permits.acquire().await else {
+                        return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
+                    };
+                    let pass = match self.host.enter(call.tokens, self.config.connection.timeout).await {
+                        Ok(pass) => pass,
+                        Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
+                    };
+                    Counters::add(&self.counters.attempts, 1);
+                    Counters::add(&self.counters.bytes_sent, call.body.len());
+                    let began = Instant::now();
+                    let attempt = self.attempt(&call, reader(), &reading, began).await;
+                    let latency = began.elapsed();
+                    let (asked, used) = match &attempt.result {
+                        Ok(output) => (None, (reading.tokens)(output)),
+                        Err(failure) => (failure.asked, None),
+                    };
+                    let bounded = |wait: Duration| wait.min(retry.asked_limit);
+                    pass.end(attempt.ending, asked.map(bounded), attempt.exhausted.map(bounded), used);
+                    (attempt, latency)
+                }
+            };
+            attempts += 1;
+            let failure = match attempt.result {
+                Ok(output) => {
+                    Counters::add(&self.counters.answered, 1);
+                    self.record(&call, digest, attempt.taken).await;
+                    let timing = RequestTiming { latency, attempts, first_token: attempt.first };
+                    return Ok(Reply { output, timing });
+                }
+                Err(failure) => failure,
+            };
+            let failure = self.patient(failure);
+            if failure.may_pass && attempts <= retry.most && !self.is_replay() {
+                self.counters.sent_again(failure.kind);
+                let pause = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
+                tracing::debug!(
+                    request = %call.id, attempts, ?pause, "sent again: {}", self.scrubber.borrowed(&failure.message)
+                );
+                tokio::time::sleep(pause).await;
+                continue;
+            }
+            self.counters.failed(failure.kind);
+            self.record(&call, digest, attempt.taken).await;
+            return Err(self.error(&call, failure, attempts));
+        }
+    }
+
+    fn is_replay(&self) -> bool {
+        self.tape.as_ref().is_some_and(|tape| tape.is_replay())
+    }
+
+    /// A server that asks for more patience than there is ends the request.
+    fn patient(&self, failure: Failure) -> Failure {
+        let limit = self.config.retry.asked_limit;
+        match failure.asked {
+            Some(asked) if failure.may_pass && asked > limit => Failure {
+                may_pass: false,
+                message: format!(
+                    "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
+                    failure.message,
+                    asked.as_secs(),
+                    limit.as_secs()
+                ),
+                ..failure
+            },
+            _ => failure,
+        }
+    }
+
+    fn error(&self, call: &Call<'_>, failure: Failure, attempts: u32) -> BackendError {
+        let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+        let hint = match failure.kind {
+            BackendErrorKind::Unauthorized => {
+                format!("; check the key and what it may do: {}", self.config.key.described())
+            }
+            BackendErrorKind::QuotaExhausted => format!(
+                "; the account has nothing left to spend: add to it, or use another key ({})",
+                self.config.key.described()
+            ),
+            _ => String::new(),
+        };
+        let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);
+        BackendError { kind: failure.kind, message: self.scrubber.text(message), attempts }
+    }
+
+    fn not_sent(&self, not_sent: NotSent, attempts: u32) -> BackendError {
+        let (kind, message) = match not_sent {
+            NotSent::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
+            NotSent::OutOfReach(lasted) => (
+                BackendErrorKind::Connection,
+                format!(
+                    "{} has been out of reach for {} s, so the request was given up (`outage_limit`)",
+                    self.host_name,
+                    lasted.as_secs()
+                ),
+            ),
+        };
+        self.counters.failed(kind);
+        BackendError { kind, message, attempts }
+    }
+
+    /// Sends a request once.
+    async fn attempt<R: Reader>(
+        &self,
+        call: &Call<'_>,
+        reader: R,
+        reading: &Reading<R::Output>,
+        began: Instant,
+    ) -> Attempt<R::Output> {
+        let broken = |error: &reqwest::Error| {
+            let (failure, is_broken) = transport(error);
+            Attempt::failed(failure, if is_broken { Ending::Broken } else { Ending::Late })
+        };
+        let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
+        let mut response = match sent {
+            Ok(response) => response,
+            Err(error) => return broken(&error),
+        };
+        let status = response.status().as_u16();
+        let is_success = response.status().is_success();
+        let headers = std::mem::take(response.headers_mut());
+        let most = if is_success { self.config.connection.most_response_bytes } else { MOST_REFUSAL_BYTES };
+        let content_type = content_type_of(&headers);
+        let is_kept = self.tape.is_some();
+        let is_stream = is_success && content_type.starts_with("text/event-stream");
+        let mut refusal = Vec::new();
+        let mut intake = Intake::new(reader, is_stream, is_kept, most, began);
+        loop {
+            match response.chunk().await {
+                Ok(None) => break,
+                Ok(Some(chunk)) if is_success => {
+                    if let Err(failure) = intake.push(chunk) {
+                        return Attempt::failed(failure, Ending::Answered);
+                    }
+                }
+                Ok(Some(chunk)) => {
+                    refusal.extend_from_slice(&chunk);
+                    if refusal.len() > MOST_REFUSAL_BYTES {
+                        refusal.truncate(MOST_REFUSAL_BYTES);
+                        break;
+                    }
+                }
+                // The status says enough.
+                Err(_) if !is_success => break,
+                Err(error) => return broken(&error),
+            }
+        }
+        let received = intake.length() + refusal.len();
+        Counters::add(&self.counters.bytes_received, received);
+        let exhausted = hints::exhausted_for(&headers, call.tokens, SystemTime::now());
+        if is_success {
+            let (result, first, body) = intake.finish();
+            let taken = is_kept.then_some(Taken { status, content_type, body });
+            return Attempt { result, first, ending: Ending::Answered, exhausted, taken };
+        }
+        let ending = if matches!(status, 429 | 503 | 529) { Ending::Refused } else { Ending::Answered };
+        let result = self.refused(status, &headers, &refusal, reading);
+        let taken = is_kept.then(|| Taken { status, content_type, body: refusal.into() });
+        Attempt { result, first: None, ending, exhausted, taken }
+    }
+
+    /// What a status that is no success means.
+    fn refused<T>(
+        &self,
+        status: u16,
+        headers: &HeaderMap,
+        body: &[u8],
+        reading: &Reading<T>,
+    ) -> Result<T, Failure> {
+        let text = String::from_utf8_lossy(body);
+        let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+        // Gemini wraps its errors in a list where it streams.
+        let parsed = match parsed {
+            Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
+            other => other,
+        };
+        let refusal = Refusal { status, body: &parsed, text: &text };
+        if let Some(output) = (reading.refused_answer)(&refusal) {
+            return Ok(output);
+        }
+        let (kind, mut may_pass) = (reading.refusal)(&refusal);
+        let advice = headers.get("x-should-retry").and_then(|value| value.to_str().ok());
+        if !kind.stops_run() {
+            may_pass = match advice {
+                Some("true") => true,
+                Some("false") => false,
+                _ => may_pass,
+            };
+        }
+        let said = shown(&refusal.message());
+        let mut message =
+            if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
+        if (300..400).contains(&status) {
+            let place = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+            let place = shown(place);
+            message = format!(
+                "{message}: the server redirects to {place}, and redirects are not followed; write the address \
+                 that answers into `base_url`"
+            );
+        } else if status == 404 {
+            message.push_str("; are `base_url` and `model` right?");
+        }
+        Err(Failure { kind, message, may_pass, asked: hints::retry_after(headers, SystemTime::now()) })
+    }
+
+    /// The same attempt from a recording, where there is one to take it from.
+    async fn replayed<R: Reader>(
+        &self,
+        call: &Call<'_>,
+        digest: Option<&str>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &Reading<R::Output>,
+    ) -> Option<Attempt<R::Output>> {
+        let (tape, digest) = (self.tape.as_ref()?, digest?);
+        let exchange = match tape.answer(digest).await? {
+            Ok(exchange) => exchange,
+            Err(message) => {
+                tracing::debug!(request = %call.id, "{message}");
+                let failure = Failure::lasting(BackendErrorKind::NotRecorded, message);
+                return Some(Attempt::failed(failure, Ending::Answered));
+            }
+        };
+        let body = if exchange.is_base64 {
+            base64::engine::general_purpose::STANDARD.decode(&exchange.body).unwrap_or_default()
+        } else {
+            exchange.body.into_bytes()
+        };
+        let result = if (200..300).contains(&exchange.status) {
+            let is_stream = exchange.content_type.starts_with("text/event-stream");
+            let mut intake = Intake::new(reader(), is_stream, false, usize::MAX, Instant::now());
+            match intake.push(body.into()) {
+                Ok(()) => intake.finish().0,
+                Err(failure) => Err(failure),
+            }
+        } else {
+            self.refused(exchange.status, &HeaderMap::new(), &body, reading)
+        };
+        Some(Attempt { result, first: None, ending: Ending::Answered, exhausted: None, taken: None })
+    }
+
+    /// Names a request on a tape: by who asks, what, and where, but not by the server's address.
+    fn digest_of(&self, call: &Call<'_>) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &call.body] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    async fn record(&self, call: &Call<'_>, digest: Option<String>, taken: Option<Taken>) {
+        let (Some(tape), Some(digest), Some(taken)) = (&self.tape, digest, taken) else { return };
+        let (body, is_base64) = match String::from_utf8(taken.body.into()) {
+            Ok(text) => (self.scrubber.text(text), false),
+            Err(error) => {
+                // Keys are ASCII, so they are found in the bytes as if these were characters.
+                let text =
+                    self.scrubber.text(error.as_bytes().iter().map(|byte| char::from(*byte)).collect());
+                let bytes: Vec<u8> =
+                    text.chars().filter_map(|one| u8::try_from(u32::from(one)).ok()).collect();
+                (base64::engine::general_purpose::STANDARD.encode(bytes), true)
+            }
+        };
+        let exchange = Exchange {
+            digest,
+            backend_id: self.backend_id.clone(),
+            path: call.url.path().to_owned(),
+            status: taken.status,
+            content_type: taken.content_type,
+            body,
+            is_base64,
+        };
+        tape.note(exchange).await;
+    }
+}
+
+fn content_type_of(headers: &HeaderMap) -> String {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    text.to_lowercase()
+}

@@ -1,0 +1,196 @@
+//! The client of one backend: connections, headers, and what is counted.
+
+use super::failure::Failure;
+use super::host::{Host, HttpHosts};
+use super::scrub::Scrubber;
+use super::statistics::Counters;
+use super::tape::HttpTape;
+use crate::api::BackendErrorKind;
+use crate::open::OpenError;
+use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// A header that a protocol adds, with whether its value is secret.
+pub(crate) struct Header {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) is_secret: bool,
+}
+
+/// The client of one backend.
+pub(crate) struct HttpClient {
+    pub(super) config: HttpBackendConfig,
+    pub(super) backend_id: String,
+    pub(super) client: reqwest::Client,
+    pub(super) host_name: String,
+    pub(super) host: Arc<Host>,
+    pub(super) permits: Semaphore,
+    pub(super) scrubber: Scrubber,
+    pub(super) tape: Option<Arc<HttpTape>>,
+    pub(super) counters: Counters,
+}
+
+impl HttpClient {
+    /// Sets a client up; sends nothing. `headers` makes the headers of the protocol from the key.
+    pub(crate) fn new(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        hosts: &HttpHosts,
+        tape: Option<Arc<HttpTape>>,
+        headers: impl FnOnce(Option<&Secret>) -> Vec<Header>,
+    ) -> Result<HttpClient, OpenError> {
+        let error = |message: String| OpenError { span: config.span, message, help: None };
+        // What is played back was asked with a key, but needs none.
+        let is_replay = tape.as_ref().is_some_and(|tape| tape.is_replay());
+        let key = match config.key.value() {
+            Ok(key) => key,
+            Err(_) if is_replay => None,
+            Err(wrong) => {
+                return Err(OpenError { span: wrong.span, message: wrong.message, help: Some(wrong.help) });
+            }
+        };
+        let mut map = HeaderMap::new();
+        map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for header in headers(key.as_ref()) {
+            let mut value = HeaderValue::from_str(&header.value)
+                .map_err(|_| error(format!("the header `{}` cannot hold its value", header.name)))?;
+            value.set_sensitive(header.is_secret);
+            map.insert(HeaderName::from_static(header.name), value);
+        }
+        for (name, secret) in &config.headers {
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| error(format!("`{name}` is not the name of a header")))?;
+            let mut value = HeaderValue::from_str(secret.reveal())
+                .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
+            value.set_sensitive(true);
+            map.insert(name, value);
+        }
+        let url = reqwest::Url::parse(&config.base_url)
+            .map_err(|wrong| error(format!("`{}` is not an address: {wrong}", config.base_url)))?;
+        let host_name = url.origin().ascii_serialization();
+        let client =
+            build(&config, map).map_err(|(span, message)| OpenError { span, message, help: None })?;
+        let password = match &config.connection.proxy {
+            Proxy::Address(_, Some((_, password))) => Some(password),
+            _ => None,
+        };
+        let secrets = key.iter().chain(config.headers.iter().map(|(_, value)| value)).chain(password);
+        Ok(HttpClient {
+            scrubber: Scrubber::new(secrets),
+            host: hosts.host(&host_name, &config.limits, &config.retry),
+            permits: Semaphore::new(config.limits.max_concurrency),
+            backend_id: backend_id.to_owned(),
+            counters: Counters::default(),
+            client,
+            host_name,
+            tape,
+            config,
+        })
+    }
+
+    /// The configuration that it was made from.
+    pub(crate) fn config(&self) -> &HttpBackendConfig {
+        &self.config
+    }
+
+    /// An address below that of the API.
+    pub(crate) fn url(&self, path: &str) -> Result<reqwest::Url, OpenError> {
+        let text = format!("{}{path}", self.config.base_url);
+        reqwest::Url::parse(&text).map_err(|error| OpenError {
+            span: self.config.span,
+            message: format!("`{text}` is not an address: {error}"),
+            help: None,
+        })
+    }
+
+    /// Takes keys out of an answer, should the server have repeated them.
+    pub(crate) fn scrub(&self, answer: &mut String, extra: &mut gage_core::Object) {
+        *answer = self.scrubber.text(std::mem::take(answer));
+        self.scrubber.object(extra);
+    }
+
+    /// What was counted, and what was learned about the host.
+    pub(crate) fn statistics(&self) -> gage_core::Object {
+        let mut statistics = self.counters.statistics();
+        statistics.insert("host".to_owned(), self.host_name.as_str().into());
+        statistics.extend(self.host.statistics());
+        statistics
+    }
+}
+
+fn build(
+    config: &HttpBackendConfig,
+    headers: HeaderMap,
+) -> Result<reqwest::Client, (gage_config::Span, String)> {
+    // Fails only where a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let HttpConnection { connect_timeout, read_timeout, timeout, proxy, ca_certificate, .. } =
+        &config.connection;
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(*connect_timeout)
+        .timeout(*timeout)
+        .tcp_nodelay(true)
+        .pool_max_idle_per_host(config.limits.max_concurrency)
+        // A redirect would carry the conversation, and perhaps the key, to another place.
+        .redirect(reqwest::redirect::Policy::none())
+        // What is sent again is decided in one place.
+        .retry(reqwest::retry::never())
+        .default_headers(headers)
+        .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
+    if let Some(read_timeout) = read_timeout {
+        builder = builder.read_timeout(*read_timeout);
+    }
+    builder = match proxy {
+        Proxy::Environment => builder,
+        Proxy::Direct => builder.no_proxy(),
+        Proxy::Address(address, user) => {
+            let mut proxy = reqwest::Proxy::all(address)
+                .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
+            if let Some((user, password)) = user {
+                proxy = proxy.basic_auth(user, password.reveal());
+            }
+            builder.proxy(proxy)
+        }
+    };
+    if let Some((path, span)) = ca_certificate {
+        let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
+        let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let certificates =
+            reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
+        if certificates.is_empty() {
+            return Err(wrong("it holds no certificate; PEM is wanted".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
+}
+
+/// A failure of the connection, and whether the host was not even reached.
+pub(super) fn transport(error: &reqwest::Error) -> (Failure, bool) {
+    // A request that cannot even be built is not better the next time.
+    if error.is_builder() {
+        return (Failure::lasting(BackendErrorKind::Internal, describe(error)), false);
+    }
+    let kind = if error.is_timeout() { BackendErrorKind::Timeout } else { BackendErrorKind::Connection };
+    (Failure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
+}
+
+/// The whole chain of an error, without the address, which the caller names.
+fn describe(error: &reqwest::Error) -> String {
+    let what = if error.is_timeout() {
+        "no answer in time"
+    } else if error.is_body() || error.is_decode() {
+        "the answer broke off"
+    } else {
+        "the request failed"
+    };
+    let mut text = what.to_owned();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

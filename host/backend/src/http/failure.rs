@@ -1,0 +1,181 @@
+//! What went wrong with a request, and whether it may pass.
+
+use crate::api::BackendErrorKind;
+use serde_json::Value;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+/// How much of a server's error is kept.
+const SHOWN_CHARACTERS: usize = 500;
+
+/// A request that failed once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) kind: BackendErrorKind,
+    pub(crate) message: String,
+    /// Whether the same request may succeed later.
+    pub(crate) may_pass: bool,
+    /// How long the server asks to wait.
+    pub(crate) asked: Option<Duration>,
+}
+
+impl Failure {
+    pub(crate) fn passing(kind: BackendErrorKind, message: impl Into<String>) -> Failure {
+        Failure { kind, message: message.into(), may_pass: true, asked: None }
+    }
+
+    pub(crate) fn lasting(kind: BackendErrorKind, message: impl Into<String>) -> Failure {
+        Failure { kind, message: message.into(), may_pass: false, asked: None }
+    }
+
+    /// A reply that is not what the protocol promises. Another try may bring a better one.
+    pub(crate) fn protocol(message: impl Into<String>) -> Failure {
+        Failure::passing(BackendErrorKind::Protocol, message)
+    }
+}
+
+/// What a server says that refuses a request, as far as one can tell what it means.
+pub(crate) struct Refusal<'b> {
+    pub(crate) status: u16,
+    /// The body, null where it is no JSON.
+    pub(crate) body: &'b Value,
+    pub(crate) text: &'b str,
+}
+
+impl Refusal<'_> {
+    /// The words of `error.code`, `error.type`, `error.status` and the like, in lower case.
+    pub(crate) fn codes(&self) -> Vec<String> {
+        let error = self.body.get("error");
+        let places = [error, Some(self.body)];
+        let words = places.into_iter().flatten().flat_map(|place| {
+            ["code", "type", "status", "error_type"].into_iter().filter_map(|key| place.get(key)?.as_str())
+        });
+        words.map(str::to_lowercase).collect()
+    }
+
+    /// What it says for people.
+    pub(crate) fn message(&self) -> String {
+        let error = self.body.get("error");
+        let said = error
+            .and_then(|error| error.get("message").or(Some(error)))
+            .or_else(|| self.body.get("message"))
+            .or_else(|| self.body.get("detail"))
+            .and_then(Value::as_str);
+        said.unwrap_or(self.text).trim().to_owned()
+    }
+
+    /// What it means, for a server that has no further ways to say so.
+    pub(crate) fn kind(&self) -> (BackendErrorKind, bool) {
+        let message = self.message().to_lowercase();
+        let codes = self.codes();
+        let has_code = |wanted: &[&str]| codes.iter().any(|code| wanted.contains(&code.as_str()));
+        let says = |wanted: &[&str]| wanted.iter().any(|part| message.contains(part));
+        if self.status == 402
+            || has_code(&["insufficient_quota", "billing_hard_limit_reached", "billing_error"])
+            || (matches!(self.status, 400 | 403) && says(&["credit balance is too low"]))
+        {
+            return (BackendErrorKind::QuotaExhausted, false);
+        }
+        match self.status {
+            401 | 403 => (BackendErrorKind::Unauthorized, false),
+            400 | 413 | 422
+                if has_code(&["context_length_exceeded"])
+                    || says(&[
+                        "maximum context length",
+                        "context length exceeded",
+                        "prompt is too long",
+                        "input is too long",
+                        "exceeds the maximum number of tokens",
+                    ]) =>
+            {
+                (BackendErrorKind::ContextLength, false)
+            }
+            429 => (BackendErrorKind::RateLimited, true),
+            408 | 425 => (BackendErrorKind::Timeout, true),
+            409 => (BackendErrorKind::Rejected, true),
+            500..=599 => (BackendErrorKind::Server, true),
+            _ => (BackendErrorKind::Rejected, false),
+        }
+    }
+}
+
+/// The start of a text of the server's.
+pub(crate) fn shown(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// The wait before the attempt that follows number `attempts`, with full jitter: anything up to the base,
+/// doubled each time, and never more than the limit. It depends on the request, so that requests which
+/// failed together do not come back together. What the server asks for is waited in any case.
+pub(crate) fn wait_before(
+    base: Duration,
+    limit: Duration,
+    request: &str,
+    attempts: u32,
+    asked: Option<Duration>,
+) -> Duration {
+    let doubled = base.saturating_mul(2_u32.saturating_pow(attempts.saturating_sub(1).min(20))).min(limit);
+    let mut hasher = DefaultHasher::new();
+    (request, attempts).hash(&mut hasher);
+    let share = f64::from(u32::try_from(hasher.finish() >> 32).unwrap_or(0)) / f64::from(u32::MAX);
+    match asked {
+        // A little later than asked, and not all at once.
+        Some(asked) => asked.saturating_add(doubled.min(asked / 4 + base / 4).mul_f64(share)),
+        None => doubled.mul_f64(share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn waits_grow_to_the_limit_differ_between_requests_and_obey_the_server() {
+        let (base, limit) = (Duration::from_millis(100), Duration::from_secs(1));
+        let mut longest = Duration::ZERO;
+        for attempts in 1..40 {
+            for request in 0..50 {
+                let wait = wait_before(base, limit, &format!("q{request}"), attempts, None);
+                assert!(wait <= limit.min(base * 2_u32.pow(attempts.min(5) - 1)), "{attempts}: {wait:?}");
+                longest = longest.max(wait);
+            }
+        }
+        assert!(longest > limit.mul_f64(0.9), "{longest:?}");
+        assert_ne!(wait_before(base, limit, "a", 1, None), wait_before(base, limit, "b", 1, None));
+        for asked in [0, 900, 900_000].map(Duration::from_millis) {
+            let wait = wait_before(base, limit, "a", 1, Some(asked));
+            assert!(wait >= asked && wait <= asked + limit, "{wait:?}");
+        }
+    }
+
+    #[test]
+    fn a_status_and_its_body_say_what_is_the_matter() {
+        use BackendErrorKind as Kind;
+        let error = |code: &str| json!({"error": {"message": "no", "code": code}});
+        let says = |message: &str| json!({"error": {"message": message}});
+        for (status, body, kind, may_pass) in [
+            (429, json!(null), Kind::RateLimited, true),
+            (429, error("rate_limit_exceeded"), Kind::RateLimited, true),
+            (429, error("insufficient_quota"), Kind::QuotaExhausted, false),
+            (402, json!(null), Kind::QuotaExhausted, false),
+            (400, says("Your credit balance is too low to access the API"), Kind::QuotaExhausted, false),
+            (401, json!(null), Kind::Unauthorized, false),
+            (403, error("x"), Kind::Unauthorized, false),
+            (400, says("This model's maximum context length is 8 tokens"), Kind::ContextLength, false),
+            (400, says("no such field"), Kind::Rejected, false),
+            (404, json!({"detail": "Not Found"}), Kind::Rejected, false),
+            (302, json!(null), Kind::Rejected, false),
+            (408, json!(null), Kind::Timeout, true),
+            (500, json!({"error": "boom"}), Kind::Server, true),
+            (529, error("overloaded_error"), Kind::Server, true),
+        ] {
+            let refusal = Refusal { status, body: &body, text: "" };
+            assert_eq!(refusal.kind(), (kind, may_pass), "{status} {body}");
+        }
+    }
+}

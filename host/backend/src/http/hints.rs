@@ -1,0 +1,195 @@
+//! What a server's headers say about when to come back.
+
+use reqwest::header::HeaderMap;
+use std::time::{Duration, SystemTime};
+
+/// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
+/// `retry-after` in seconds or as a date of HTTP.
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms"].into_iter().find_map(text);
+    if let Some(number) = milliseconds.and_then(|text| text.parse::<f64>().ok()) {
+        return seconds(number / 1_000.0);
+    }
+    let asked = text("retry-after")?;
+    if let Ok(number) = asked.parse::<f64>() {
+        return seconds(number);
+    }
+    let date = httpdate::parse_http_date(asked).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// How long all should wait since nothing is left of what a server allows: from the headers of OpenAI
+/// (`x-ratelimit-remaining-requests`), of Anthropic (`anthropic-ratelimit-requests-remaining`), and the
+/// general ones (`ratelimit-remaining`, `x-ratelimit-remaining`).
+///
+/// OpenAI and Anthropic say when all of it will be there again; one request needs a part of that.
+pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -> Option<Duration> {
+    let text = |name: String| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let number = |name: String| text(name)?.parse::<u64>().ok();
+    let kinds = [("requests", 1), ("tokens", tokens), ("input-tokens", tokens), ("output-tokens", 1)];
+    let of_account = kinds.into_iter().flat_map(|(kind, needed)| {
+        [
+            (
+                needed,
+                format!("x-ratelimit-remaining-{kind}"),
+                format!("x-ratelimit-limit-{kind}"),
+                format!("x-ratelimit-reset-{kind}"),
+            ),
+            (
+                needed,
+                format!("anthropic-ratelimit-{kind}-remaining"),
+                format!("anthropic-ratelimit-{kind}-limit"),
+                format!("anthropic-ratelimit-{kind}-reset"),
+            ),
+        ]
+    });
+    let refilling = of_account.filter_map(|(needed, remaining, limit, reset)| {
+        let remaining = number(remaining)?;
+        let limit = number(limit).filter(|limit| *limit > remaining)?;
+        if remaining >= needed.min(limit) {
+            return None;
+        }
+        let full = reset_in(text(reset)?, now)?;
+        let missing = needed.min(limit) - remaining;
+        Some(full.mul_f64((missing as f64 / (limit - remaining) as f64).min(1.0)))
+    });
+    let windows = ["ratelimit", "x-ratelimit"].into_iter().filter_map(|prefix| {
+        let is_empty = number(format!("{prefix}-remaining"))? == 0;
+        if is_empty { reset_in(text(format!("{prefix}-reset"))?, now) } else { None }
+    });
+    refilling.chain(windows).max()
+}
+
+/// A moment or a span: `20ms`, `1.5s`, `6m0s`, `1h2m`, seconds, seconds since 1970, or a date of RFC 3339.
+fn reset_in(text: &str, now: SystemTime) -> Option<Duration> {
+    if let Ok(number) = text.parse::<f64>() {
+        // Nobody counts a billion seconds down.
+        if number > 1e9 {
+            let moment = SystemTime::UNIX_EPOCH + seconds(number)?;
+            return Some(moment.duration_since(now).unwrap_or_default());
+        }
+        return seconds(number);
+    }
+    if text.contains('T') {
+        return Some(rfc3339(text)?.duration_since(now).unwrap_or_default());
+    }
+    let (mut total, mut rest) = (0.0, text);
+    while !rest.is_empty() {
+        let digits = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        let (number, behind) = rest.split_at(digits);
+        let letters = behind.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(letters);
+        let factor = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        total += number.parse::<f64>().ok()? * factor;
+        rest = behind;
+    }
+    seconds(total)
+}
+
+/// A date like `2026-01-02T03:04:05Z`, in UTC; parts of a second are left out.
+fn rfc3339(text: &str) -> Option<SystemTime> {
+    let (date, time) = text.split_once('T')?;
+    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let mut time = time.strip_suffix('Z').or_else(|| time.strip_suffix("+00:00"))?.split(':');
+    let (hour, minute) = (time.next()?.parse::<i64>().ok()?, time.next()?.parse::<i64>().ok()?);
+    let second = time.next()?.parse::<f64>().ok()?;
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Days since 1970, with years that begin in March.
+    let year = if month <= 2 { year - 1 } else { year };
+    let days_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + days_of_year - 719_468;
+    let whole = u64::try_from(days * 86_400 + hour * 3_600 + minute * 60).ok()?;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(whole) + seconds(second)?)
+}
+
+fn seconds(number: f64) -> Option<Duration> {
+    (number >= 0.0).then(|| Duration::try_from_secs_f64(number).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"))
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    /// 2026-01-02T03:04:05Z
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_323_045)
+    }
+
+    #[test]
+    fn a_wait_is_read_in_all_its_forms() {
+        for (name, value, expected) in [
+            ("retry-after", "3", Some(3_000)),
+            ("retry-after", " 0.25 ", Some(250)),
+            ("retry-after", "Fri, 02 Jan 2026 03:04:15 GMT", Some(10_000)),
+            ("retry-after", "Fri, 02 Jan 2026 03:04:00 GMT", Some(0)),
+            ("retry-after", "-1", None),
+            ("retry-after", "soon", None),
+            ("retry-after", "1e300", None),
+            ("retry-after", "NaN", None),
+            ("retry-after-ms", "40", Some(40)),
+            ("x-ms-retry-after-ms", "7", Some(7)),
+        ] {
+            let found = retry_after(&headers(&[(name, value)]), now());
+            assert_eq!(found, expected.map(Duration::from_millis), "{name}: {value}");
+        }
+        let both = headers(&[("retry-after", "9"), ("retry-after-ms", "40")]);
+        assert_eq!(retry_after(&both, now()), Some(Duration::from_millis(40)));
+    }
+
+    #[test]
+    fn nothing_left_is_a_pause_for_all() {
+        let cases: [(&[(&'static str, &str)], Option<u64>); 7] = [
+            (
+                &[
+                    ("x-ratelimit-remaining-requests", "0"),
+                    ("x-ratelimit-limit-requests", "60"),
+                    ("x-ratelimit-reset-requests", "1m0s"),
+                ],
+                Some(1_000),
+            ),
+            (
+                &[
+                    ("x-ratelimit-remaining-tokens", "50"),
+                    ("x-ratelimit-limit-tokens", "1050"),
+                    ("x-ratelimit-reset-tokens", "20s"),
+                ],
+                Some(1_000),
+            ),
+            (
+                &[
+                    ("anthropic-ratelimit-requests-remaining", "0"),
+                    ("anthropic-ratelimit-requests-limit", "10"),
+                    ("anthropic-ratelimit-requests-reset", "2026-01-02T03:05:05Z"),
+                ],
+                Some(6_000),
+            ),
+            (&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1767323050")], Some(5_000)),
+            (&[("ratelimit-remaining", "0"), ("ratelimit-reset", "2")], Some(2_000)),
+            (&[("ratelimit-remaining", "1"), ("ratelimit-reset", "2")], None),
+            (&[("x-ratelimit-remaining-requests", "0")], None),
+        ];
+        for (pairs, expected) in cases {
+            let found = exhausted_for(&headers(pairs), 100, now());
+            assert_eq!(found, expected.map(Duration::from_millis), "{pairs:?}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! One host, shared by all backends of the process that ask it: who may send now, and who waits.
+
+use super::breaker::{Breaker, BreakerSettings, Turn};
+use super::budget::Budget;
+use super::concurrency::Concurrency;
+use gage_config::{HttpLimits, HttpRetry};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// How fast the share of refusals follows the answers.
+const FOLLOWING: f64 = 1.0 / 16.0;
+
+/// The hosts that the backends of a process ask, each with its limits.
+#[derive(Clone, Default)]
+pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<Host>>>>);
+
+impl HttpHosts {
+    /// The host of this name, with what a further backend says about it: the larger limit of requests in
+    /// flight and the smaller budgets count.
+    pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<Host> {
+        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(Host::new(limits, retry)));
+        host.add(limits);
+        Arc::clone(host)
+    }
+}
+
+/// How a request that was sent ended, as far as the host is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It was answered.
+    Answered,
+    /// The host refused it for now (429), or said that it is overloaded.
+    Refused,
+    /// There was no answer in time.
+    Late,
+    /// There was no connection, or it broke.
+    Broken,
+}
+
+/// Why a request is not sent at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotSent {
+    /// The host has been out of reach for this long.
+    OutOfReach(Duration),
+    /// The program ends.
+    Closed,
+}
+
+/// A host.
+pub(super) struct Host {
+    state: Mutex<State>,
+    permits: Semaphore,
+}
+
+struct State {
+    concurrency: Concurrency,
+    /// How many permits there are, given out or not.
+    permits: usize,
+    /// How many of them are to disappear when they come back.
+    owed: usize,
+    in_flight: usize,
+    paused_until: Option<Instant>,
+    refused_share: f64,
+    breaker: Breaker,
+    requests: Option<Budget>,
+    tokens: Option<Budget>,
+    pauses: u64,
+    paused: Duration,
+}
+
+impl Host {
+    fn new(limits: &HttpLimits, retry: &HttpRetry) -> Host {
+        let concurrency = Concurrency::new(limits.max_concurrency, limits.is_adaptive);
+        let permits = concurrency.limit();
+        let breaker = Breaker::new(BreakerSettings {
+            after: retry.outage_after,
+            base: retry.base,
+            limit: retry.limit,
+            outage: retry.outage_limit,
+        });
+        let state = State {
+            concurrency,
+            permits,
+            owed: 0,
+            in_flight: 0,
+            paused_until: None,
+            refused_share: 0.0,
+            breaker,
+            requests: None,
+            tokens: None,
+            pauses: 0,
+            paused: Duration::ZERO,
+        };
+        Host { state: Mutex::new(state), permits: Semaphore::new(permits) }
+    }
+
+    fn add(&self, limits: &HttpLimits) {
+        let mut state = self.state();
+        state.concurrency.raise(limits.max_concurrency, limits.is_adaptive);
+        let budgets = [limits.requests_per_minute, limits.tokens_per_minute];
+        let state_budgets = {
+            let State { requests, tokens, .. } = &mut *state;
+            [requests, tokens]
+        };
+        for (budget, per_minute) in state_budgets.into_iter().zip(budgets) {
+            if let Some(per_minute) = per_minute {
+                budget.get_or_insert_with(|| Budget::new(per_minute)).lower(per_minute);
+            }
+        }
+        self.follow_limit(&mut state);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a request may be sent that takes about so many tokens, and at most so long.
+    pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<Pass<'_>, NotSent> {
+        let permit = self.permits.acquire().await.map_err(|_| NotSent::Closed)?;
+        let mut pass = Pass { host: self, permit: Some(permit), epoch: 0, tokens, is_sent: false };
+        let ready = {
+            let mut state = self.state();
+            let now = now();
+            let requests = state.requests.as_mut().map(|budget| budget.take(1, now));
+            let tokens = state.tokens.as_mut().map(|budget| budget.take(tokens, now));
+            requests.max(tokens)
+        };
+        loop {
+            let until = {
+                let mut state = self.state();
+                let now = now();
+                let paused = state.paused_until.filter(|until| *until > now);
+                let ready = ready.filter(|ready| *ready > now);
+                match paused.max(ready) {
+                    Some(until) => until,
+                    None => match state.breaker.turn(now, longest) {
+                        Turn::Wait(until) => until,
+                        Turn::Refuse(lasted) => return Err(NotSent::OutOfReach(lasted)),
+                        Turn::Go => {
+                            state.in_flight += 1;
+                            pass.epoch = state.concurrency.epoch();
+                            pass.is_sent = true;
+                            return Ok(pass);
+                        }
+                    },
+                }
+            };
+            tokio::time::sleep_until(tokio::time::Instant::from_std(until)).await;
+        }
+    }
+
+    /// Lets nobody send for a while, since the server says so.
+    fn pause(state: &mut State, wait: Duration) {
+        let now = now();
+        let Some(until) = now.checked_add(wait) else { return };
+        let from = state.paused_until.map_or(now, |paused| paused.max(now));
+        if until > from {
+            state.pauses += u64::from(from == now);
+            state.paused += until - from;
+            state.paused_until = Some(until);
+        }
+    }
+
+    /// Makes as many permits as the limit says; those that are given out are taken back later.
+    fn follow_limit(&self, state: &mut State) {
+        let wanted = state.concurrency.limit();
+        let there = state.permits - state.owed;
+        if wanted > there {
+            let mut missing = wanted - there;
+            let kept = missing.min(state.owed);
+            state.owed -= kept;
+            missing -= kept;
+            state.permits += missing;
+            self.permits.add_permits(missing);
+        } else {
+            let surplus = there - wanted;
+            let gone = self.permits.forget_permits(surplus);
+            state.permits -= gone;
+            state.owed += surplus - gone;
+        }
+    }
+
+    /// What was learned about the host.
+    pub(super) fn statistics(&self) -> gage_core::Object {
+        let state = self.state();
+        gage_core::Object::from_iter([
+            ("concurrency_limit".to_owned(), json!(state.concurrency.limit())),
+            ("concurrency_cuts".to_owned(), json!(state.concurrency.cuts())),
+            ("pauses".to_owned(), json!(state.pauses)),
+            ("paused_s".to_owned(), json!(state.paused.as_secs_f64())),
+            ("outages".to_owned(), json!(state.breaker.openings())),
+        ])
+    }
+}
+
+/// The right to send one request. Dropped without an ending, it says nothing about the host.
+pub(super) struct Pass<'h> {
+    host: &'h Host,
+    permit: Option<SemaphorePermit<'h>>,
+    epoch: u32,
+    tokens: u64,
+    is_sent: bool,
+}
+
+impl Pass<'_> {
+    /// Says how the request ended, how long the server asks to wait, and how long all should wait since
+    /// nothing is left of what the server allows.
+    pub(super) fn end(
+        mut self,
+        ending: Ending,
+        asked: Option<Duration>,
+        exhausted: Option<Duration>,
+        used_tokens: Option<u64>,
+    ) {
+        let mut state = self.host.state();
+        let is_overloaded = matches!(ending, Ending::Refused | Ending::Late);
+        let in_flight = state.in_flight;
+        state.concurrency.answered(self.epoch, is_overloaded, in_flight);
+        match ending {
+            Ending::Answered | Ending::Refused => state.breaker.reached(),
+            Ending::Broken => state.breaker.failed(now()),
+            Ending::Late => state.breaker.abandoned(),
+        }
+        let refused = if ending == Ending::Refused { 1.0 } else { 0.0 };
+        state.refused_share += (refused - state.refused_share) * FOLLOWING;
+        // One refusal among many answers concerns that request. Where most are refused, all wait.
+        if let Some(wait) = asked.filter(|_| ending == Ending::Refused && state.refused_share > 0.5) {
+            Host::pause(&mut state, wait);
+        }
+        if let Some(wait) = exhausted {
+            Host::pause(&mut state, wait);
+        }
+        if let (Some(used), Some(budget)) = (used_tokens, &mut state.tokens) {
+            budget.settle(self.tokens, used);
+        }
+        self.leave(&mut state);
+    }
+
+    fn leave(&mut self, state: &mut State) {
+        if std::mem::take(&mut self.is_sent) {
+            state.in_flight = state.in_flight.saturating_sub(1);
+        }
+        let Some(permit) = self.permit.take() else { return };
+        if state.owed > 0 {
+            state.owed -= 1;
+            state.permits -= 1;
+            permit.forget();
+        } else {
+            drop(permit);
+        }
+        self.host.follow_limit(state);
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.permit.is_some() {
+            let mut state = self.host.state();
+            if self.is_sent {
+                state.breaker.abandoned();
+            }
+            self.leave(&mut state);
+        }
+    }
+}
+
+/// The clock of the runtime, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(most: usize) -> HttpLimits {
+        HttpLimits {
+            max_concurrency: most,
+            is_adaptive: true,
+            requests_per_minute: None,
+            tokens_per_minute: None,
+        }
+    }
+
+    fn retry() -> HttpRetry {
+        HttpRetry {
+            most: 0,
+            base: Duration::from_secs(1),
+            limit: Duration::from_secs(4),
+            asked_limit: Duration::from_secs(600),
+            outage_limit: Duration::from_secs(30),
+            outage_after: 3,
+        }
+    }
+
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn when_most_are_refused_all_wait_as_long_as_the_server_asks() {
+        let hosts = HttpHosts::default();
+        let host = hosts.host("http://h", &limits(64), &retry());
+        let began = now();
+        for _ in 0..11 {
+            let pass = host.enter(1, LONGEST).await.expect("a pass");
+            assert_eq!(now(), began, "few refusals are the matter of those who were refused");
+            pass.end(Ending::Refused, Some(Duration::from_secs(7)), None, None);
+        }
+        host.enter(1, LONGEST).await.expect("a pass").end(Ending::Answered, None, None, None);
+        assert_eq!((now() - began).as_secs(), 7);
+        assert_eq!(host.statistics()["pauses"], 1);
+        // Another backend at this host waits with it.
+        let other = hosts.host("http://h", &limits(4), &retry());
+        assert!(Arc::ptr_eq(&host, &other));
+        let pass = other.enter(1, LONGEST).await.expect("a pass");
+        pass.end(Ending::Answered, None, Some(Duration::from_secs(5)), None);
+        let began = now();
+        drop(host.enter(1, LONGEST).await.expect("a pass"));
+        assert_eq!((now() - began).as_secs(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_out_of_reach_is_probed_and_given_up_after_a_bounded_time() {
+        let host = Host::new(&limits(64), &retry());
+        let began = now();
+        let mut sent = 0;
+        let lasted = loop {
+            match host.enter(1, LONGEST).await {
+                Ok(pass) => {
+                    sent += 1;
+                    pass.end(Ending::Broken, None, None, None);
+                }
+                Err(NotSent::OutOfReach(lasted)) => break lasted,
+                Err(NotSent::Closed) => panic!("closed"),
+            }
+        };
+        assert_eq!(lasted.as_secs(), 30);
+        assert_eq!((now() - began).as_secs(), 30);
+        assert!((8..=14).contains(&sent), "{sent}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn budgets_of_a_minute_are_kept_and_the_smaller_one_counts() {
+        let hosts = HttpHosts::default();
+        let per_minute =
+            |requests| HttpLimits { requests_per_minute: Some(requests), is_adaptive: false, ..limits(64) };
+        let _first = hosts.host("http://h", &per_minute(600), &retry());
+        let host = hosts.host("http://h", &per_minute(60), &retry());
+        let began = now();
+        for _ in 0..66 {
+            host.enter(1, LONGEST).await.expect("a pass").end(Ending::Answered, None, None, None);
+        }
+        let waited = now() - began;
+        assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn permits_follow_the_limit_and_none_is_lost() {
+        let host = Arc::new(Host::new(&limits(512), &retry()));
+        for (ending, rounds) in [(Ending::Answered, 200), (Ending::Late, 30), (Ending::Answered, 200)] {
+            for _ in 0..rounds {
+                let mut passes = Vec::new();
+                while passes.len() < host.state().concurrency.limit() {
+                    passes.push(host.enter(1, LONGEST).await.expect("a pass"));
+                }
+                passes.drain(..).for_each(|pass| pass.end(ending, None, None, None));
+            }
+            let state = host.state();
+            assert_eq!((state.in_flight, state.owed), (0, 0));
+            assert_eq!(state.permits, state.concurrency.limit());
+            assert_eq!(host.permits.available_permits(), state.permits);
+        }
+        assert_eq!(host.statistics()["concurrency_limit"], 512);
+    }
+}

@@ -1,0 +1,141 @@
+//! Takes an answer in, whole or in events, within bounds.
+
+use super::failure::{Failure, shown};
+use super::sse::EventStream;
+use crate::api::BackendErrorKind;
+use bytes::{Bytes, BytesMut};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// A reply may not be nested deeper than this.
+const MOST_LEVELS: usize = 64;
+
+/// Reads the answer to one attempt.
+pub(crate) trait Reader: Send {
+    /// What is read.
+    type Output: Send;
+
+    /// Reads an answer that came as a whole.
+    fn whole(self, body: &[u8]) -> Result<Self::Output, Failure>;
+
+    /// Takes the data of an event; says whether a piece of the answer was in it.
+    fn event(&mut self, _data: &str) -> Result<bool, Failure> {
+        Err(Failure::lasting(BackendErrorKind::Protocol, "the server sent a stream that nobody asked for"))
+    }
+
+    /// The stream is at its end.
+    fn end(self) -> Result<Self::Output, Failure>
+    where
+        Self: Sized,
+    {
+        Err(Failure::protocol("the stream is empty"))
+    }
+}
+
+/// Collects an answer.
+pub(super) struct Intake<R> {
+    reader: R,
+    events: Option<EventStream>,
+    /// The body, or for a stream that is recorded what has come of it.
+    bytes: BytesMut,
+    only: Bytes,
+    is_kept: bool,
+    length: usize,
+    most: usize,
+    began: Instant,
+    first: Option<Duration>,
+}
+
+impl<R: Reader> Intake<R> {
+    pub(super) fn new(reader: R, is_stream: bool, is_kept: bool, most: usize, began: Instant) -> Intake<R> {
+        Intake {
+            reader,
+            events: is_stream.then(EventStream::default),
+            bytes: BytesMut::new(),
+            only: Bytes::new(),
+            is_kept,
+            length: 0,
+            most,
+            began,
+            first: None,
+        }
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn push(&mut self, chunk: Bytes) -> Result<(), Failure> {
+        self.length = self.length.saturating_add(chunk.len());
+        if self.length > self.most {
+            let message = format!(
+                "the answer is longer than {} MiB; allow more by `max_response_mib`, or ask for fewer tokens",
+                self.most >> 20
+            );
+            return Err(Failure::lasting(BackendErrorKind::Protocol, message));
+        }
+        if let Some(events) = &mut self.events {
+            let (reader, first, began) = (&mut self.reader, &mut self.first, self.began);
+            let event = |data: &str| {
+                if reader.event(data)? {
+                    first.get_or_insert_with(|| began.elapsed());
+                }
+                Ok(())
+            };
+            events.feed(&chunk, event, Failure::protocol)?;
+            if self.is_kept {
+                self.bytes.extend_from_slice(&chunk);
+            }
+        } else if self.length == chunk.len() {
+            // Most answers are one chunk, which need not be copied.
+            self.only = chunk;
+        } else {
+            if self.bytes.is_empty() {
+                self.bytes.extend_from_slice(&std::mem::take(&mut self.only));
+            }
+            self.bytes.extend_from_slice(&chunk);
+        }
+        Ok(())
+    }
+
+    /// The answer, the time to its first piece, and the body where it was to be kept.
+    pub(super) fn finish(mut self) -> (Result<R::Output, Failure>, Option<Duration>, Bytes) {
+        let body = if self.only.is_empty() { self.bytes.freeze() } else { self.only };
+        let output = match &mut self.events {
+            None => self.reader.whole(&body),
+            Some(events) => {
+                let reader = &mut self.reader;
+                match events.finish(|data| reader.event(data).map(|_| ())) {
+                    Ok(()) => self.reader.end(),
+                    Err(failure) => Err(failure),
+                }
+            }
+        };
+        (output, self.first, body)
+    }
+}
+
+/// Reads a body as JSON.
+pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        let text = String::from_utf8_lossy(body);
+        let start = text.trim_start();
+        let what = if start.is_empty() {
+            "the answer is empty".to_owned()
+        } else if start.starts_with('<') {
+            "the answer is a page in HTML, not JSON: is `base_url` right?".to_owned()
+        } else if std::str::from_utf8(body).is_err() {
+            "the answer is not UTF-8".to_owned()
+        } else {
+            format!("the answer is not JSON ({error})")
+        };
+        Failure::protocol(if start.is_empty() { what } else { format!("{what}: {}", shown(start)) })
+    })?;
+    if gage_core::json_depth(&value) > MOST_LEVELS {
+        return Err(Failure::lasting(
+            BackendErrorKind::Protocol,
+            format!("the answer is nested deeper than {MOST_LEVELS} levels"),
+        ));
+    }
+    Ok(value)
+}

@@ -1,0 +1,113 @@
+//! Finds exchanges in a file. Only where they are is kept in memory.
+
+use super::{Exchange, FORMAT, Head, TapeError, VERSION};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A frame is not longer than this, unpacked: what the recorder writes and one exchange more.
+const MOST_FRAME_BYTES: u64 = 2 << 30;
+
+/// The whole frames of a file.
+pub(super) struct Frames {
+    /// Where each exchange is, by digest, in the order of the file.
+    places: HashMap<Box<str>, Vec<Place>>,
+    /// Where the last whole frame ends.
+    pub(super) end: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    frame: u64,
+    line: u32,
+}
+
+/// Reads a file through, and notes where everything is. What follows the last whole frame is not looked at.
+pub(super) fn frames_of(path: &Path) -> Result<Frames, TapeError> {
+    let file_error = |source| TapeError::file(path, source);
+    let mut reader = BufReader::new(File::open(path).map_err(file_error)?);
+    let mut frames = Frames { places: HashMap::new(), end: 0 };
+    while !reader.fill_buf().map_err(file_error)?.is_empty() {
+        let start = frames.end;
+        let text = match read_frame(&mut reader) {
+            Ok(text) => text,
+            Err(error) if start == 0 => return Err(TapeError::format(path, error.to_string())),
+            Err(_) => return Ok(frames),
+        };
+        for (number, line) in text.lines().enumerate() {
+            if start == 0 && number == 0 {
+                let head: Head = serde_json::from_str(line)
+                    .map_err(|error| TapeError::format(path, format!("its first line: {error}")))?;
+                if head.format != FORMAT || head.version != VERSION {
+                    let message = format!("it is {} {}, not {FORMAT} {VERSION}", head.format, head.version);
+                    return Err(TapeError::format(path, message));
+                }
+                continue;
+            }
+            let exchange: Exchange = serde_json::from_str(line)
+                .map_err(|error| TapeError::format(path, format!("the frame at byte {start}: {error}")))?;
+            let place = Place { frame: start, line: u32::try_from(number).unwrap_or(u32::MAX) };
+            frames.places.entry(exchange.digest.into_boxed_str()).or_default().push(place);
+        }
+        frames.end = reader.stream_position().map_err(file_error)?;
+    }
+    Ok(frames)
+}
+
+fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
+    let mut text = String::new();
+    let decoder = zstd::Decoder::with_buffer(reader)?.single_frame();
+    decoder.take(MOST_FRAME_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+pub(super) struct Player {
+    path: Arc<PathBuf>,
+    /// Where the exchanges are, and how many of a digest were given out.
+    places: Mutex<HashMap<Box<str>, (Vec<Place>, usize)>>,
+}
+
+impl Player {
+    pub(super) fn open(path: &Path) -> Result<Player, TapeError> {
+        let frames = frames_of(path)?;
+        if frames.end == 0 {
+            return Err(TapeError::format(path, "it is empty"));
+        }
+        let places = frames.places.into_iter().map(|(digest, places)| (digest, (places, 0))).collect();
+        Ok(Player { path: Arc::new(path.to_owned()), places: Mutex::new(places) })
+    }
+
+    /// The next exchange with this digest; after the last one that one again.
+    pub(super) async fn answer(&self, digest: &str) -> Result<Exchange, String> {
+        let place = {
+            let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            places.get_mut(digest).and_then(|(places, used)| {
+                let place = places.get(*used).or(places.last()).copied();
+                *used += 1;
+                place
+            })
+        };
+        let Some(place) = place else {
+            return Err(format!(
+                "{} holds no answer to this request: something in the suite or the data is not as it was \
+                 when it was recorded",
+                self.path.display()
+            ));
+        };
+        let path = Arc::clone(&self.path);
+        let read = tokio::task::spawn_blocking(move || read_exchange(&path, place)).await;
+        let read = read.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        read.map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+}
+
+fn read_exchange(path: &Path, place: Place) -> std::io::Result<Exchange> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(place.frame))?;
+    let text = read_frame(&mut BufReader::new(file))?;
+    let line = text.lines().nth(usize::try_from(place.line).unwrap_or(usize::MAX));
+    let line = line.ok_or_else(|| std::io::Error::other("the file has changed"))?;
+    Ok(serde_json::from_str(line)?)
+}

@@ -1,0 +1,256 @@
+//! The log-likelihood of a continuation, from servers that give the log-probabilities of a prompt's tokens.
+//!
+//! The prompt and its continuation are sent as one text. A token counts where it reaches beyond the prompt;
+//! one that lies across the boundary, since the two were joined within it, counts as a whole.
+
+use crate::api::{BackendErrorKind, Continuation};
+use crate::http::{Failure, Reader, json_of};
+use gage_config::{HttpBackendConfig, LikelihoodSource};
+use gage_core::{ContinuationScore, Object};
+use serde_json::Value;
+
+/// The body of a request for the tokens of a text.
+pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackendConfig) -> Object {
+    let mut body = Object::from_iter([
+        ("model".to_owned(), config.model.as_str().into()),
+        ("prompt".to_owned(), text.into()),
+        // Some servers do not take zero; what is generated is not looked at.
+        ("max_tokens".to_owned(), 1.into()),
+        ("temperature".to_owned(), 0.into()),
+    ]);
+    match source {
+        LikelihoodSource::Echo => {
+            body.insert("echo".to_owned(), true.into());
+            body.insert("logprobs".to_owned(), 1.into());
+        }
+        LikelihoodSource::PromptLogprobs => {
+            body.insert("prompt_logprobs".to_owned(), 1.into());
+        }
+    }
+    crate::conversation::merge(&mut body, &config.extra_body);
+    body
+}
+
+/// What was asked, to find the continuation in the answer.
+pub(super) struct Asked<'c> {
+    pub(super) source: LikelihoodSource,
+    /// Of the prompt and the continuation together.
+    pub(super) characters: usize,
+    pub(super) prompt_characters: usize,
+    pub(super) continuation: &'c Continuation,
+}
+
+/// A continuation's score, and the tokens of the whole prompt.
+pub(super) struct Scored {
+    pub(super) score: ContinuationScore,
+    pub(super) prompt_tokens: u64,
+}
+
+pub(super) struct LikelihoodReader<'a>(pub(super) &'a Asked<'a>);
+
+impl Reader for LikelihoodReader<'_> {
+    type Output = Scored;
+
+    fn whole(self, body: &[u8]) -> Result<Scored, Failure> {
+        let reply = json_of(body)?;
+        let choice =
+            reply.pointer("/choices/0").ok_or_else(|| Failure::protocol("the answer has no choices"))?;
+        let tokens = match self.0.source {
+            LikelihoodSource::Echo => echoed(choice, self.0.characters)?,
+            LikelihoodSource::PromptLogprobs => {
+                of_prompt(choice.get("prompt_logprobs").or(reply.get("prompt_logprobs")))?
+            }
+        };
+        score(self.0, &tokens)
+    }
+}
+
+/// A token of the text that was sent.
+struct Token {
+    /// Where it ends, in characters from the beginning; where that is known.
+    end: Option<usize>,
+    characters: usize,
+    /// None for the first one, which nothing precedes.
+    logprob: Option<f64>,
+    is_greedy: bool,
+}
+
+fn lacking(what: &str) -> Failure {
+    let message = format!(
+        "the answer has no {what}: this server does not give the log-probabilities of a prompt in this way; try \
+         the other value of `loglikelihood`, or another backend"
+    );
+    Failure::lasting(BackendErrorKind::Unsupported, message)
+}
+
+fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, Failure> {
+    let logprobs = choice.get("logprobs").filter(|logprobs| logprobs.is_object());
+    let logprobs = logprobs.ok_or_else(|| lacking("`logprobs`"))?;
+    let list = |key: &str| logprobs.get(key).and_then(Value::as_array);
+    let tokens = list("tokens").ok_or_else(|| lacking("`logprobs.tokens`"))?;
+    let values = list("token_logprobs").ok_or_else(|| lacking("`logprobs.token_logprobs`"))?;
+    let offsets = list("text_offset").filter(|offsets| offsets.len() == tokens.len());
+    let nothing = Vec::new();
+    let top = list("top_logprobs").unwrap_or(&nothing);
+    // Offsets may count from the prompt's beginning or from somewhere before it.
+    let base = offsets.and_then(|offsets| offsets.first()?.as_u64()).unwrap_or(0);
+    let mut read = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    for (index, (token, value)) in tokens.iter().zip(values).enumerate() {
+        let text = token.as_str().unwrap_or_default();
+        let length = text.chars().count();
+        let offset = |index: usize| {
+            let offset = offsets?.get(index)?.as_u64()?;
+            usize::try_from(offset.saturating_sub(base)).ok()
+        };
+        let start = offset(index).unwrap_or(at);
+        if start >= characters {
+            break;
+        }
+        let end = offset(index + 1).unwrap_or(start + length);
+        at = end;
+        let logprob = value.as_f64();
+        let best = top
+            .get(index)
+            .and_then(Value::as_object)
+            .and_then(|top| top.values().filter_map(Value::as_f64).reduce(f64::max));
+        let is_greedy = matches!((logprob, best), (Some(own), Some(best)) if own >= best);
+        read.push(Token { end: Some(end), characters: length, logprob, is_greedy });
+    }
+    if !read.iter().any(|token| token.logprob.is_some()) {
+        return Err(lacking("log-probabilities of the prompt's tokens (`echo`)"));
+    }
+    Ok(read)
+}
+
+/// vLLM's list: nothing for the first token, then an object for each, whose first entry is the token itself.
+fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, Failure> {
+    let list = list.and_then(Value::as_array).ok_or_else(|| lacking("`prompt_logprobs`"))?;
+    let mut read = Vec::with_capacity(list.len());
+    for entry in list {
+        let Some(entries) = entry.as_object() else {
+            read.push(Token { end: None, characters: 0, logprob: None, is_greedy: false });
+            continue;
+        };
+        let own =
+            entries.values().next().ok_or_else(|| Failure::protocol("a token has no log-probability"))?;
+        let number = |value: &Value| value.get("logprob").unwrap_or(value).as_f64();
+        let logprob = number(own).ok_or_else(|| Failure::protocol("a token has no log-probability"))?;
+        let best = entries.values().filter_map(number).fold(logprob, f64::max);
+        let is_greedy = match own.get("rank").and_then(Value::as_u64) {
+            Some(rank) => rank == 1,
+            None => logprob >= best,
+        };
+        let text = own.get("decoded_token").and_then(Value::as_str);
+        let text = text.ok_or_else(|| lacking("`decoded_token`"))?;
+        read.push(Token { end: None, characters: text.chars().count(), logprob: Some(logprob), is_greedy });
+    }
+    Ok(read)
+}
+
+/// Adds the tokens up that reach beyond the prompt.
+fn score(asked: &Asked<'_>, tokens: &[Token]) -> Result<Scored, Failure> {
+    let mut score = ContinuationScore {
+        id: asked.continuation.id.clone(),
+        logprob: 0.0,
+        token_count: 0,
+        byte_count: u32::try_from(asked.continuation.text.len()).unwrap_or(u32::MAX),
+        is_greedy: true,
+    };
+    // From the end, where both texts are sure to agree: marks may stand before the beginning.
+    let mut end = asked.characters;
+    for token in tokens.iter().rev() {
+        if token.end.unwrap_or(end) <= asked.prompt_characters {
+            break;
+        }
+        end = end.saturating_sub(token.characters);
+        let Some(logprob) = token.logprob else {
+            let message = "the continuation begins with the first token of all, which has no log-probability: \
+                           the prompt is empty";
+            return Err(Failure::lasting(BackendErrorKind::Rejected, message));
+        };
+        score.logprob += logprob;
+        score.token_count += 1;
+        score.is_greedy &= token.is_greedy;
+    }
+    if score.token_count == 0 {
+        return Err(Failure::protocol("the answer holds no token of the continuation"));
+    }
+    Ok(Scored { score, prompt_tokens: tokens.len() as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(
+        source: LikelihoodSource,
+        prompt: &str,
+        continuation: &str,
+        reply: Value,
+    ) -> Result<(f64, u32, bool), String> {
+        let continuation = Continuation { id: "a".to_owned(), text: continuation.to_owned() };
+        let asked = Asked {
+            source,
+            characters: prompt.chars().count() + continuation.text.chars().count(),
+            prompt_characters: prompt.chars().count(),
+            continuation: &continuation,
+        };
+        let body = reply.to_string();
+        match LikelihoodReader(&asked).whole(body.as_bytes()) {
+            Ok(scored) => Ok((scored.score.logprob, scored.score.token_count, scored.score.is_greedy)),
+            Err(failure) => Err(failure.message),
+        }
+    }
+
+    fn echo(tokens: Value, offsets: Value, logprobs: Value, top: Value) -> Value {
+        json!({"choices": [{"logprobs": {
+            "tokens": tokens, "text_offset": offsets, "token_logprobs": logprobs, "top_logprobs": top,
+        }}]})
+    }
+
+    #[test]
+    fn echoed_tokens_beyond_the_prompt_are_added_up() {
+        let source = LikelihoodSource::Echo;
+        let top = json!([null, {"b": -0.5}, {" c": -0.25}, {"x": -0.1}, {"!": -0.1}]);
+        let all = |offsets| {
+            echo(
+                json!(["a", "b", " c", "é", "!"]),
+                offsets,
+                json!([null, -0.5, -0.25, -1.0, -0.1]),
+                top.clone(),
+            )
+        };
+        for offsets in [json!([0, 1, 2, 4, 5]), json!([7, 8, 9, 11, 12]), json!(null)] {
+            assert_eq!(read(source, "ab", " cé", all(offsets.clone())), Ok((-1.25, 2, false)), "{offsets}");
+            assert_eq!(read(source, "ab", " c", all(offsets)), Ok((-0.25, 1, true)));
+        }
+        // A token across the boundary counts as a whole.
+        assert_eq!(read(source, "ab ", "cé", all(json!([0, 1, 2, 4, 5]))), Ok((-1.25, 2, false)));
+    }
+
+    #[test]
+    fn the_tokens_of_a_prompt_are_found_from_its_end() {
+        let token = |text: &str, logprob: f64, rank: u64| json!({"7": {"logprob": logprob, "rank": rank, "decoded_token": text}, "8": {"logprob": -0.01, "rank": 1, "decoded_token": "?"}});
+        let list = json!([null, token("ab", -3.0, 2), token(" c", -0.5, 1), token("é", -1.0, 1)]);
+        let reply = json!({"choices": [{"prompt_logprobs": list}]});
+        assert_eq!(read(LikelihoodSource::PromptLogprobs, "ab", " cé", reply.clone()), Ok((-1.5, 2, true)));
+        assert_eq!(read(LikelihoodSource::PromptLogprobs, "", "ab cé", reply), Ok((-4.5, 3, false)));
+    }
+
+    #[test]
+    fn servers_that_do_not_give_them_are_told_apart_from_broken_ones() {
+        for (source, reply, part) in [
+            (LikelihoodSource::Echo, json!({"choices": [{"text": "x"}]}), "no `logprobs`"),
+            (LikelihoodSource::Echo, echo(json!(["a"]), json!([0]), json!([null]), json!(null)), "(`echo`)"),
+            (LikelihoodSource::PromptLogprobs, json!({"choices": [{"text": "x"}]}), "no `prompt_logprobs`"),
+            (LikelihoodSource::Echo, json!({}), "no choices"),
+        ] {
+            let message = read(source, "a", "b", reply).expect_err(part);
+            assert!(message.contains(part), "{message}");
+        }
+        let first = echo(json!(["ab"]), json!([0]), json!([null]), json!(null));
+        assert!(read(LikelihoodSource::Echo, "", "ab", first).is_err());
+    }
+}

@@ -1,0 +1,138 @@
+//! Puts an answer together that comes in events.
+
+use super::reply;
+use crate::http::{Failure, Reader, json_of};
+use gage_core::{ModelOutput, Object};
+use serde_json::{Value, json};
+
+/// Most tool calls of one answer.
+const MOST_CALLS: usize = 1024;
+
+/// Reads an answer of chat completions or completions.
+#[derive(Default)]
+pub(super) struct ChatReader {
+    think_tags: bool,
+    content: String,
+    reasoning: String,
+    refusal: String,
+    calls: Vec<Object>,
+    logprobs: Vec<Value>,
+    finish: Option<Value>,
+    usage: Value,
+    has_choice: bool,
+    is_done: bool,
+}
+
+impl ChatReader {
+    pub(super) fn new(think_tags: bool) -> ChatReader {
+        ChatReader { think_tags, ..ChatReader::default() }
+    }
+
+    fn take_call(&mut self, piece: &Value) -> Result<(), Failure> {
+        let index = piece.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
+        let index = usize::try_from(index).ok().filter(|index| *index < MOST_CALLS);
+        let Some(index) = index else {
+            return Err(Failure::protocol(format!("the answer has more than {MOST_CALLS} tool calls")));
+        };
+        if self.calls.len() <= index {
+            self.calls.resize_with(index + 1, || {
+                Object::from_iter([
+                    ("type".to_owned(), json!("function")),
+                    ("function".to_owned(), json!({"name": "", "arguments": ""})),
+                ])
+            });
+        }
+        let Some(call) = self.calls.get_mut(index) else { return Ok(()) };
+        if let Some(id) = piece.get("id").filter(|id| id.is_string()) {
+            call.insert("id".to_owned(), id.clone());
+        }
+        for key in ["name", "arguments"] {
+            let more = piece.get("function").and_then(|function| function.get(key)).and_then(Value::as_str);
+            let whole = call.get_mut("function").and_then(|function| function.get_mut(key));
+            if let (Some(more), Some(Value::String(whole))) = (more, whole) {
+                whole.push_str(more);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reader for ChatReader {
+    type Output = ModelOutput;
+
+    fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
+        reply::read(json_of(body)?, self.think_tags)
+    }
+
+    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+        if data.trim() == "[DONE]" {
+            self.is_done = true;
+            return Ok(false);
+        }
+        let event = json_of(data.as_bytes())?;
+        if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
+            let message = error.get("message").unwrap_or(error);
+            return Err(Failure::protocol(format!("the stream ended with an error: {message}")));
+        }
+        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
+            self.usage = usage.clone();
+        }
+        let Some(choice) = event.pointer("/choices/0") else { return Ok(false) };
+        self.has_choice = true;
+        if let Some(finish) = choice.get("finish_reason").filter(|finish| finish.is_string()) {
+            self.finish = Some(finish.clone());
+        }
+        if let Some(Value::Array(tokens)) = choice.pointer("/logprobs/content") {
+            self.logprobs.extend(tokens.iter().cloned());
+        }
+        let delta = choice.get("delta").unwrap_or(choice);
+        let text = |keys: &[&str]| {
+            keys.iter().find_map(|key| delta.get(key)?.as_str()).filter(|text| !text.is_empty())
+        };
+        let mut has_piece = false;
+        let pieces = [
+            (text(&["content", "text"]), &mut self.content),
+            (text(&["reasoning_content", "reasoning"]), &mut self.reasoning),
+            (text(&["refusal"]), &mut self.refusal),
+        ];
+        for (piece, whole) in pieces {
+            if let Some(piece) = piece {
+                whole.push_str(piece);
+                has_piece = true;
+            }
+        }
+        if let Some(Value::Array(calls)) = delta.get("tool_calls") {
+            for call in calls {
+                self.take_call(call)?;
+                has_piece = true;
+            }
+        }
+        Ok(has_piece)
+    }
+
+    fn end(self) -> Result<ModelOutput, Failure> {
+        if self.finish.is_none() && !self.is_done {
+            return Err(Failure::protocol("the stream ended before the answer did"));
+        }
+        if !self.has_choice {
+            return Err(Failure::protocol("the stream has no choices"));
+        }
+        let mut message = Object::from_iter([("content".to_owned(), self.content.into())]);
+        for (key, text) in [("reasoning_content", self.reasoning), ("refusal", self.refusal)] {
+            if !text.is_empty() {
+                message.insert(key.to_owned(), text.into());
+            }
+        }
+        if !self.calls.is_empty() {
+            message.insert("tool_calls".to_owned(), self.calls.into_iter().map(Value::Object).collect());
+        }
+        let mut choice = Object::from_iter([
+            ("message".to_owned(), Value::Object(message)),
+            ("finish_reason".to_owned(), self.finish.unwrap_or_default()),
+        ]);
+        if !self.logprobs.is_empty() {
+            choice.insert("logprobs".to_owned(), json!({"content": self.logprobs}));
+        }
+        reply::read(json!({"choices": [choice], "usage": self.usage}), self.think_tags)
+    }
+}

@@ -1,0 +1,104 @@
+//! `tgi` and `hf_inference_endpoint`: servers that continue a text. They know nothing of conversations, so
+//! one that was not rendered is sent as the texts of its messages.
+
+mod reply;
+mod request;
+
+use crate::api::{
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
+};
+use crate::conversation::{bytes_of, estimate, info_of, tokens_of, unsupported};
+use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::open::{OpenError, OpenOptions};
+use async_trait::async_trait;
+use gage_config::{HttpBackendConfig, Secret};
+use gage_core::{Message, ModelOutput, Object};
+use reply::TextReader;
+use request::Dialect;
+
+/// A client of one server.
+pub(crate) struct TextGeneration {
+    http: HttpClient,
+    dialect: Dialect,
+    url: reqwest::Url,
+    info: BackendInfo,
+}
+
+impl TextGeneration {
+    /// A client of the native API of text-generation-inference; sends nothing.
+    pub(crate) fn tgi(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        stream: bool,
+        shared: &OpenOptions,
+    ) -> Result<TextGeneration, OpenError> {
+        let path = if stream { "/generate_stream" } else { "/generate" };
+        TextGeneration::new(backend_id, config, Dialect::Tgi, path, shared)
+    }
+
+    /// A client of an inference endpoint; sends nothing.
+    pub(crate) fn endpoint(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        shared: &OpenOptions,
+    ) -> Result<TextGeneration, OpenError> {
+        TextGeneration::new(backend_id, config, Dialect::Endpoint, "", shared)
+    }
+
+    fn new(
+        backend_id: &str,
+        config: HttpBackendConfig,
+        dialect: Dialect,
+        path: &str,
+        shared: &OpenOptions,
+    ) -> Result<TextGeneration, OpenError> {
+        let info = info_of(&config, Capabilities { generate: true, loglikelihood: false, media: false });
+        let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), bearer)?;
+        Ok(TextGeneration { url: http.url(path)?, http, dialect, info })
+    }
+}
+
+fn bearer(key: Option<&Secret>) -> Vec<Header> {
+    let value = key.map(|key| format!("Bearer {}", key.reveal()));
+    value.map(|value| Header { name: "authorization", value, is_secret: true }).into_iter().collect()
+}
+
+/// What a refusal means: a prompt that is too long is told in words.
+fn meaning(refusal: &Refusal<'_>) -> (BackendErrorKind, bool) {
+    let message = refusal.message();
+    match refusal.status {
+        422 | 400 if message.contains("`inputs` tokens") || message.contains("must have less than") => {
+            (BackendErrorKind::ContextLength, false)
+        }
+        _ => refusal.kind(),
+    }
+}
+
+#[async_trait]
+impl Backend for TextGeneration {
+    fn info(&self) -> &BackendInfo {
+        &self.info
+    }
+
+    fn statistics(&self) -> Object {
+        self.http.statistics()
+    }
+
+    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+        if request.prompt.is_none() && request.messages.iter().any(Message::has_media) {
+            return Err(unsupported(self.info.kind, "media"));
+        }
+        if !request.tools.is_empty() {
+            return Err(unsupported(self.info.kind, "tools"));
+        }
+        let id = request.id.clone();
+        let (body, stop, longest) = request::body_of(request, self.http.config(), self.dialect);
+        let body = bytes_of(&body)?;
+        let tokens = estimate(&body, longest);
+        let call = Call { id: &id, url: &self.url, body, tokens };
+        let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
+        let mut reply = self.http.call(call, || TextReader::new(&stop), reading).await?;
+        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        Ok(reply)
+    }
+}

@@ -1,0 +1,72 @@
+//! What an answer says, whole or in events.
+
+use crate::http::{Failure, Reader, json_of};
+use gage_core::{FinishReason, ModelOutput, Usage};
+use serde_json::Value;
+
+/// Reads an answer.
+pub(super) struct TextReader<'s> {
+    stop: &'s [String],
+    /// The last event, which has the shape of a whole answer.
+    last: Option<Value>,
+}
+
+impl TextReader<'_> {
+    pub(super) fn new(stop: &[String]) -> TextReader<'_> {
+        TextReader { stop, last: None }
+    }
+
+    fn read(&self, reply: &Value) -> Result<ModelOutput, Failure> {
+        // Endpoints answer with a list of one.
+        let reply = reply.get(0).unwrap_or(reply);
+        if let Some(error) = reply.get("error").and_then(Value::as_str) {
+            return Err(Failure::protocol(format!("the answer is an error: {error}")));
+        }
+        let text = reply.get("generated_text").and_then(Value::as_str);
+        let text = text.ok_or_else(|| Failure::protocol("the answer has no `generated_text`"))?;
+        let details = reply.get("details");
+        let finish = match details.and_then(|details| details.get("finish_reason")).and_then(Value::as_str) {
+            Some("length") => FinishReason::Length,
+            Some("eos_token" | "stop_sequence") | None => FinishReason::Stop,
+            Some(_) => FinishReason::Other,
+        };
+        let number = |key: &str| details.and_then(|details| details.get(key)).and_then(Value::as_u64);
+        let usage = number("generated_tokens").map(|completion_tokens| Usage {
+            prompt_tokens: details
+                .and_then(|details| details.get("prefill")?.as_array())
+                .map_or(0, |prefill| prefill.len() as u64),
+            completion_tokens,
+        });
+        // These servers leave the text at which they stopped in the answer.
+        let answer = self.stop.iter().find_map(|stop| text.strip_suffix(stop.as_str())).unwrap_or(text);
+        Ok(ModelOutput::generated(answer.to_owned(), finish, usage))
+    }
+}
+
+impl Reader for TextReader<'_> {
+    type Output = ModelOutput;
+
+    fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
+        self.read(&json_of(body)?)
+    }
+
+    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+        let event = json_of(data.as_bytes())?;
+        if let Some(error) = event.get("error").and_then(Value::as_str) {
+            return Err(Failure::protocol(format!("the stream ended with an error: {error}")));
+        }
+        let is_piece =
+            event.pointer("/token/text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        if event.get("generated_text").is_some_and(Value::is_string) {
+            self.last = Some(event);
+        }
+        Ok(is_piece)
+    }
+
+    fn end(self) -> Result<ModelOutput, Failure> {
+        match &self.last {
+            Some(last) => self.read(last),
+            None => Err(Failure::protocol("the stream ended before the answer did")),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Whatever a server does, a request ends, and its end has a name.
+
+use super::{KEY, ask, backend, server};
+use gage_backend::OpenOptions;
+use gage_load_server::{Answer, Reply, completion};
+use serde_json::json;
+use std::time::Duration;
+
+/// How a request ends that meets this answer each time.
+async fn end_of(answer: Answer, keys: &str) -> String {
+    let server = server(move |_| answer.clone());
+    let keys = format!(", model: m, max_retries: 1, retry_base: 0.001{keys}");
+    let backend = backend("openai_http", &server.url(), &keys, &OpenOptions::default()).await;
+    match ask(backend.as_ref(), "q").await {
+        Ok(reply) => format!("answered: {}", reply.output.answer),
+        Err(error) => {
+            assert_eq!(u64::from(error.attempts), server.requests(), "{error}");
+            format!("{} x{}: {}", error.kind.name(), error.attempts, error.message.replace(&server.url(), ""))
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_fault_has_a_name() {
+    let html = "<html><body>It works!</body></html>";
+    let redirect = Reply::new(302, "text/plain", "").with("location", "/v1/elsewhere");
+    let refused = |status, body| Answer::from(Reply::json(status, &body));
+    let long = Reply::new(429, "text/plain", "later").with("retry-after", "86400");
+    let quota =
+        json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}});
+    let cases: Vec<(&str, Answer, &str)> = vec![
+        ("html", Reply::new(200, "text/html", html).into(), ""),
+        ("no_choices", Reply::json(200, &json!({"id": 1})).into(), ""),
+        ("choices_of_no_objects", Reply::json(200, &json!({"choices": [null]})).into(), ""),
+        ("empty", Reply::new(200, "application/json", "").into(), ""),
+        ("invalid_utf8", Reply::new(200, "application/json", b"{\"choices\": \"\xff\"}".to_vec()).into(), ""),
+        ("redirect", redirect.into(), ""),
+        ("not_found", refused(404, json!({"detail": "Not Found"})), ""),
+        ("unauthorized", refused(401, json!({"error": {"message": format!("bad key {KEY}")}})), ""),
+        ("forbidden", refused(403, json!({"error": "no"})), ""),
+        ("quota", refused(429, quota), ""),
+        ("payment", refused(402, json!(null)), ""),
+        ("too_long_a_wait", long.into(), ""),
+        (
+            "too_long_a_prompt",
+            refused(400, json!({"error": {"message": "x", "code": "context_length_exceeded"}})),
+            "",
+        ),
+        ("endless", Answer::Endless, ", max_response_mib: 1"),
+        ("hang", Answer::Hang, ", timeout: 0.2"),
+        ("silence", Answer::Hang, ", read_timeout: 0.2"),
+        ("a_stream_nobody_reads", gage_load_server::events(&[json!("x")], false), ""),
+    ];
+    let mut ends = String::new();
+    for (name, answer, keys) in cases {
+        ends.push_str(&format!("{name}\n    {}\n", end_of(answer, keys).await));
+    }
+    assert!(!ends.contains(KEY), "{ends}");
+    insta::assert_snapshot!("faults", ends);
+}
+
+/// What the transport says differs from machine to machine; the kind does not.
+#[tokio::test]
+async fn broken_connections_have_a_kind() {
+    for (answer, expected) in [
+        (Answer::Reset, "connection x2"),
+        (Answer::Truncated(completion("4")), "connection x2"),
+        (Answer::Raw("no HTTP at all\r\n\r\n".into()), "connection x2"),
+        (
+            Answer::Chunks {
+                content_type: "application/json",
+                pieces: vec!["{\"choices\"".into()],
+                breaks_off: true,
+            },
+            "connection x2",
+        ),
+    ] {
+        let end = end_of(answer, "").await;
+        assert!(end.starts_with(expected), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_pass_is_sent_again_and_counted_by_cause() {
+    let server = server({
+        let came = std::sync::atomic::AtomicU64::new(0);
+        move |_| match came.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 => Reply::new(500, "text/plain", "boom").into(),
+            1 => Reply::new(429, "text/plain", "later").with("retry-after-ms", "50").into(),
+            2 => Answer::Reset,
+            3 => Reply::new(503, "text/plain", "").with("x-should-retry", "true").into(),
+            _ => completion("4").into(),
+        }
+    });
+    let keys = ", model: m, retry_base: 0.001";
+    let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+    let began = std::time::Instant::now();
+    let reply = ask(backend.as_ref(), "q").await.expect("an answer");
+    assert!(began.elapsed() >= Duration::from_millis(50), "the server asked for a wait");
+    assert_eq!((reply.output.answer.as_str(), reply.timing.attempts), ("4", 5));
+    let statistics = backend.statistics();
+    assert_eq!(statistics["retries"], json!({"connection": 1, "rate_limited": 1, "server": 2}));
+    assert_eq!((&statistics["requests"], &statistics["attempts"]), (&json!(1), &json!(5)));
+}
+
+#[tokio::test]
+async fn keys_never_come_back() {
+    let server = server(|request| {
+        let key = request.header("authorization").unwrap_or_default().to_owned();
+        Reply::json(
+            200,
+            &json!({"choices": [{"message": {"content": format!("you sent {key}"), "reasoning": key}}]}),
+        )
+        .into()
+    });
+    let backend = backend("openai_http", &server.url(), ", model: m", &OpenOptions::default()).await;
+    let output = ask(backend.as_ref(), "q").await.expect("an answer").output;
+    let text = output.into_value().to_string();
+    assert!(text.contains("(secret)") && !text.contains(KEY), "{text}");
+}

@@ -1,0 +1,52 @@
+//! How much is asked at the same time.
+
+use super::{ask, backend, server};
+use futures::future::join_all;
+use gage_backend::OpenOptions;
+use gage_load_server::completion;
+use serde_json::json;
+use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_kept_and_the_limit_is() {
+    let server = server(|_| completion("4").after(Duration::from_millis(2)).into());
+    let keys = ", model: m, max_concurrency: 8";
+    let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
+    let backend = backend.as_ref();
+    let replies =
+        join_all((0..400).map(|number| async move { ask(backend, &format!("q{number}")).await })).await;
+    assert!(replies.iter().all(Result::is_ok));
+    assert_eq!((server.requests(), backend.statistics()["answered"].clone()), (400, json!(400)));
+    assert!(server.most_in_flight() <= 8, "{}", server.most_in_flight());
+    assert!(server.connections() <= 100, "{} connections", server.connections());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backends_at_one_host_share_its_limits() {
+    let server = server(|_| completion("4").into());
+    let options = OpenOptions::default();
+    let one = backend("openai_http", &server.url(), ", model: one, requests_per_minute: 600", &options).await;
+    let two = backend("openai_http", &server.url(), ", model: two", &options).await;
+    // Sixty at once are a tenth of a minute's worth; what both ask counts together.
+    let began = std::time::Instant::now();
+    let (first, second) = (one.as_ref(), two.as_ref());
+    let asked = (0..62).map(|number| async move {
+        let backend = if number % 2 == 0 { first } else { second };
+        ask(backend, &format!("q{number}")).await
+    });
+    assert!(join_all(asked).await.iter().all(Result::is_ok));
+    assert!(began.elapsed() >= Duration::from_millis(90), "{:?}", began.elapsed());
+    assert_eq!(one.statistics()["concurrency_limit"], two.statistics()["concurrency_limit"]);
+}
+
+#[tokio::test]
+async fn a_dead_host_fails_within_a_bounded_time() {
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port");
+    let keys = ", model: m, max_retries: 100, retry_base: 0.01, retry_limit: 0.05, outage_limit: 0.3, outage_after: 3";
+    let backend = backend("openai_http", &format!("http://{port}"), keys, &OpenOptions::default()).await;
+    let error = ask(backend.as_ref(), "q").await.expect_err("nobody listens");
+    assert_eq!(error.kind.name(), "connection");
+    assert!(error.message.contains("out of reach") && error.attempts < 100, "{error}");
+    assert_eq!(backend.statistics()["outages"], 1);
+}

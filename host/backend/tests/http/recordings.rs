@@ -1,0 +1,43 @@
+//! What is recorded comes back without a network, and holds no key.
+
+use super::{KEY, ask, backend, server};
+use gage_backend::{HttpTape, OpenOptions};
+use gage_load_server::{Reply, completion, messages_question};
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_run_is_played_back_without_its_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tape.zst");
+    let server = server(|request| match messages_question(request).as_str() {
+        "bad" => Reply::json(400, &json!({"error": {"message": format!("no, {KEY}")}})).into(),
+        question => completion(&format!("{question} by {KEY}")).into(),
+    });
+    let tape = |tape: HttpTape| OpenOptions { tape: Some(Arc::new(tape)), ..OpenOptions::default() };
+    let recording = tape(HttpTape::record(&path).expect("a tape"));
+    let recorded = backend("openai_http", &server.url(), ", model: m", &recording).await;
+    let mut ends = Vec::new();
+    for question in ["one", "two", "bad"] {
+        ends.push(
+            ask(recorded.as_ref(), question).await.map(|reply| reply.output).map_err(|error| error.kind),
+        );
+    }
+    assert_eq!(recording.tape.as_ref().map(|tape| tape.finish().expect("written")), Some(3));
+    drop(server);
+
+    let bytes = std::fs::read(&path).expect("a file");
+    let text = String::from_utf8(zstd::decode_all(bytes.as_slice()).expect("zstd")).expect("UTF-8");
+    assert!(text.contains("one by (secret)") && !text.contains(KEY), "{text}");
+
+    let replaying = tape(HttpTape::replay(&path).expect("a tape"));
+    let played = backend("openai_http", "http://127.0.0.1:9", ", model: m", &replaying).await;
+    for (question, end) in ["one", "two", "bad"].into_iter().zip(ends) {
+        let found =
+            ask(played.as_ref(), question).await.map(|reply| reply.output).map_err(|error| error.kind);
+        assert_eq!(found, end, "{question}");
+    }
+    let missing = ask(played.as_ref(), "three").await.expect_err("not recorded");
+    assert_eq!(missing.kind.name(), "not_recorded");
+    assert!(missing.message.contains("holds no answer to this request"), "{missing}");
+}

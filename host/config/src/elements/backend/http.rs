@@ -1,0 +1,112 @@
+//! Backends that are asked over HTTP: what all of them take, and what each protocol adds.
+
+mod address;
+mod key;
+mod limits;
+mod passing;
+mod protocol;
+
+pub use key::{ApiKey, KeyError, KeySource, Secret};
+pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
+pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};
+
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use gage_core::{Object, SamplingParams};
+
+/// A server that is asked over HTTP.
+#[derive(Clone, Debug)]
+pub struct HttpBackendConfig {
+    /// What it speaks, with what only this protocol has.
+    pub protocol: HttpProtocol,
+    /// Where the API begins, without a slash at its end.
+    pub base_url: String,
+    /// The model's name; empty where the address alone says which it is.
+    pub model: String,
+    /// Where the key is from.
+    pub key: ApiKey,
+    /// Further headers.
+    pub headers: Vec<(String, Secret)>,
+    /// How it is reached.
+    pub connection: HttpConnection,
+    /// What is sent again, and when.
+    pub retry: HttpRetry,
+    /// How much is asked at the same time, and in a minute.
+    pub limits: HttpLimits,
+    /// Sampling parameters where no higher place says otherwise.
+    pub default_params: SamplingParams,
+    /// Keys that are put into the body of every request as they are.
+    pub extra_body: Object,
+    /// Where the configuration is written.
+    pub span: Span,
+}
+
+impl HttpBackendConfig {
+    /// Which kind of backend it is.
+    pub fn kind(&self) -> HttpKind {
+        self.protocol.kind()
+    }
+
+    /// What is wrong, and what to do, where it cannot say how likely a continuation is.
+    pub fn lacks_loglikelihood(&self) -> Option<(String, &'static str)> {
+        match &self.protocol {
+            HttpProtocol::OpenAi(options) if options.loglikelihood.is_some() => None,
+            HttpProtocol::OpenAi(_) => Some((
+                "openai_http has no log-likelihood: chat completions do not give it".to_owned(),
+                "use `request: generate`, a backend of the type llama_cpp or custom_script, or a server whose \
+                 completions give the log-probabilities of a prompt: `loglikelihood: echo` or \
+                 `loglikelihood: prompt_logprobs`",
+            )),
+            _ => Some((
+                format!("{} has no log-likelihood: its protocol does not give it", self.kind().name()),
+                "use `request: generate`, or another type of backend",
+            )),
+        }
+    }
+}
+
+/// Reads the configuration of a kind. Keys that nobody knows go into the body of every request, with a
+/// warning.
+pub(super) fn read(
+    kind: HttpKind,
+    mut table: Table<'_>,
+    problems: &mut Problems,
+) -> Option<Box<HttpBackendConfig>> {
+    let base_url = address::read(&mut table, kind, problems);
+    let key = ApiKey::read(&mut table, problems);
+    let headers = key::read_headers(&mut table, problems);
+    let connection = HttpConnection::read(&mut table, problems);
+    let retry = HttpRetry::read(&mut table, problems);
+    let limits = HttpLimits::read(&mut table, problems);
+    let protocol = HttpProtocol::read(kind, &mut table, problems);
+    let model = if kind.needs_model() {
+        table.required_text("model", problems)
+    } else {
+        Some(table.text("model", problems).unwrap_or_default())
+    };
+    let (default_params, generation) = passing::read_params(&mut table, problems);
+    let mut extra_body = generation;
+    if let Some(serde_json::Value::Object(given)) = table.free_map("extra_body", problems).map(Node::to_json)
+    {
+        extra_body.extend(given);
+    }
+    let span = table.span;
+    let further = passing::read_further(table, kind, problems);
+    // What is written under `extra_body` was meant for it, so it wins.
+    let extra_body = further.into_iter().chain(extra_body).collect();
+    Some(Box::new(HttpBackendConfig {
+        protocol,
+        base_url: base_url?,
+        model: model?,
+        key,
+        headers,
+        connection,
+        retry,
+        limits,
+        default_params,
+        extra_body,
+        span,
+    }))
+}

@@ -1,0 +1,86 @@
+//! Addresses of servers and proxies.
+
+use super::HttpKind;
+use crate::problems::Problems;
+use crate::table::Table;
+
+/// Reads `base_url`; an address that cannot be asked is a problem, and then there is none.
+pub(super) fn read(table: &mut Table<'_>, kind: HttpKind, problems: &mut Problems) -> Option<String> {
+    let given = table.text("base_url", problems);
+    let Some(text) = given.or_else(|| kind.default_base_url().map(str::to_owned)) else {
+        if table.get("base_url").is_none() {
+            table.required("base_url", problems);
+        }
+        return None;
+    };
+    let span = table.get("base_url").map_or(table.span, |node| node.span);
+    if let Err((message, help)) = check(&text, "base_url") {
+        problems.error(span, &table.path_of("base_url"), message).help(help);
+        return None;
+    }
+    Some(text.trim_end_matches('/').to_owned())
+}
+
+/// Whether an address can be asked: what is wrong with it, and what to do.
+pub(super) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
+    const FORM: &str = "write it like http://127.0.0.1:8000/v1";
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let Some(rest) = rest else {
+        return Err((format!("`{text}` is not an HTTP address"), FORM.to_owned()));
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') || text.contains(['?', '#']) {
+        let help = "give a key by `api_key` or `headers`, which are never written down";
+        return Err((format!("`{key}` holds a user, a query or a fragment"), help.to_owned()));
+    }
+    if text.chars().any(|character| character.is_control() || character.is_whitespace()) {
+        return Err((format!("`{key}` holds a blank or a control character"), FORM.to_owned()));
+    }
+    // The colons of an IPv6 address stand within brackets.
+    let behind = authority.rsplit_once(']').map_or(authority, |(_, behind)| behind);
+    let (host, port) = match behind.rsplit_once(':') {
+        Some((_, port)) => (authority.strip_suffix(&format!(":{port}")).unwrap_or_default(), Some(port)),
+        None => (authority, None),
+    };
+    if host.is_empty() || (host.starts_with('[') != host.ends_with(']')) {
+        return Err((format!("`{text}` names no host"), FORM.to_owned()));
+    }
+    if let Some(port) = port
+        && !port.parse::<u16>().is_ok_and(|number| number > 0)
+    {
+        let message = format!("`{port}` in `{text}` is not a port");
+        return Err((message, "ports are the whole numbers from 1 to 65535".to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn addresses_are_checked_down_to_the_port() {
+        for good in
+            ["http://h", "https://h/v1/", "http://h:1/v1", "http://[::1]:65535/v1", "https://a.b.example/x"]
+        {
+            assert_eq!(check(good, "base_url"), Ok(()), "{good}");
+        }
+        for (bad, part) in [
+            ("ftp://h", "is not an HTTP address"),
+            ("localhost:8000", "is not an HTTP address"),
+            ("http://h:70000/v1", "`70000` in"),
+            ("http://h:0", "`0` in"),
+            ("http://h:", "`` in"),
+            ("http://h:8o", "`8o` in"),
+            ("http:///v1", "names no host"),
+            ("http://:80/v1", "names no host"),
+            ("http://[::1/v1", "names no host"),
+            ("http://u:p@h/v1", "holds a user"),
+            ("http://h/v1?key=x", "holds a user, a query"),
+            ("http://h /v1", "holds a blank"),
+        ] {
+            let found = check(bad, "base_url").expect_err(bad).0;
+            assert!(found.contains(part), "{bad}: {found}");
+        }
+    }
+}

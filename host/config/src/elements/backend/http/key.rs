@@ -1,0 +1,217 @@
+//! Keys and headers: where they are from, and what they may hold. Their values are never shown.
+
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::{Span, shown_path};
+use crate::table::Table;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+/// A file that holds a key is not longer than this.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// A value that is never written down or printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A secret of this value.
+    pub fn new(value: String) -> Secret {
+        Secret(value)
+    }
+
+    /// The value itself, for the one place that sends it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("(secret)")
+    }
+}
+
+/// Where a key is from.
+#[derive(Clone, Debug)]
+pub enum KeySource {
+    /// No key is sent.
+    Nobody,
+    /// `api_key`: its value, and the text with the variables that it was made of.
+    Given(Secret, Option<String>),
+    /// `api_key_env`: the name of a variable.
+    Variable(String),
+    /// `api_key_file`: a file that holds the key and nothing else.
+    File(PathBuf),
+}
+
+/// The key of a backend.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    /// Where it is from.
+    pub source: KeySource,
+    /// Where that is written.
+    pub span: Span,
+}
+
+/// A key that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyError {
+    /// The key of the configuration that is to blame.
+    pub key: &'static str,
+    /// Where it is written.
+    pub span: Span,
+    /// What is wrong; holds no part of the key.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl ApiKey {
+    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> ApiKey {
+        const KEYS: [&str; 3] = ["api_key", "api_key_env", "api_key_file"];
+        let given: Vec<(&'static str, Span)> =
+            KEYS.into_iter().filter_map(|key| table.entry(key).map(|entry| (key, entry.node.span))).collect();
+        if let [(first, _), (second, span), ..] = given.as_slice() {
+            problems
+                .error(*span, &table.path_of(second), format!("both `{first}` and `{second}` are given"))
+                .help("a backend has one key; leave one of them out");
+        }
+        let span = given.first().map_or(table.span, |(_, span)| *span);
+        let written = table.entry("api_key").and_then(|entry| entry.written.clone());
+        let inline = table.text("api_key", problems).filter(|key| !key.is_empty());
+        let variable = table.text("api_key_env", problems);
+        let file = table.text("api_key_file", problems);
+        let source = match (inline, variable, file) {
+            (Some(key), ..) => KeySource::Given(Secret(key), written),
+            (None, Some(name), _) => KeySource::Variable(name),
+            (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
+            (None, None, None) => KeySource::Nobody,
+        };
+        let key = ApiKey { source, span };
+        // What variables and files hold is looked at when there is something to ask.
+        if matches!(key.source, KeySource::Given(..))
+            && let Err(error) = key.value()
+        {
+            problems.error(error.span, &table.path_of(error.key), error.message).help(error.help);
+        }
+        key
+    }
+
+    /// The key itself, read from the environment or the file that it is in.
+    ///
+    /// # Errors
+    /// When there is none where one should be, or when it cannot be sent in a header.
+    pub fn value(&self) -> Result<Option<Secret>, KeyError> {
+        let fail = |key, message: String, help: &str| {
+            Err(KeyError { key, span: self.span, message, help: help.to_owned() })
+        };
+        let (key, value) = match &self.source {
+            KeySource::Nobody => return Ok(None),
+            KeySource::Given(secret, _) => ("api_key", secret.reveal().to_owned()),
+            KeySource::Variable(name) => match std::env::var(name) {
+                Ok(value) if !value.is_empty() => ("api_key_env", value),
+                Ok(_) => {
+                    return fail(
+                        "api_key_env",
+                        format!("the environment variable {name} is empty"),
+                        "put the key into it",
+                    );
+                }
+                Err(std::env::VarError::NotPresent) => {
+                    let help = "put the key into it, or leave `api_key_env` out where the server wants none";
+                    return fail("api_key_env", format!("the environment variable {name} is not set"), help);
+                }
+                Err(std::env::VarError::NotUnicode(_)) => {
+                    return fail(
+                        "api_key_env",
+                        format!("the environment variable {name} is not UTF-8"),
+                        "keys are ASCII",
+                    );
+                }
+            },
+            KeySource::File(path) => {
+                let mut text = String::new();
+                let read = std::fs::File::open(path)
+                    .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+                if let Err(error) = read {
+                    let message = format!("cannot read the key from {}: {error}", shown_path(path));
+                    return fail("api_key_file", message, "the file holds the key and nothing else");
+                }
+                // Editors end a file with a line break.
+                let key = text.trim_end_matches(['\r', '\n']);
+                if key.is_empty() {
+                    let message = format!("the file {} holds no key", shown_path(path));
+                    return fail("api_key_file", message, "the file holds the key and nothing else");
+                }
+                ("api_key_file", key.to_owned())
+            }
+        };
+        if value.chars().any(|character| character.is_control() || !character.is_ascii()) {
+            let message = if value.is_ascii() {
+                format!("`{key}` holds a line break or another control character")
+            } else {
+                format!("`{key}` holds a character that is not ASCII, which no header can carry")
+            };
+            return fail(key, message, "look at the variable or the file that it is taken from");
+        }
+        Ok(Some(Secret(value)))
+    }
+
+    /// Whether a key that is not in the configuration itself can be had.
+    ///
+    /// # Errors
+    /// As [`ApiKey::value`].
+    pub fn outside(&self) -> Result<(), KeyError> {
+        match self.source {
+            KeySource::Nobody | KeySource::Given(..) => Ok(()),
+            KeySource::Variable(_) | KeySource::File(_) => self.value().map(|_| ()),
+        }
+    }
+
+    /// Where the key is from, in words that name no part of it.
+    pub fn described(&self) -> String {
+        match &self.source {
+            KeySource::Nobody => "no key is sent; give one by `api_key_env` or `api_key_file`".to_owned(),
+            KeySource::Given(_, Some(written)) => format!("the key is from `api_key: {written}`"),
+            KeySource::Given(_, None) => "the key is from `api_key`".to_owned(),
+            KeySource::Variable(name) => format!("the key is from the variable {name} (`api_key_env`)"),
+            KeySource::File(path) => {
+                format!("the key is from the file {} (`api_key_file`)", path.display())
+            }
+        }
+    }
+}
+
+/// Reads `headers` and its other name, `extra_headers`.
+pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Vec<(String, Secret)> {
+    let mut headers = Vec::new();
+    for key in ["headers", "extra_headers"] {
+        let entries = table.free_map(key, problems).and_then(Node::as_map).unwrap_or_default();
+        for entry in entries {
+            let text = match (&entry.node.value, &entry.node.plain) {
+                (NodeValue::Text(text), _) | (_, Some(text)) => text,
+                _ => {
+                    let message = format!("the header `{}` must be a string", entry.key);
+                    problems.error(entry.node.span, &entry.key, message);
+                    continue;
+                }
+            };
+            let is_name =
+                |character: char| character.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(character);
+            let is_good = !entry.key.is_empty()
+                && entry.key.chars().all(is_name)
+                && !text.chars().any(char::is_control);
+            if !is_good {
+                let message = format!(
+                    "`{}` is not a header: its name or its value holds a character that none may",
+                    entry.key
+                );
+                problems.error(entry.key_span, &entry.key, message);
+                continue;
+            }
+            headers.push((entry.key.clone(), Secret(text.clone())));
+        }
+    }
+    headers
+}

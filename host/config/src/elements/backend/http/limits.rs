@@ -1,0 +1,141 @@
+//! How a server is reached, what is sent again, and how much it is asked.
+
+use super::address;
+use super::key::Secret;
+use crate::elements::backend::{seconds, small};
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Through which proxy a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proxy {
+    /// What `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say; the default.
+    Environment,
+    /// None, whatever the environment says.
+    Direct,
+    /// This one, with a user and a password where it wants them.
+    Address(String, Option<(String, Secret)>),
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct HttpConnection {
+    /// For the connection; default 10 s.
+    pub connect_timeout: Duration,
+    /// For the next bytes of an answer; default none but `timeout`.
+    pub read_timeout: Option<Duration>,
+    /// For a whole request, each time that it is sent; default 120 s.
+    pub timeout: Duration,
+    /// Through which proxy.
+    pub proxy: Proxy,
+    /// A PEM file of further authorities that are believed.
+    pub ca_certificate: Option<(PathBuf, Span)>,
+    /// Most bytes of an answer; default 8 MiB.
+    pub most_response_bytes: usize,
+}
+
+/// What is sent again, and when.
+#[derive(Clone, Debug)]
+pub struct HttpRetry {
+    /// How often a request is sent again after a failure that may pass; default 5.
+    pub most: u32,
+    /// The most of the first wait; that of each further one is twice as long; default 0.5 s.
+    pub base: Duration,
+    /// The most of any wait that nobody asked for; default 30 s.
+    pub limit: Duration,
+    /// The longest wait that a server may ask for; default 600 s. A longer one ends the request.
+    pub asked_limit: Duration,
+    /// How long a server may be out of reach before requests fail without being sent; default 60 s.
+    pub outage_limit: Duration,
+    /// After how many failed connections in a row the server counts as out of reach; default 16.
+    pub outage_after: u32,
+}
+
+/// How much is asked at the same time, and in a minute.
+#[derive(Clone, Debug)]
+pub struct HttpLimits {
+    /// Most requests in flight; default 64.
+    pub max_concurrency: usize,
+    /// Whether fewer are sent where the server is overloaded; default true.
+    pub is_adaptive: bool,
+    /// Most requests in a minute; default any number.
+    pub requests_per_minute: Option<u64>,
+    /// Most tokens in a minute, of prompts and answers; default any number.
+    pub tokens_per_minute: Option<u64>,
+}
+
+impl HttpConnection {
+    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpConnection {
+        let read_timeout = table.float("read_timeout", 0.001..=86_400.0, problems);
+        let certificate = table.text("ca_certificate", problems);
+        let certificate_span = table.get("ca_certificate").map_or(table.span, |node| node.span);
+        let mebibytes = small(table, "max_response_mib", 1..=1024, 8, problems);
+        HttpConnection {
+            connect_timeout: seconds(table, "connect_timeout", 10.0, problems),
+            read_timeout: read_timeout.map(Duration::from_secs_f64),
+            timeout: seconds(table, "timeout", 120.0, problems),
+            proxy: read_proxy(table, problems),
+            ca_certificate: certificate.map(|path| (PathBuf::from(path), certificate_span)),
+            most_response_bytes: usize::try_from(mebibytes).unwrap_or(8) << 20,
+        }
+    }
+}
+
+fn read_proxy(table: &mut Table<'_>, problems: &mut Problems) -> Proxy {
+    let user = table.text("proxy_user", problems);
+    let password = table.text("proxy_password", problems);
+    let proxy = match table.text("proxy", problems).as_deref() {
+        None | Some("environment") => Proxy::Environment,
+        Some("none") => Proxy::Direct,
+        Some(text) => {
+            let span = table.get("proxy").map_or(table.span, |node| node.span);
+            if let Err((message, _)) = address::check(text, "proxy") {
+                problems.error(span, &table.path_of("proxy"), message).help(
+                    "use `environment`, `none`, or an address like http://proxy:3128; a user goes into \
+                     `proxy_user`, and a password into `proxy_password`",
+                );
+            }
+            let password = Secret::new(password.clone().unwrap_or_default());
+            Proxy::Address(text.to_owned(), user.clone().map(|user| (user, password)))
+        }
+    };
+    for key in ["proxy_user", "proxy_password"] {
+        if let Some(node) = table.get(key)
+            && !matches!(&proxy, Proxy::Address(_, Some(_)))
+        {
+            let message = format!("`{key}` needs an address in `proxy`, and `proxy_user`");
+            problems.error(node.span, &table.path_of(key), message);
+        }
+    }
+    proxy
+}
+
+impl HttpRetry {
+    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpRetry {
+        HttpRetry {
+            most: small(table, "max_retries", 0..=100, 5, problems),
+            base: seconds(table, "retry_base", 0.5, problems),
+            limit: seconds(table, "retry_limit", 30.0, problems),
+            asked_limit: seconds(table, "retry_after_limit", 600.0, problems),
+            outage_limit: seconds(table, "outage_limit", 60.0, problems),
+            outage_after: small(table, "outage_after", 1..=100_000, 16, problems),
+        }
+    }
+}
+
+impl HttpLimits {
+    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpLimits {
+        let limit = table.integer("max_concurrency", 1..=10_000, problems);
+        let other = table.integer("async_max_concurrency", 1..=10_000, problems);
+        let most = limit.or(other).and_then(|limit| usize::try_from(limit).ok());
+        HttpLimits {
+            max_concurrency: most.unwrap_or(64),
+            is_adaptive: table.boolean("adaptive_concurrency", problems).unwrap_or(true),
+            requests_per_minute: table.integer("requests_per_minute", 1..=1_000_000_000, problems),
+            tokens_per_minute: table.integer("tokens_per_minute", 1..=1_000_000_000_000, problems),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! HTTP backends of the built program: storms, recordings, and keys that nobody gets to see.
+
+use crate::support::{Ended, Workspace, rows, suite};
+use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion, messages_question};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::path::Path;
+
+const KEY: &str = "sk-0123456789abcdef";
+
+/// `answer 7` to `question 7`.
+fn right_answer(request: &gage_load_server::Request) -> Reply {
+    completion(&messages_question(request).replace("question", "answer"))
+}
+
+fn backend(server: &LoadServer, further: &str) -> String {
+    format!("type: openai_http\n    config: {{base_url: '{}/v1', model: m{further}}}", server.url())
+}
+
+#[test]
+fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
+    const SAMPLES: usize = 400;
+    let storm = Storm::new(StormShares::USUAL, 7, 20);
+    let server = LoadServer::start(move |request| {
+        storm.fault(request).unwrap_or_else(|| right_answer(request).into())
+    });
+    let server = server.expect("a server");
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(SAMPLES));
+    let keys = ", max_retries: 12, retry_base: 0.01, timeout: 0.5";
+    workspace.write("suite.yaml", suite(&backend(&server, keys), "[exact_match]"));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "64"]).expect_code(0);
+    let samples = workspace.samples("r");
+    let ids: HashSet<&str> = samples.iter().filter_map(|sample| sample["sample_id"].as_str()).collect();
+    assert_eq!((samples.len(), ids.len()), (SAMPLES, SAMPLES), "{}", ended.stderr);
+    for sample in &samples {
+        let is_typed = sample["outcome"] == "backend_error" && sample["error"]["kind"].is_string();
+        assert!(sample["outcome"] == "scored" || is_typed, "{sample}");
+    }
+    let summary = workspace.json("r", "summary.json");
+    let scored = summary["samples"]["outcomes"]["scored"].as_u64().unwrap_or(0);
+    assert!(scored >= 399, "{summary}");
+    assert_eq!(summary["metrics"][0]["value"], 1.0);
+    assert!(server.requests() > 500, "{} requests", server.requests());
+}
+
+/// Every file below a folder, unpacked where it is packed.
+fn texts_below(folder: &Path) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(texts_below(&path));
+        } else {
+            let bytes = std::fs::read(&path).expect("a file");
+            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
+            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_recorded_run_is_played_back_and_its_key_is_nowhere() {
+    let server = LoadServer::start(|request| {
+        let key = request.header("authorization").unwrap_or_default().to_owned();
+        match messages_question(request).as_str() {
+            "question 1" => Reply::json(400, &json!({"error": {"message": format!("no, {key}")}})).into(),
+            "question 2" => completion(&key).into(),
+            _ => Answer::from(right_answer(request)),
+        }
+    });
+    let server = server.expect("a server");
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(5));
+    let text = |address: &str| {
+        let backend = format!(
+            "type: openai_http\n    config: {{base_url: '{address}/v1', model: m, api_key_env: MY_KEY}}"
+        );
+        suite(&backend, "[exact_match]") + "  min_coverage: 0.5\n"
+    };
+    workspace.write("suite.yaml", text(&server.url()));
+    let run = |arguments: &[&str], key: Option<&str>| {
+        let mut program = workspace.program();
+        program.args(["run", "suite.yaml", "--log", "debug", "--run-id"]).args(arguments);
+        program.envs(key.map(|key| ("MY_KEY", key)));
+        Ended::of(program.output().expect("the program runs"))
+    };
+    let recorded = run(&["recorded", "--record", "tape.zst"], Some(KEY)).expect_code(0);
+    drop(server);
+    workspace.write("suite.yaml", text("http://127.0.0.1:9"));
+    let played = run(&["played", "--replay", "tape.zst"], None).expect_code(0);
+    let without_clocks = |run_id: &str| -> Vec<Value> {
+        workspace
+            .samples(run_id)
+            .iter()
+            .map(|sample| json!([sample["outcome"], sample["model_output"]]))
+            .collect()
+    };
+    assert_eq!(without_clocks("recorded"), without_clocks("played"));
+    for (name, text) in texts_below(&workspace.path("")) {
+        assert!(!text.contains(KEY), "the key is in {name}");
+    }
+    for ended in [recorded, played] {
+        assert!(!ended.transcript().contains(KEY), "{}", ended.transcript());
+    }
+    // A row that was not there when it was recorded has no answer.
+    workspace.write("rows.jsonl", rows(6));
+    run(&["more", "--replay", "tape.zst"], None).expect_code(0);
+    assert_eq!(workspace.samples("more")[5]["error"]["kind"], "not_recorded");
+    let refused = run(&["none", "--replay", "nobody.zst"], None).expect_code(2);
+    assert!(refused.stderr.contains("nobody.zst"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_is_wrong_with_a_backend_is_said_with_its_line() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    workspace.write("key.txt", "two\nlines\n");
+    for (name, config, code) in [
+        ("port", "base_url: 'http://127.0.0.1:99999/v1', model: m", 2),
+        ("no_concurrency", "model: m, max_concurrency: 0", 2),
+        ("two_keys", "model: m, api_key_env: A, api_key_file: b", 2),
+        ("secret_under_another_name", "model: m, openai_api_key: x", 2),
+        ("proxy", "model: m, proxy: 'http://me:secret@proxy:3128'", 2),
+        ("unknown_keys", "model: m, max_retires: 3, chat_template_kwargs: {enable_thinking: false}", 0),
+        ("unset_variable", "model: m, api_key_env: NOBODY_SET_THIS", 0),
+    ] {
+        workspace.write(
+            "suite.yaml",
+            suite(&format!("type: openai_http\n    config: {{{config}}}"), "[exact_match]"),
+        );
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(code);
+        insta::assert_snapshot!(format!("http_{name}"), ended.stderr);
+    }
+    for config in [
+        "model: m, api_key_env: NOBODY_SET_THIS",
+        "model: m, api_key_file: key.txt",
+        "model: m, api_key_file: nobody.txt",
+        "model: m, ca_certificate: key.txt",
+    ] {
+        workspace.write(
+            "suite.yaml",
+            suite(&format!("type: openai_http\n    config: {{{config}}}"), "[exact_match]"),
+        );
+        let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains("error") && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
+        assert!(!workspace.path("runs").exists(), "something was written");
+    }
+}

@@ -1,0 +1,178 @@
+//! An HTTP/1.1 server on loopback that answers as it is told, and breaks as it is told: for tests of what a
+//! client survives, and for measurements of what a client costs.
+//!
+//! It speaks to sockets itself, so that it can do what no proper server does: reset a connection, promise
+//! more than it sends, never end. It stops when it is dropped.
+
+mod answers;
+mod connection;
+mod storm;
+
+pub use answers::{completion, events, messages_question};
+pub use storm::{Storm, StormShares};
+
+use bytes::Bytes;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `POST`
+    pub method: String,
+    /// With the query.
+    pub path: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON; null where it is none.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+}
+
+/// What to do about a request.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A proper answer.
+    Reply(Reply),
+    /// These bytes, whatever they are, and then the end of the connection.
+    Raw(Bytes),
+    /// A head that promises a body, less of it than promised, and the end of the connection.
+    Truncated(Reply),
+    /// A chunked body of these pieces; without its last chunk where it breaks off.
+    Chunks {
+        /// The `content-type`.
+        content_type: &'static str,
+        /// The pieces, each a chunk.
+        pieces: Vec<Bytes>,
+        /// Whether the connection ends before the body does.
+        breaks_off: bool,
+    },
+    /// The connection is reset.
+    Reset,
+    /// Nothing, until the client goes away.
+    Hang,
+    /// A body that never ends.
+    Endless,
+}
+
+/// A proper answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// 200, 429, …
+    pub status: u16,
+    /// Besides `content-length`.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: Bytes,
+    /// How long the server thinks about it.
+    pub delay: Duration,
+}
+
+impl Reply {
+    /// JSON with a status.
+    pub fn json(status: u16, body: &serde_json::Value) -> Reply {
+        Reply::new(status, "application/json", body.to_string())
+    }
+
+    /// A body of a type.
+    pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Reply {
+        let headers = vec![("content-type", content_type.to_owned())];
+        Reply { status, headers, body: body.into(), delay: Duration::ZERO }
+    }
+
+    /// The same with a further header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The same after a while.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Reply {
+        self.delay = delay;
+        self
+    }
+}
+
+impl From<Reply> for Answer {
+    fn from(reply: Reply) -> Answer {
+        Answer::Reply(reply)
+    }
+}
+
+/// What a server saw.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    requests: AtomicU64,
+    in_flight: AtomicU64,
+    most_in_flight: AtomicU64,
+    connections: AtomicU64,
+}
+
+type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
+
+/// A server on a free port of loopback, with a runtime of its own.
+pub struct LoadServer {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    /// Runs the server for as long as it lives.
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl LoadServer {
+    /// Starts a server that answers with a function.
+    ///
+    /// # Errors
+    /// When there is no port or no thread to be had.
+    pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> std::io::Result<LoadServer> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
+        let address = listener.local_addr()?;
+        let seen = Arc::new(Seen::default());
+        runtime.spawn(connection::accept(listener, Arc::new(answer), Arc::clone(&seen)));
+        Ok(LoadServer { address, seen, runtime: Some(runtime) })
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many requests came.
+    pub fn requests(&self) -> u64 {
+        self.seen.requests.load(Ordering::SeqCst)
+    }
+
+    /// How many requests were there at the same time, at most.
+    pub fn most_in_flight(&self) -> u64 {
+        self.seen.most_in_flight.load(Ordering::SeqCst)
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> u64 {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for LoadServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Clients that hang are not waited for; and a test may be async itself.
+            runtime.shutdown_background();
+        }
+    }
+}
