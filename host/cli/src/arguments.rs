@@ -1,10 +1,12 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
+mod compare;
 mod data;
 mod plugin;
 
 use crate::commands::setup::COMPILE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
@@ -17,11 +19,14 @@ pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done
+  0    done, or passed
   1    internal error
   2    the configuration or the command line is wrong; nothing was written
+  3    the runs that are compared are not of the same thing
   4    incomplete: fewer samples were scored than the suite asks for (min_coverage), or more rows
        are no Samples than a dataset allows (max_invalid)
+  10   regression: the run that is compared is worse than its baseline
+  11   inconclusive: the samples that are compared are too few to tell
   130  interrupted; go on with --resume";
 
 /// Evaluates language models: streams a dataset through a model and through scorers that are
@@ -39,6 +44,8 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Score the answers of a run once more, with other metrics or newer plugins; no model is asked.
     Score(Box<ScoreArguments>),
+    /// Compare a run with a baseline, sample by sample, and judge it by a gate.
+    Compare(Box<CompareArguments>),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
     /// Look at a dataset: its first Samples, what is wrong with it, what is in it.

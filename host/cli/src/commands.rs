@@ -1,6 +1,7 @@
 //! One file a command, and what several of them need.
 
 mod aggregators;
+pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod list;
 pub(crate) mod metrics;

@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod dataset;
+pub mod gate;
 pub mod judge_step;
 pub mod metric;
 mod metric_call;

@@ -27,6 +27,7 @@ pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
 };
+pub use elements::gate::{GateSpec, SubScoreGate};
 pub use elements::judge_step::{Combine, JudgeSpec, JudgeStep};
 pub use elements::metric::{AggregationSpec, MetricSpec};
 pub use elements::plugin::{
@@ -40,6 +41,6 @@ pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::task::TaskSpec;
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
-pub use pipeline::{Environment, PipelineConfig, load, load_datasets};
+pub use pipeline::{Environment, PipelineConfig, load, load_datasets, load_gate};
 pub use problems::{Problem, Problems, Severity};
 pub use source::{Source, Sources, Span, shown_path};

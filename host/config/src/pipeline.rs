@@ -3,6 +3,7 @@
 use crate::elements::backend::BackendSpec;
 use crate::elements::check_unique;
 use crate::elements::dataset::DatasetSpec;
+use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
 use crate::elements::metric::MetricSpec;
 use crate::elements::plugin::PluginSpec;
@@ -39,6 +40,8 @@ pub struct PipelineConfig {
     pub metrics: Vec<MetricSpec>,
     /// What to do; at least one.
     pub tasks: Vec<TaskSpec>,
+    /// What a run must hold against a baseline.
+    pub gate: Vec<GateSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
 }
@@ -118,6 +121,28 @@ pub fn load_datasets(
     (config, problems)
 }
 
+/// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at.
+pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
+    let mut problems = Problems::default();
+    let number = problems.sources.add(name, text);
+    let gate = parse(number, environment, &mut problems).and_then(|root| {
+        let mut table = Table::open(&root, "", &mut problems)?;
+        table.required("gate", &mut problems);
+        let gate = GateSpec::read_list(&mut table, &mut problems);
+        if let (Some(node), true) = (table.get("gate"), gate.is_empty() && !problems.has_errors()) {
+            problems.error(node.span, "gate", "the gate is empty").help("name at least one metric");
+        }
+        if root.get("kind").is_none() {
+            table.finish(&mut problems);
+        }
+        Some(gate)
+    });
+    if gate.is_none() && !problems.has_errors() {
+        problems.error(Span { source: number, start: 0, end: 0 }, "", "the file is empty");
+    }
+    (gate.filter(|_| !problems.has_errors()), problems)
+}
+
 /// What a configuration is read for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
@@ -168,6 +193,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     if listed.is_empty() && purpose == Purpose::Run {
         tasks.extend(only_task(&datasets, root.span, &inherited, problems));
     }
+    let gate = GateSpec::read_list(&mut table, problems);
     table.finish(problems);
 
     let document = root.to_public_json();
@@ -180,6 +206,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         prompts,
         metrics,
         tasks,
+        gate,
         document,
     };
     check_ids(&config, problems);
@@ -306,6 +333,7 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
         }
         check_binding(config, task, problems);
     }
+    config.gate.iter().for_each(|gate| gate.check(&config.tasks, problems));
 }
 
 /// Each step that asks a model must name its role, or there must be only one that can be meant.

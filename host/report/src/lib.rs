@@ -14,6 +14,7 @@ mod accumulator;
 mod aggregation;
 mod bootstrap;
 mod cluster;
+pub mod compare;
 mod description;
 mod error;
 mod figure;

@@ -12,10 +12,7 @@ impl SplitMix64 {
 
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut number = self.0;
-        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        number ^ (number >> 31)
+        mix(self.0)
     }
 
     /// A number below a bound, 0 where that is 0. For bounds below 2^32 no number is likelier than
@@ -24,6 +21,13 @@ impl SplitMix64 {
         // The upper half of the product, which fits.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
+}
+
+/// What SplitMix64 makes of its counter. With a counter of one's own the numbers can be had in any order.
+pub(crate) fn mix(mut number: u64) -> u64 {
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 #[cfg(test)]

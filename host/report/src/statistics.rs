@@ -24,6 +24,8 @@ pub enum IntervalMethod {
     Cluster,
     /// The ends between which 95 % of the figures of random resamples lie.
     Bootstrap,
+    /// Of a difference of proportions of the same samples: that of Bonett and Price.
+    AdjustedWald,
     /// `mean ± 1.96 standard errors`: in summaries of older programs; not written any more.
     Normal,
 }

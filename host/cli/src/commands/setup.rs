@@ -106,7 +106,7 @@ pub(crate) fn suite_with(
 
 /// The folder of a suite, relative to the working folder where it lies below it: the same text
 /// however the suite's path was spelled.
-fn folder_of(path: &Path) -> String {
+pub(crate) fn folder_of(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let settled = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let here = std::env::current_dir().and_then(|here| here.canonicalize());

@@ -1,0 +1,177 @@
+//! `gage-host compare`: is a run worse than a baseline?
+
+use super::setup;
+use crate::arguments::{CompareArguments, DEFAULT_LOG, Part};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_config::{Environment, GateSpec, load_gate, shown_path};
+use gage_record::format::MANIFEST_FILE;
+use gage_report::ReportError;
+use gage_report::compare::{
+    CompareError, CompareOptions, ComparedSource, Comparison, IdentityPart, Verdict, compare,
+    github_annotations, junit_xml, markdown, render_comparison,
+};
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Columns of a comparison, at most: longer lines are hard to read.
+const WIDEST: usize = 80;
+
+pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let opened =
+        open(&arguments.base, arguments).and_then(|base| Ok((base, open(&arguments.new, arguments)?)));
+    let (base, new) = match opened {
+        Ok(runs) => runs,
+        Err(code) => return Ok(code),
+    };
+    let gate = match (&arguments.gate, arguments.margin) {
+        (Some(path), _) => match gate_of(path) {
+            Some(gate) => gate,
+            None => return Ok(ExitCode::Configuration),
+        },
+        (None, Some(margin)) => new.gate_of_all(margin),
+        (None, None) => new.config().map(|config| config.gate.clone()).unwrap_or_default(),
+    };
+    let options = CompareOptions {
+        gate,
+        most_flips: arguments.top,
+        allowed: arguments.allow.iter().copied().map(part_of).collect(),
+        ..CompareOptions::default()
+    };
+    let comparison = match compare(&base, &new, &options) {
+        Ok(comparison) => comparison,
+        Err(error @ CompareError::UnknownInGate { .. }) => {
+            return Ok(terminal::refuse(&error.to_string(), None));
+        }
+        Err(CompareError::Report(error)) => return Ok(unreadable(error)),
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(code) = write_files(&comparison, arguments) {
+        return Ok(code);
+    }
+    if arguments.json {
+        let json =
+            serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")?;
+        terminal::answer(json)?;
+    } else if arguments.quiet {
+        terminal::answer(comparison.headline())?;
+    } else {
+        let width = terminal::width().min(WIDEST);
+        let text = render_comparison(&comparison, width, terminal::colour_on_stdout());
+        terminal::answer(text.trim_end())?;
+    }
+    if arguments.github {
+        terminal::say(github_annotations(&comparison).trim_end());
+    }
+    Ok(code_of(comparison.verdict))
+}
+
+fn code_of(verdict: Option<Verdict>) -> ExitCode {
+    match verdict {
+        None | Some(Verdict::Pass) => ExitCode::Done,
+        Some(Verdict::Regression) => ExitCode::Regression,
+        Some(Verdict::Inconclusive) => ExitCode::Inconclusive,
+        Some(Verdict::Mismatch) => ExitCode::Lock,
+        Some(Verdict::Incomplete) => ExitCode::Incomplete,
+    }
+}
+
+fn part_of(part: Part) -> IdentityPart {
+    match part {
+        Part::Datasets => IdentityPart::Datasets,
+        Part::Prompts => IdentityPart::Prompts,
+        Part::Plugins => IdentityPart::Plugins,
+        Part::Judges => IdentityPart::Judges,
+        Part::Settings => IdentityPart::Settings,
+    }
+}
+
+/// Opens a run by its folder, or by its id. The error is the code of what was said.
+fn open(name: &Path, arguments: &CompareArguments) -> Result<ComparedSource, ExitCode> {
+    let below = arguments.output_dir.join(name);
+    let candidates = [name.to_owned(), below];
+    let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST_FILE).is_file()) else {
+        let [folder, below] = candidates.each_ref().map(|path| shown_path(path));
+        let message = format!("there is no run {folder}, nor {below}: no manifest.json is there");
+        return Err(terminal::refuse(&message, Some(&known_runs(name, &arguments.output_dir))));
+    };
+    ComparedSource::open(folder).map_err(unreadable)
+}
+
+/// What runs there are, the nearest first.
+fn known_runs(name: &Path, output_dir: &Path) -> String {
+    const MOST: usize = 10;
+    let entries = std::fs::read_dir(output_dir).into_iter().flatten().flatten();
+    let runs = entries.filter(|entry| entry.path().join(MANIFEST_FILE).is_file());
+    let mut ids: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    ids.sort_unstable();
+    let typed = name.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let nearest = gage_core::nearest(&typed, ids.iter().map(String::as_str));
+    let nearest = nearest.map(|id| format!("did you mean '{id}'? ")).unwrap_or_default();
+    let shown = match ids.as_slice() {
+        [] => {
+            format!("there are no runs in {}; name a folder, or another --output-dir", output_dir.display())
+        }
+        ids => {
+            let more =
+                if ids.len() > MOST { format!(", and {} more", ids.len() - MOST) } else { String::new() };
+            let first = ids.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+            format!("runs in {} are: {first}{more}", output_dir.display())
+        }
+    };
+    gage_core::printable_line(&format!("{nearest}{shown}")).into_owned()
+}
+
+fn unreadable(error: ReportError) -> ExitCode {
+    terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)
+}
+
+/// Reads the gate of a file, and says what is wrong with it.
+fn gate_of(path: &Path) -> Option<Vec<GateSpec>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            terminal::refuse(&format!("cannot read the gate {}: {error}", shown_path(path)), None);
+            return None;
+        }
+    };
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = Environment { variable: &variable, config_dir: setup::folder_of(path) };
+    let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment);
+    terminal::show_problems(&problems);
+    gate
+}
+
+/// Writes the files that were asked for. The code is that of what was said.
+fn write_files(comparison: &Comparison, arguments: &CompareArguments) -> Option<ExitCode> {
+    let written = |path: &Path, text: &str| {
+        let failed = |error: std::io::Error| {
+            let message = format!("cannot write {}: {error}", shown_path(path));
+            terminal::refuse(&message, Some("choose another file in a folder that exists"))
+        };
+        std::fs::write(path, text).err().map(failed)
+    };
+    if let Some(path) = &arguments.junit
+        && let Some(code) = written(path, &junit_xml(comparison))
+    {
+        return Some(code);
+    }
+    if let Some(path) = &arguments.markdown
+        && let Some(code) = written(path, &markdown(comparison))
+    {
+        return Some(code);
+    }
+    let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| arguments.github && !path.is_empty());
+    if let Some(path) = summary.map(PathBuf::from) {
+        // Other steps of the job write to the same file.
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        if let Err(error) = file.and_then(|mut file| file.write_all(markdown(comparison).as_bytes())) {
+            let message = format!("cannot write {}: {error}", shown_path(&path));
+            return Some(terminal::refuse(&message, Some("GITHUB_STEP_SUMMARY names it")));
+        }
+    }
+    None
+}

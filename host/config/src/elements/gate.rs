@@ -1,0 +1,179 @@
+//! `gate[]`: how much worse than a baseline a run may be, metric by metric.
+
+use crate::elements::task::TaskSpec;
+use crate::node::{Node, NodeValue};
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// What one metric must hold against a baseline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateSpec {
+    /// The metric, by id.
+    pub metric_id: String,
+    /// The task, by id; where it is missing, every task that has the metric.
+    pub task_id: Option<String>,
+    /// The largest loss that is accepted, in units of the score; greater than 0.
+    pub margin: f64,
+    /// How often a run that did not change may be called a regression, and one that lost the margin a
+    /// pass; greater than 0, at most 0.5; default 0.05.
+    pub alpha: f64,
+    /// Least share of samples that must be scored in both runs; default 0.95.
+    pub min_coverage: f64,
+    /// Further figures of the metric, each with a margin of its own.
+    pub sub_scores: Vec<SubScoreGate>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a further figure of a metric must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubScoreGate {
+    /// Its name.
+    pub name: String,
+    /// The largest loss that is accepted, in its own units; greater than 0.
+    pub margin: f64,
+    /// Whether more is better; default: as for the metric.
+    pub higher_is_better: Option<bool>,
+}
+
+/// The level of both tests where the suite says nothing.
+const USUAL_ALPHA: f64 = 0.05;
+
+/// The least coverage where the suite says nothing.
+const USUAL_COVERAGE: f64 = 0.95;
+
+impl GateSpec {
+    /// A gate with a margin and the defaults, which was not read from a text.
+    pub fn new(metric_id: &str, margin: f64) -> GateSpec {
+        GateSpec {
+            metric_id: metric_id.to_owned(),
+            task_id: None,
+            margin,
+            alpha: USUAL_ALPHA,
+            min_coverage: USUAL_COVERAGE,
+            sub_scores: Vec::new(),
+            span: Span { source: 0, start: 0, end: 0 },
+        }
+    }
+
+    /// Reads the list `gate` of a table.
+    pub(crate) fn read_list(table: &mut Table<'_>, problems: &mut Problems) -> Vec<GateSpec> {
+        let items = table.list("gate", problems);
+        let gates: Vec<GateSpec> =
+            items.into_iter().filter_map(|(node, path)| GateSpec::read(node, path, problems)).collect();
+        for (position, gate) in gates.iter().enumerate() {
+            let is_same =
+                |other: &GateSpec| (&other.metric_id, &other.task_id) == (&gate.metric_id, &gate.task_id);
+            if gates.iter().take(position).any(is_same) {
+                let message = format!("the metric `{}` is gated twice", gate.metric_id);
+                problems
+                    .error(gate.span, "gate", message)
+                    .help("leave one of the two, or name another `task`");
+            }
+        }
+        gates
+    }
+
+    fn read(node: &Node, path: String, problems: &mut Problems) -> Option<GateSpec> {
+        let mut table = Table::open(node, path, problems)?;
+        let metric_id = table.required_id("metric", problems);
+        let task_id = table.text("task", problems);
+        table.required("margin", problems);
+        let margin = positive(&mut table, "margin", MARGIN_HELP, problems);
+        let alpha = positive(&mut table, "alpha", ALPHA_HELP, problems);
+        if let (Some(alpha), Some(node)) = (alpha.filter(|alpha| *alpha > 0.5), table.get("alpha")) {
+            let message = format!("`alpha` must be at most 0.5, found {alpha}");
+            problems.error(node.span, &table.path_of("alpha"), message).help(ALPHA_HELP);
+        }
+        let min_coverage = table.float("min_coverage", 0.0..=1.0, problems);
+        let sub_scores = read_sub_scores(&mut table, problems);
+        table.finish(problems);
+        Some(GateSpec {
+            metric_id: metric_id?,
+            task_id,
+            margin: margin?,
+            alpha: alpha.unwrap_or(USUAL_ALPHA),
+            min_coverage: min_coverage.unwrap_or(USUAL_COVERAGE),
+            sub_scores,
+            span: node.span,
+        })
+    }
+
+    /// Finds the metrics and tasks that the suite does not have.
+    pub(crate) fn check(&self, tasks: &[TaskSpec], problems: &mut Problems) {
+        let of = |task: &'_ TaskSpec| {
+            task.metrics.iter().map(|metric| metric.metric_id.clone()).collect::<Vec<_>>()
+        };
+        let (metrics, place): (Vec<String>, String) = match &self.task_id {
+            None => (tasks.iter().flat_map(of).collect(), "no task has".to_owned()),
+            Some(task_id) => match tasks.iter().find(|task| task.task_id == *task_id) {
+                Some(task) => (of(task), format!("the task `{task_id}` does not have")),
+                None => {
+                    problems
+                        .error(self.span, "gate.task", format!("there is no task `{task_id}`"))
+                        .known(task_id, tasks.iter().map(|task| task.task_id.as_str()));
+                    return;
+                }
+            },
+        };
+        if !metrics.contains(&self.metric_id) {
+            let mut known: Vec<&str> = metrics.iter().map(String::as_str).collect();
+            known.sort_unstable();
+            known.dedup();
+            problems
+                .error(self.span, "gate.metric", format!("{place} the metric `{}`", self.metric_id))
+                .known(&self.metric_id, known);
+        }
+    }
+}
+
+const MARGIN_HELP: &str = "it is the largest loss that you accept, such as 0.01: no number of samples can \
+                           show that nothing at all was lost";
+const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
+
+/// A number greater than 0.
+fn positive(table: &mut Table<'_>, key: &'static str, help: &str, problems: &mut Problems) -> Option<f64> {
+    let number = table.float(key, f64::MIN..=f64::MAX, problems)?;
+    if number > 0.0 {
+        return Some(number);
+    }
+    let span = table.get(key).map_or(table.span, |node| node.span);
+    let message = format!("`{key}` must be greater than 0, found {number}");
+    problems.error(span, &table.path_of(key), message).help(help);
+    None
+}
+
+/// `{f1: 0.02, mae: {margin: 0.1, higher_is_better: false}}`.
+fn read_sub_scores(table: &mut Table<'_>, problems: &mut Problems) -> Vec<SubScoreGate> {
+    let Some(node) = table.free_map("sub_scores", problems) else { return Vec::new() };
+    let path = table.path_of("sub_scores");
+    let entries = node.as_map().unwrap_or_default();
+    let read = |entry: &crate::node::Entry, problems: &mut Problems| {
+        let path = format!("{path}.{}", entry.key);
+        let short = match entry.node.value {
+            // Whole numbers in a configuration stay far below 2^53.
+            NodeValue::Int(number) => Some(number as f64),
+            NodeValue::Float(number) => Some(number),
+            _ => None,
+        };
+        let (margin, higher_is_better) = match short {
+            Some(margin) if margin > 0.0 => (margin, None),
+            Some(margin) => {
+                let message = format!("the margin of `{}` must be greater than 0, found {margin}", entry.key);
+                problems.error(entry.node.span, &path, message).help(MARGIN_HELP);
+                return None;
+            }
+            None => {
+                let mut table = Table::open(&entry.node, path, problems)?;
+                table.required("margin", problems);
+                let margin = positive(&mut table, "margin", MARGIN_HELP, problems);
+                let higher_is_better = table.boolean("higher_is_better", problems);
+                table.finish(problems);
+                (margin?, higher_is_better)
+            }
+        };
+        Some(SubScoreGate { name: entry.key.clone(), margin, higher_is_better })
+    };
+    entries.iter().filter_map(|entry| read(entry, problems)).collect()
+}

@@ -1,0 +1,46 @@
+//! Two runs side by side: which samples changed, whether the new run is worse, and whether a gate lets it
+//! pass.
+//!
+//! - **Samples are compared with themselves**: partners have the same task, id and content. What has no
+//!   partner is counted by cause.
+//! - **Two questions, two tests.** "Is it worse?" by the exact test of McNemar or by sign flips; "can a
+//!   loss of the margin be ruled out?" by an exact test or by Student's. Each is wrong with the chance
+//!   alpha at most, and never both can be.
+//! - **The same figures for every number of threads.**
+//!
+//! The procedure, with its sources, is in `docs/comparing.md`.
+
+mod analysis;
+mod binomial;
+mod collecting;
+mod gating;
+mod identity;
+mod margin;
+mod mcnemar;
+mod multiplicity;
+mod paired_scores;
+mod pairing;
+mod plan;
+mod reading;
+mod reason;
+mod render;
+mod result;
+mod sign_flip;
+mod source;
+mod tags;
+mod verdict;
+
+pub use analysis::{CompareOptions, compare};
+pub use identity::{Difference, IdentityPart};
+pub use plan::CompareError;
+pub use render::{github_annotations, junit_xml, markdown, render_comparison};
+pub use result::{
+    ComparedRun, Comparison, Flip, GateNote, MetricComparison, Overall, SliceDrift, TagDrift, TaskPairing,
+    TestNote,
+};
+pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
+pub use source::ComparedSource;
+pub use verdict::Verdict;
+
+#[cfg(test)]
+mod tests;

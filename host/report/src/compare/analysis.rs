@@ -1,0 +1,330 @@
+//! The way of a comparison: plan, read both runs once, test, judge.
+
+use super::gating::{self, Judged};
+use super::identity::{self, Difference, IdentityPart};
+use super::paired_scores::PairedScores;
+use super::pairing::{Column, Measure, PairedTask};
+use super::plan::{CompareError, ComparePlan, TaskPlan};
+use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
+use super::sign_flip::{SignFlipTest, sign_flip_tests};
+use super::source::ComparedSource;
+use super::{collecting, multiplicity, verdict::Verdict};
+use crate::grouping::Grouping;
+use crate::{CompensatedSum, IntervalMethod, Spread, t_interval};
+use gage_config::GateSpec;
+use gage_core::Digest;
+
+/// Version of the comparison as JSON.
+const COMPARISON_VERSION: u32 = 1;
+
+/// How two runs are compared.
+#[derive(Clone, Debug)]
+pub struct CompareOptions {
+    /// What the new run must hold; without entries nothing is judged.
+    pub gate: Vec<GateSpec>,
+    /// How many of the samples that became worse are listed for each metric; default 10.
+    pub most_flips: usize,
+    /// What may differ besides the model.
+    pub allowed: Vec<IdentityPart>,
+    /// Random permutations of a test that is not exact; default 10,000.
+    pub permutations: u32,
+    /// Threads; default: as many as there are cores. Figures do not depend on it.
+    pub threads: usize,
+}
+
+impl Default for CompareOptions {
+    fn default() -> CompareOptions {
+        CompareOptions {
+            gate: Vec::new(),
+            most_flips: 10,
+            allowed: Vec::new(),
+            permutations: 10_000,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Compares a run with a baseline.
+///
+/// # Errors
+/// When a run cannot be read, or the gate names what neither run has. Runs that cannot be compared in
+/// earnest (of other data, interrupted, without common samples) are no error: the result says so.
+pub fn compare(
+    base: &ComparedSource,
+    new: &ComparedSource,
+    options: &CompareOptions,
+) -> Result<Comparison, CompareError> {
+    let plan = ComparePlan::new(base, new, &options.gate)?;
+    let task_ids: Vec<&str> = plan.tasks.iter().map(|task| task.task_id).collect();
+    let mut differences = identity::compare(base, new, &task_ids, &options.allowed);
+    differences.extend(scorer_differences(&plan, &options.allowed));
+    let paired = collecting::read(base, new, &plan.tasks, options.most_flips)?;
+    let tasks: Vec<_> = paired.iter().map(|(task, _)| task.counts()).collect();
+
+    let mut tests = Tests::default();
+    let mut examined = Vec::new();
+    for ((task, grouping), planned) in paired.iter().zip(&plan.tasks) {
+        for (position, (measure, column)) in task.measures.iter().zip(&task.columns).enumerate() {
+            if let Some(planned) = planned.measures.get(position) {
+                examined.push((examine(task, measure, column, grouping, &mut tests), planned));
+            }
+        }
+    }
+    let results = tests.run(options);
+    let mut metrics: Vec<MetricComparison> = Vec::with_capacity(examined.len());
+    let mut judged = Vec::with_capacity(examined.len());
+    for (Examined { mut metric, scores, test, slice_tests }, planned) in examined {
+        metric.test = results.note(test);
+        for (slice, test) in metric.slices.iter_mut().zip(slice_tests) {
+            let TestNote { worse, better, .. } = results.note(test);
+            slice.p_value = (2.0 * worse.min(better)).min(1.0);
+        }
+        metric.scorer_versions = planned.scorer_versions.clone();
+        judged.push(Judged { scores, limits: planned.gate });
+        metrics.push(metric);
+    }
+    adjust_slices(&mut metrics);
+    let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
+    gating::judge(&mut metrics, &judged, refusal.as_ref());
+    let verdict = (!options.gate.is_empty())
+        .then(|| {
+            let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
+            let missing = (!plan.missing.is_empty()).then_some(Verdict::Mismatch);
+            Verdict::of_all(gates.chain(refusal.as_ref().map(|(verdict, _)| *verdict)).chain(missing))
+        })
+        .flatten();
+    Ok(Comparison {
+        format_version: COMPARISON_VERSION,
+        base: described(base),
+        new: described(new),
+        verdict: verdict.or(refusal.as_ref().map(|(verdict, _)| *verdict)),
+        refusal: refusal.map(|(_, reason)| reason),
+        differences,
+        tasks,
+        not_compared: plan.not_compared,
+        overall: overall(&metrics, &judged),
+        metrics,
+    })
+}
+
+fn described(source: &ComparedSource) -> ComparedRun {
+    ComparedRun {
+        run_id: source.run_id().to_owned(),
+        folder: source.folder().to_owned(),
+        status: source.manifest().status.name(),
+        models: source.models(),
+    }
+}
+
+/// Metrics whose scoring has another version.
+fn scorer_differences(plan: &ComparePlan<'_>, allowed: &[IdentityPart]) -> Vec<Difference> {
+    let of_task = |task: &TaskPlan<'_>| {
+        let differing = task.measures.iter().filter(|planned| {
+            let [base, new] = &planned.scorer_versions;
+            base != new && planned.measure.sub_score.is_none()
+        });
+        let described = differing.map(|planned| {
+            let [base, new] = &planned.scorer_versions;
+            let metric_id = &planned.measure.metric_id;
+            format!("task {}: scorer_version of {metric_id}: \"{base}\" before, \"{new}\" now", task.task_id)
+        });
+        described.collect::<Vec<String>>()
+    };
+    let part = IdentityPart::Plugins;
+    let listed = plan.tasks.iter().flat_map(of_task);
+    listed.map(|what| Difference { part, what, allowed: allowed.contains(&part) }).collect()
+}
+
+/// The tests that are done together.
+#[derive(Default)]
+struct Tests(Vec<SignFlipTest>);
+
+/// A test that is done, or the number of one that is not.
+#[derive(Clone)]
+enum Pending {
+    Done(TestNote),
+    Number(usize),
+}
+
+impl Tests {
+    fn add(&mut self, test: Result<TestNote, SignFlipTest>) -> Pending {
+        match test {
+            Ok(note) => Pending::Done(note),
+            Err(test) => {
+                self.0.push(test);
+                Pending::Number(self.0.len() - 1)
+            }
+        }
+    }
+
+    fn run(self, options: &CompareOptions) -> Results {
+        let found = sign_flip_tests(&self.0, options.permutations, options.threads);
+        let note = |found: super::SignFlipResult| TestNote {
+            name: "sign_flip",
+            worse: found.worse,
+            better: found.better,
+            permutations: found.permutations,
+        };
+        Results(found.into_iter().map(note).collect())
+    }
+}
+
+struct Results(Vec<TestNote>);
+
+impl Results {
+    fn note(&self, test: Pending) -> TestNote {
+        let nothing = TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None };
+        match test {
+            Pending::Done(note) => note,
+            Pending::Number(number) => self.0.get(number).cloned().unwrap_or(nothing),
+        }
+    }
+}
+
+/// A measure with everything but its tests.
+struct Examined {
+    metric: MetricComparison,
+    scores: PairedScores,
+    test: Pending,
+    slice_tests: Vec<Pending>,
+}
+
+fn examine(
+    task: &PairedTask,
+    measure: &Measure,
+    column: &Column,
+    grouping: &Grouping,
+    tests: &mut Tests,
+) -> Examined {
+    let name = [task.task_id.as_str(), &measure.metric_id, measure.sub_score.as_deref().unwrap_or_default()];
+    let seed = seed_of(&name);
+    let cluster = |number: usize| task.clusters.get(number).copied().unwrap_or_default();
+    let add = |scores: &mut PairedScores, number: usize| {
+        if let (Some(base), Some(new)) = (column.base.score(number), column.new.score(number)) {
+            scores.add(measure, base, new, cluster(number));
+        }
+    };
+    let mut scores = PairedScores::new(grouping.is_clustered());
+    task.paired().for_each(|number| add(&mut scores, number));
+    let (mut slices, mut slice_tests) = (Vec::new(), Vec::new());
+    if measure.sub_score.is_none() {
+        for ((by, names), members) in grouping.slices().zip(&task.slices) {
+            let mut members = members.clone();
+            members.sort_unstable();
+            for group in members.chunk_by(|(one, _), (two, _)| one == two) {
+                let Some((slice, _)) = group.first() else { continue };
+                let mut part = PairedScores::new(grouping.is_clustered());
+                let numbers = group.iter().map(|(_, number)| *number as usize);
+                numbers.filter(|number| task.is_paired(*number)).for_each(|number| add(&mut part, number));
+                let (Some((base, new, _)), Some(key)) = (part.means(), names.get(*slice as usize)) else {
+                    continue;
+                };
+                slice_tests.push(tests.add(part.test(seed_of(&[&name[..], &[by, key]].concat()))));
+                slices.push(SliceDrift {
+                    by: by.to_owned(),
+                    key: key.clone(),
+                    n: part.count(),
+                    base,
+                    new,
+                    worse: part.worse,
+                    better: part.better,
+                    p_value: 1.0,
+                    q_value: 1.0,
+                });
+            }
+        }
+    }
+    let total = task.counts().total;
+    let means = scores.means();
+    let metric = MetricComparison {
+        task_id: task.task_id.clone(),
+        metric_id: measure.metric_id.clone(),
+        sub_score: measure.sub_score.clone(),
+        scorer_versions: Default::default(),
+        higher_is_better: measure.higher_is_better,
+        n: scores.count(),
+        // Counts of samples stay far below 2^53.
+        coverage: if total == 0 { 0.0 } else { scores.count() as f64 / total as f64 },
+        unscored_base: Column::unscored(&column.base, task.paired()),
+        unscored_new: Column::unscored(&column.new, task.paired()),
+        not_finite: column.not_finite,
+        base: means.map(|(base, ..)| base),
+        new: means.map(|(_, new, _)| new),
+        difference: means.map(|(.., difference)| difference),
+        interval: scores.interval(),
+        worse: scores.worse,
+        better: scores.better,
+        clusters: scores.cluster_count(),
+        test: TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None },
+        smallest_visible: None,
+        gate: None,
+        flips: column.flips(),
+        error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
+        slices,
+    };
+    let test = tests.add(scores.test(seed));
+    Examined { metric, scores, test, slice_tests }
+}
+
+/// Signs differ from metric to metric, and are the same each time.
+fn seed_of(name: &[&str]) -> u64 {
+    let digest = Digest::of_bytes(name.join("\0").as_bytes()).short();
+    u64::from_str_radix(&digest, 16).unwrap_or_default()
+}
+
+/// All slices of the comparison are one family.
+fn adjust_slices(metrics: &mut [MetricComparison]) {
+    let p_values: Vec<f64> =
+        metrics.iter().flat_map(|metric| &metric.slices).map(|slice| slice.p_value).collect();
+    let q_values = multiplicity::benjamini_hochberg(&p_values);
+    let slices = metrics.iter_mut().flat_map(|metric| &mut metric.slices);
+    slices.zip(q_values).for_each(|(slice, q_value)| slice.q_value = q_value);
+    for metric in metrics {
+        metric.slices.sort_by(|one, two| one.q_value.total_cmp(&two.q_value));
+    }
+}
+
+/// The metrics that several tasks have, over all samples of these.
+fn overall(metrics: &[MetricComparison], judged: &[Judged]) -> Vec<Overall> {
+    let mut found: Vec<(Overall, [CompensatedSum; 2], Spread)> = Vec::new();
+    for (metric, judged) in metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none()) {
+        let Some((base, new, _)) = judged.scores.means() else { continue };
+        let place = match found.iter().position(|(overall, ..)| overall.metric_id == metric.metric_id) {
+            Some(place) => place,
+            None => {
+                let metric_id = metric.metric_id.clone();
+                let empty = Overall {
+                    metric_id,
+                    tasks: 0,
+                    n: 0,
+                    base: 0.0,
+                    new: 0.0,
+                    difference: 0.0,
+                    interval: None,
+                };
+                found.push((empty, Default::default(), Spread::default()));
+                found.len() - 1
+            }
+        };
+        let Some((overall, [sum_base, sum_new], spread)) = found.get_mut(place) else { continue };
+        overall.tasks += 1;
+        overall.n += metric.n;
+        sum_base.add(base * metric.n as f64);
+        sum_new.add(new * metric.n as f64);
+        let direction = if metric.higher_is_better { 1.0 } else { -1.0 };
+        judged.scores.gains().iter().for_each(|gain| spread.add(direction * gain));
+    }
+    let several = found.into_iter().filter(|(overall, ..)| overall.tasks > 1);
+    several
+        .map(|(mut overall, [base, new], spread)| {
+            let count = overall.n as f64;
+            overall.base = base.divided_by(count);
+            overall.new = new.divided_by(count);
+            overall.difference = overall.new - overall.base;
+            let stderr = spread.standard_error().filter(|stderr| *stderr > 0.0);
+            overall.interval = stderr
+                .and_then(|stderr| t_interval(overall.difference, stderr, overall.n - 1, IntervalMethod::T));
+            overall
+        })
+        .collect()
+}

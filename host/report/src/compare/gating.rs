@@ -1,0 +1,128 @@
+//! The answer for every gated metric.
+
+use super::identity::Difference;
+use super::multiplicity::holm;
+use super::paired_scores::PairedScores;
+use super::plan::{ComparePlan, Limits};
+use super::reason;
+use super::result::{GateNote, MetricComparison, TaskPairing};
+use super::source::ComparedSource;
+use super::verdict::Verdict;
+
+/// The level at which losses are called that no gate asks about.
+const USUAL_ALPHA: f64 = 0.05;
+
+/// A measure with its scores.
+pub(super) struct Judged {
+    pub(super) scores: PairedScores,
+    pub(super) limits: Option<Limits>,
+}
+
+/// Why nothing can be said of any metric.
+pub(super) fn refusal(
+    base: &ComparedSource,
+    new: &ComparedSource,
+    plan: &ComparePlan<'_>,
+    tasks: &[TaskPairing],
+    differences: &[Difference],
+) -> Option<(Verdict, String)> {
+    if plan.tasks.is_empty() {
+        let list = |source: &ComparedSource| match source.task_ids() {
+            ids if ids.is_empty() => "none".to_owned(),
+            ids => ids.join(", "),
+        };
+        let (before, now) = (list(base), list(new));
+        let reason = format!(
+            "the runs are of different suites: no task is in both; the baseline has: {before}; the new run has: {now}"
+        );
+        return Some((Verdict::Mismatch, reason));
+    }
+    let refused: Vec<&Difference> = differences.iter().filter(|difference| !difference.allowed).collect();
+    if let Some(first) = refused.first() {
+        let mut parts: Vec<&str> = refused.iter().map(|difference| difference.part.name()).collect();
+        parts.dedup();
+        let reason = format!(
+            "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
+            parts.join(", "),
+            reason::shortened(&first.what),
+            if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
+            parts.join(" --allow ")
+        );
+        return Some((Verdict::Mismatch, reason));
+    }
+    if !plan.missing.is_empty() {
+        let reason = format!(
+            "only one of the runs has {}, which the gate asks about; make a new baseline",
+            plan.missing.join(", ")
+        );
+        return Some((Verdict::Mismatch, reason));
+    }
+    for (name, source) in [("baseline", base), ("new run", new)] {
+        if !source.has_ended() {
+            let id = source.run_id();
+            let status = match source.manifest().status.name() {
+                "running" => "still going on, or was killed",
+                status => status,
+            };
+            let reason =
+                format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first");
+            return Some((Verdict::Incomplete, reason));
+        }
+    }
+    let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
+    if sum(|task| task.total) == 0 {
+        return Some((Verdict::Incomplete, "neither run has a sample".to_owned()));
+    }
+    if sum(|task| task.paired) == 0 {
+        let causes = reason::causes(tasks);
+        return Some((Verdict::Incomplete, format!("no sample is in both runs: {causes}")));
+    }
+    None
+}
+
+/// Gives every gated metric its answer, and all the loss that could have been seen.
+pub(super) fn judge(
+    metrics: &mut [MetricComparison],
+    judged: &[Judged],
+    refusal: Option<&(Verdict, String)>,
+) {
+    let gated = || metrics.iter().zip(judged).filter_map(|(metric, judged)| Some((metric, judged.limits?)));
+    let tests: Vec<(f64, f64)> = gated().map(|(metric, limits)| (metric.test.worse, limits.alpha)).collect();
+    let count = tests.len().max(1) as f64;
+    let mut ratios = holm(&tests).into_iter();
+    for (metric, Judged { scores, limits }) in metrics.iter_mut().zip(judged) {
+        let Some(limits) = limits else {
+            metric.smallest_visible = scores.smallest_visible(USUAL_ALPHA);
+            continue;
+        };
+        // The first step of Holm's procedure is the strictest, so this is what is seen for certain.
+        let strictest = limits.alpha / count;
+        metric.smallest_visible = scores.smallest_visible(strictest);
+        let ratio = ratios.next().unwrap_or(f64::INFINITY);
+        let margin_p_value = scores.margin_p_value(limits.margin);
+        let decided = Verdict::of_tests(ratio <= 1.0, margin_p_value <= limits.alpha);
+        let verdict = match refusal {
+            Some((verdict, _)) => *verdict,
+            None if metric.n == 0 || metric.coverage < limits.min_coverage => Verdict::Incomplete,
+            None => decided,
+        };
+        let samples_needed = (verdict == Verdict::Inconclusive)
+            .then(|| scores.samples_needed(limits.margin, limits.alpha, strictest))
+            .flatten();
+        let mut gate = GateNote {
+            margin: limits.margin,
+            alpha: limits.alpha,
+            min_coverage: limits.min_coverage,
+            worse_adjusted: (ratio * limits.alpha).min(1.0),
+            margin_p_value,
+            samples_needed,
+            verdict,
+            reason: String::new(),
+        };
+        gate.reason = match refusal {
+            Some((_, reason)) => reason.clone(),
+            None => reason::of(metric, &gate, scores.mean_gain()),
+        };
+        metric.gate = Some(gate);
+    }
+}

@@ -1,0 +1,221 @@
+//! Whether two runs are of the same thing: the same data, prompts, plugins, judges and settings. The model
+//! alone may differ.
+
+use super::source::ComparedSource;
+use gage_config::{PipelineConfig, TaskSpec};
+use gage_core::Object;
+use gage_record::differences;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A part of what a run was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentityPart {
+    /// The rows, and what makes Samples of them.
+    Datasets,
+    /// The prompts of the model under test.
+    Prompts,
+    /// Components, and the versions of the scoring.
+    Plugins,
+    /// The judges: their models and prompts.
+    Judges,
+    /// Steps, sampling, repeats, parameters of metrics.
+    Settings,
+}
+
+impl IdentityPart {
+    /// All of them.
+    pub const ALL: [IdentityPart; 5] = [
+        IdentityPart::Datasets,
+        IdentityPart::Prompts,
+        IdentityPart::Plugins,
+        IdentityPart::Judges,
+        IdentityPart::Settings,
+    ];
+
+    /// The name on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            IdentityPart::Datasets => "datasets",
+            IdentityPart::Prompts => "prompts",
+            IdentityPart::Plugins => "plugins",
+            IdentityPart::Judges => "judges",
+            IdentityPart::Settings => "settings",
+        }
+    }
+}
+
+/// Something that differs besides the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Which part.
+    pub part: IdentityPart,
+    /// What, with the values of the baseline and of the new run.
+    pub what: String,
+    /// Whether it was said to be meant.
+    pub allowed: bool,
+}
+
+/// Keys of a task that do not change what is asked or how it is scored, or are compared elsewhere.
+const FREE_KEYS: [&str; 8] = [
+    "task_id",
+    "dataset_id",
+    "metric_overrides",
+    "max_samples",
+    "max_inflight",
+    "min_coverage",
+    "slices",
+    "cluster_by",
+];
+
+/// Keys of a dataset that say where it is or how much of it is read.
+const PLACE_KEYS: [&str; 7] =
+    ["path", "paths", "sha256", "labels_path", "content_root", "streaming", "limit"];
+
+/// What differs between two runs in the tasks that both have.
+pub(super) fn compare(
+    base: &ComparedSource,
+    new: &ComparedSource,
+    tasks: &[&str],
+    allowed: &[IdentityPart],
+) -> Vec<Difference> {
+    let (before, now) = (Identity::of(base), Identity::of(new));
+    let mut found = Vec::new();
+    let mut add = |part: IdentityPart, what: String| {
+        found.push(Difference { part, what, allowed: allowed.contains(&part) });
+    };
+    match (&before.config, &now.config) {
+        (Some(_), Some(_)) => {}
+        (None, None) => return found,
+        (before, _) => {
+            let run = if before.is_none() { base } else { new };
+            let id = run.run_id();
+            add(
+                IdentityPart::Settings,
+                format!("the manifest of run '{id}' holds no configuration that this program reads"),
+            );
+            return found;
+        }
+    }
+    for task_id in tasks {
+        for part in IdentityPart::ALL {
+            let (before, now) = (before.part(part, task_id), now.part(part, task_id));
+            let (before, now) = match part {
+                IdentityPart::Plugins | IdentityPart::Settings => shared(before, now),
+                _ => (before, now),
+            };
+            for what in differences(&before, &now) {
+                let what = match part {
+                    // Plugins are those of the whole run.
+                    IdentityPart::Plugins => what,
+                    _ => format!("task {task_id}: {what}"),
+                };
+                add(part, what);
+            }
+        }
+    }
+    found.sort_by_key(|difference| IdentityPart::ALL.iter().position(|part| *part == difference.part));
+    found.dedup();
+    found
+}
+
+/// What the manifest of a run says of it.
+struct Identity<'r> {
+    manifest: &'r Value,
+    config: Option<&'r PipelineConfig>,
+}
+
+impl<'r> Identity<'r> {
+    fn of(source: &'r ComparedSource) -> Identity<'r> {
+        Identity { manifest: &source.manifest().identity, config: source.config() }
+    }
+
+    fn part(&self, part: IdentityPart, task_id: &str) -> Value {
+        let task = self.config.and_then(|config| config.tasks.iter().find(|task| task.task_id == task_id));
+        let (Some(config), Some(task)) = (self.config, task) else { return Value::Null };
+        match part {
+            IdentityPart::Datasets => self.dataset(config, &task.dataset_id),
+            IdentityPart::Prompts => {
+                let role = config.inference_role_of(task);
+                role.map_or(Value::Null, |role| self.manifest["prompts"][&role.adapter_id]["digest"].clone())
+            }
+            IdentityPart::Plugins => self.manifest["plugins"].clone(),
+            IdentityPart::Judges => self.judges(config, task),
+            IdentityPart::Settings => settings(config, task),
+        }
+    }
+
+    fn dataset(&self, config: &PipelineConfig, dataset_id: &str) -> Value {
+        let listed = config.document["datasets"].as_array();
+        let entry = listed.and_then(|all| all.iter().find(|entry| entry["dataset_id"] == dataset_id));
+        let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
+        remove(&mut params, &PLACE_KEYS);
+        json!({"content": self.manifest["datasets"][dataset_id], "params": params})
+    }
+
+    /// For each judge of a task its model and its prompt.
+    fn judges(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
+        let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
+        let described = judges.filter_map(|judge| {
+            let role = config.judge_role_of(judge)?;
+            let backend = &self.manifest["backends"][&role.backend_id];
+            let prompt = &self.manifest["prompts"][&role.adapter_id]["digest"];
+            let name = judge.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone());
+            Some((
+                name,
+                json!({"model": backend["model"], "digest": backend["details"]["digest"], "prompt": prompt}),
+            ))
+        });
+        Value::Object(described.collect())
+    }
+}
+
+/// What a task does, its metrics by id.
+fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
+    let document = &config.document;
+    let template = document.get("custom").or_else(|| document.get("builtin"));
+    let own =
+        document["tasks"].as_array().and_then(|all| all.iter().find(|one| one["task_id"] == task.task_id));
+    let mut merged = Object::new();
+    for (key, value) in [template, own].into_iter().flatten().filter_map(Value::as_object).flatten() {
+        merged.insert(key.clone(), value.clone());
+    }
+    let mut merged = Value::Object(merged);
+    remove(&mut merged, &FREE_KEYS);
+    for step in merged["steps"].as_array_mut().into_iter().flatten() {
+        // Which role is asked is a matter of the model.
+        if step["step"] == "inference" {
+            remove(step, &["adapter_id"]);
+        }
+    }
+    let metrics = task.metrics.iter().map(|metric| {
+        let described =
+            json!({"implementation": metric.implementation.to_string(), "params": metric.params.to_json()});
+        (metric.metric_id.clone(), described)
+    });
+    merged["metrics"] = Value::Object(metrics.collect());
+    merged
+}
+
+/// Of two objects with members of their own the parts that both have: a metric or a plugin more changes
+/// nothing in the others.
+fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
+    if before.get("metrics").is_some() && now.get("metrics").is_some() {
+        let (one, two) = shared(before["metrics"].take(), now["metrics"].take());
+        before["metrics"] = one;
+        now["metrics"] = two;
+        return (before, now);
+    }
+    if let (Value::Object(one), Value::Object(two)) = (&mut before, &mut now) {
+        one.retain(|key, _| two.contains_key(key));
+        two.retain(|key, _| one.contains_key(key));
+    }
+    (before, now)
+}
+
+fn remove(object: &mut Value, keys: &[&str]) {
+    if let Value::Object(object) = object {
+        object.retain(|key, _| !keys.contains(&key.as_str()));
+    }
+}

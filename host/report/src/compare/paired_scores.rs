@@ -1,0 +1,205 @@
+//! The scores of samples that were scored in both runs, and what can be said of their differences.
+
+use super::margin::{Units, visible_shift};
+use super::pairing::Measure;
+use super::result::TestNote;
+use super::{mcnemar, sign_flip::SignFlipTest};
+use crate::cluster::ClusterSums;
+use crate::{CompensatedSum, Interval, IntervalMethod, Spread, Z_95, t_interval};
+use statrs::function::erf::erfc_inv;
+use std::collections::BTreeMap;
+
+/// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
+pub(super) const WANTED_POWER: f64 = 0.8;
+
+/// Scores of samples in both runs, in dataset order.
+#[derive(Debug)]
+pub(super) struct PairedScores {
+    base: CompensatedSum,
+    new: CompensatedSum,
+    lowest: f64,
+    highest: f64,
+    is_binary: bool,
+    pub(super) worse: u64,
+    pub(super) better: u64,
+    /// How much better each sample became.
+    gains: Vec<f64>,
+    /// By cluster, where there are any: the sum of the gains and the number of samples.
+    clusters: Option<BTreeMap<u64, (f64, f64)>>,
+    spread: Spread,
+    cluster_sums: ClusterSums,
+}
+
+impl PairedScores {
+    pub(super) fn new(is_clustered: bool) -> PairedScores {
+        PairedScores {
+            base: CompensatedSum::default(),
+            new: CompensatedSum::default(),
+            lowest: f64::INFINITY,
+            highest: f64::NEG_INFINITY,
+            is_binary: true,
+            worse: 0,
+            better: 0,
+            gains: Vec::new(),
+            clusters: is_clustered.then(BTreeMap::new),
+            spread: Spread::default(),
+            cluster_sums: ClusterSums::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, measure: &Measure, base: f64, new: f64, cluster: u64) {
+        self.base.add(base);
+        self.new.add(new);
+        for score in [base, new] {
+            self.lowest = self.lowest.min(score);
+            self.highest = self.highest.max(score);
+            self.is_binary &= score == 0.0 || score == 1.0;
+        }
+        let gain = measure.gain(base, new);
+        self.worse += u64::from(gain < 0.0);
+        self.better += u64::from(gain > 0.0);
+        self.gains.push(gain);
+        self.spread.add(new - base);
+        if let Some(clusters) = &mut self.clusters {
+            let (total, size) = clusters.entry(cluster).or_default();
+            *total += gain;
+            *size += 1.0;
+            self.cluster_sums.add(cluster, new - base);
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.gains.len() as u64
+    }
+
+    /// How much better each sample became.
+    pub(super) fn gains(&self) -> &[f64] {
+        &self.gains
+    }
+
+    pub(super) fn cluster_count(&self) -> Option<u64> {
+        self.clusters.as_ref().map(|clusters| clusters.len() as u64)
+    }
+
+    /// The means of the baseline and of the new run, and `new − base`.
+    pub(super) fn means(&self) -> Option<(f64, f64, f64)> {
+        let count = self.gains.len() as f64;
+        if self.gains.is_empty() {
+            return None;
+        }
+        let (base, new) = (self.base.divided_by(count), self.new.divided_by(count));
+        Some((base, new, new - base))
+    }
+
+    /// How much better the mean is.
+    pub(super) fn mean_gain(&self) -> f64 {
+        let mut sum = CompensatedSum::default();
+        sum.extend(self.gains.iter().copied());
+        if self.gains.is_empty() { 0.0 } else { sum.divided_by(self.gains.len() as f64) }
+    }
+
+    /// Whether every score is 0 or 1 and every sample stands for itself.
+    pub(super) fn is_binary(&self) -> bool {
+        self.is_binary && self.clusters.is_none()
+    }
+
+    /// What is independent of each other.
+    pub(super) fn units(&self) -> Units {
+        // Most scores lie between 0 and 1, whether or not these reach the ends.
+        let is_unit = self.lowest >= 0.0 && self.highest <= 1.0;
+        let reach = if is_unit { 1.0 } else { self.highest - self.lowest };
+        match &self.clusters {
+            None => Units { totals: self.gains.clone(), sizes: vec![1.0; self.gains.len()], reach },
+            Some(clusters) => {
+                let (totals, sizes) = clusters.values().copied().unzip();
+                Units { totals, sizes, reach }
+            }
+        }
+    }
+
+    /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
+    /// "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data",
+    /// Journal of Educational and Behavioral Statistics 37 (2012); else that of Student's t.
+    pub(super) fn interval(&self) -> Option<Interval> {
+        let (.., difference) = self.means()?;
+        if self.is_binary() {
+            let (count, up, down) = self.changes();
+            let (up, down) = ((up + 1.0) / (count + 2.0), (down + 1.0) / (count + 2.0));
+            let middle = up - down;
+            let half = Z_95 * ((up + down - middle * middle) / (count + 2.0)).sqrt();
+            let (low, high) = ((middle - half).max(-1.0), (middle + half).min(1.0));
+            return Some(Interval::of_95(low, high, IntervalMethod::AdjustedWald));
+        }
+        let (stderr, units, method) = match &self.clusters {
+            None => (self.spread.standard_error()?, self.count(), IntervalMethod::T),
+            Some(clusters) => (
+                self.cluster_sums.standard_error(difference)?,
+                clusters.len() as u64,
+                IntervalMethod::Cluster,
+            ),
+        };
+        // Where all differences are equal their spread says nothing of other samples.
+        let stderr = if stderr > 0.0 { stderr } else { self.units().standard_error() };
+        t_interval(difference, stderr, units.checked_sub(1)?, method)
+    }
+
+    /// The number of samples, how many rose and how many fell.
+    fn changes(&self) -> (f64, f64, f64) {
+        let difference = self.new.total() - self.base.total();
+        let changed = (self.worse + self.better) as f64;
+        (self.gains.len() as f64, f64::midpoint(changed, difference), f64::midpoint(changed, -difference))
+    }
+
+    /// The exact test, or the differences for the test by sign flips.
+    pub(super) fn test(&self, seed: u64) -> Result<TestNote, SignFlipTest> {
+        if self.gains.is_empty() {
+            return Ok(TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None });
+        }
+        if self.is_binary() {
+            return Ok(TestNote {
+                name: "mcnemar",
+                worse: mcnemar::worse_p_value(self.worse, self.better),
+                better: mcnemar::worse_p_value(self.better, self.worse),
+                permutations: None,
+            });
+        }
+        Err(SignFlipTest { differences: self.units().totals, seed })
+    }
+
+    /// The p-value against "the mean fell by the margin or more".
+    pub(super) fn margin_p_value(&self, margin: f64) -> f64 {
+        if self.is_binary() {
+            mcnemar::margin_p_value(self.count(), self.worse, self.better, margin)
+        } else {
+            self.units().margin_p_value(margin)
+        }
+    }
+
+    /// The loss that is called at the level `alpha` in four runs of five.
+    pub(super) fn smallest_visible(&self, alpha: f64) -> Option<f64> {
+        if self.is_binary() {
+            let changed = (self.worse + self.better) as f64 / self.gains.len().max(1) as f64;
+            return mcnemar::smallest_visible(self.count(), changed, alpha, WANTED_POWER);
+        }
+        let units = self.units();
+        let degrees = units.totals.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
+        let visible = units.standard_error() * visible_shift(degrees, alpha, WANTED_POWER);
+        Some(visible).filter(|visible| visible.is_finite() && *visible > 0.0)
+    }
+
+    /// About how many samples tell in four runs of five whether a difference like the observed one is a loss,
+    /// or less than the margin: the smaller of both numbers.
+    pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
+        let gain = self.mean_gain();
+        let deviation = self.units().standard_error() * (self.gains.len() as f64).sqrt();
+        let normal = |upper: f64| std::f64::consts::SQRT_2 * erfc_inv(2.0 * upper);
+        let needed = |level: f64, distance: f64| {
+            let root = (normal(level) + normal(1.0 - WANTED_POWER)) * deviation / distance;
+            Some(root * root).filter(|count| distance > 0.0 && *count < 1e15)
+        };
+        let (to_pass, to_fail) = (needed(alpha, margin + gain), needed(adjusted_alpha, -gain));
+        let least = [to_pass, to_fail].into_iter().flatten().reduce(f64::min)?;
+        // Below 2^53.
+        Some((least.ceil() as u64).max(self.count() + 1))
+    }
+}

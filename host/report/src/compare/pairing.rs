@@ -1,0 +1,240 @@
+//! Finds the partners: samples of two runs with the same task, id and content. Keeps eighteen bytes a
+//! metric and some fifty bytes besides for a pair, however large the samples are.
+
+use super::reading::ReadSample;
+use super::result::{Flip, TaskPairing};
+use super::tags::Tags;
+use gage_core::Outcome;
+use std::collections::{BTreeMap, HashMap};
+
+/// Which of a record's numbers is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Measure {
+    pub(super) metric_id: String,
+    /// A further figure; none for what the metric is about.
+    pub(super) sub_score: Option<String>,
+    /// Whether `pass` counts rather than the primary score.
+    pub(super) is_pass: bool,
+    pub(super) higher_is_better: bool,
+}
+
+impl Measure {
+    /// How much better the new score is.
+    pub(super) fn gain(&self, base: f64, new: f64) -> f64 {
+        if self.higher_is_better { new - base } else { base - new }
+    }
+}
+
+/// The numbers of one run under one measure, by the numbers of the samples.
+#[derive(Debug, Default)]
+pub(super) struct Side {
+    /// NaN where there is none.
+    pub(super) scores: Vec<f64>,
+    /// How the measure ended.
+    ends: Vec<Outcome>,
+}
+
+impl Side {
+    fn set(&mut self, number: usize, score: f64, end: Outcome) {
+        if self.scores.len() <= number {
+            self.scores.resize(number + 1, f64::NAN);
+            self.ends.resize(number + 1, Outcome::Skipped);
+        }
+        if let (Some(place), Some(ended)) = (self.scores.get_mut(number), self.ends.get_mut(number)) {
+            *place = score;
+            *ended = end;
+        }
+    }
+
+    pub(super) fn score(&self, number: usize) -> Option<f64> {
+        self.scores.get(number).copied().filter(|score| !score.is_nan())
+    }
+}
+
+/// One measure of a task.
+#[derive(Debug, Default)]
+pub(super) struct Column {
+    pub(super) base: Side,
+    pub(super) new: Side,
+    pub(super) not_finite: u64,
+    pub(super) tags: Tags,
+    /// The worst first; with the numbers of the samples.
+    flips: Vec<(usize, f64, Flip)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    OnlyInBase,
+    OnlyInNew,
+    Paired,
+    OtherContent,
+    Duplicate,
+}
+
+/// The samples of a task in both runs.
+#[derive(Debug)]
+pub(super) struct PairedTask {
+    pub(super) task_id: String,
+    pub(super) measures: Vec<Measure>,
+    pub(super) columns: Vec<Column>,
+    /// The cluster of each sample.
+    pub(super) clusters: Vec<u64>,
+    /// For each path the samples that are in its slices: slice, sample.
+    pub(super) slices: Vec<Vec<(u32, u32)>>,
+    numbers: HashMap<u64, u32>,
+    /// What a sample was made from, and what became of it.
+    rows: Vec<(u64, State)>,
+    most_flips: usize,
+}
+
+impl PairedTask {
+    pub(super) fn new(task_id: &str, measures: Vec<Measure>, paths: usize, most_flips: usize) -> PairedTask {
+        PairedTask {
+            task_id: task_id.to_owned(),
+            columns: measures.iter().map(|_| Column::default()).collect(),
+            measures,
+            clusters: Vec::new(),
+            slices: vec![Vec::new(); paths],
+            numbers: HashMap::new(),
+            rows: Vec::new(),
+            most_flips,
+        }
+    }
+
+    /// Adds a sample of the baseline; all of them come before those of the new run.
+    pub(super) fn add_base(&mut self, sample: &ReadSample) {
+        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
+            column.not_finite += u64::from(value.is_not_finite);
+            column.tags.add_base(&value.tags);
+        }
+        let Some((number, is_new)) = self.number_of(sample, State::OnlyInBase) else { return };
+        if !is_new {
+            self.set_state(number, State::Duplicate);
+            return;
+        }
+        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
+            column.base.set(number, value.score, value.end);
+        }
+    }
+
+    /// Adds a sample of the new run, with its cluster and its slices.
+    pub(super) fn add_new(&mut self, sample: &ReadSample, cluster: u64, slices: &[Vec<usize>]) {
+        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
+            column.not_finite += u64::from(value.is_not_finite);
+            column.tags.add_new(&value.tags);
+        }
+        let Some((number, is_new)) = self.number_of(sample, State::OnlyInNew) else { return };
+        if is_new {
+            return;
+        }
+        match self.rows.get(number) {
+            Some((content, State::OnlyInBase)) if *content == sample.content => {
+                self.set_state(number, State::Paired);
+            }
+            Some((_, State::OnlyInBase)) => return self.set_state(number, State::OtherContent),
+            Some(_) => {
+                self.set_state(number, State::Duplicate);
+                self.columns.iter_mut().for_each(|column| column.flips.retain(|(of, ..)| *of != number));
+                return;
+            }
+            None => return,
+        }
+        for (column, value) in self.columns.iter_mut().zip(&sample.values) {
+            column.new.set(number, value.score, value.end);
+        }
+        if self.clusters.len() <= number {
+            self.clusters.resize(number + 1, 0);
+        }
+        if let Some(known) = self.clusters.get_mut(number) {
+            *known = cluster;
+        }
+        for (path, found) in self.slices.iter_mut().zip(slices) {
+            let pairs = found
+                .iter()
+                .filter_map(|slice| Some((u32::try_from(*slice).ok()?, u32::try_from(number).ok()?)));
+            path.extend(pairs);
+        }
+        self.note_flips(number, sample);
+    }
+
+    /// The number of a sample by its id, and whether it is the first with it. `None` beyond four thousand
+    /// million samples.
+    fn number_of(&mut self, sample: &ReadSample, state: State) -> Option<(usize, bool)> {
+        if let Some(number) = self.numbers.get(&sample.id_hash) {
+            return Some((*number as usize, false));
+        }
+        let number = self.rows.len();
+        self.numbers.insert(sample.id_hash, u32::try_from(number).ok()?);
+        self.rows.push((sample.content, state));
+        Some((number, true))
+    }
+
+    fn set_state(&mut self, number: usize, state: State) {
+        if let Some(row) = self.rows.get_mut(number) {
+            row.1 = state;
+        }
+    }
+
+    /// Keeps the worst of the samples that became worse.
+    fn note_flips(&mut self, number: usize, sample: &ReadSample) {
+        for ((column, measure), value) in self.columns.iter_mut().zip(&self.measures).zip(&sample.values) {
+            let (Some(base), Some(new)) = (column.base.score(number), column.new.score(number)) else {
+                continue;
+            };
+            let gain = measure.gain(base, new);
+            if gain >= 0.0 {
+                continue;
+            }
+            column.tags.add_worse(&value.tags);
+            let place = column.flips.partition_point(|(_, other, _)| *other <= gain);
+            if place < self.most_flips {
+                let flip =
+                    Flip { sample_id: sample.sample_id.clone(), base, new, error_tags: value.tags.clone() };
+                column.flips.insert(place, (number, gain, flip));
+                column.flips.truncate(self.most_flips);
+            }
+        }
+    }
+
+    /// The numbers of the samples that have a partner.
+    pub(super) fn paired(&self) -> impl Iterator<Item = usize> {
+        self.rows
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, state))| *state == State::Paired)
+            .map(|(number, _)| number)
+    }
+
+    pub(super) fn is_paired(&self, number: usize) -> bool {
+        self.rows.get(number).is_some_and(|(_, state)| *state == State::Paired)
+    }
+
+    pub(super) fn counts(&self) -> TaskPairing {
+        let count = |wanted: State| self.rows.iter().filter(|(_, state)| *state == wanted).count() as u64;
+        TaskPairing {
+            task_id: self.task_id.clone(),
+            total: self.rows.len() as u64,
+            paired: count(State::Paired),
+            only_in_base: count(State::OnlyInBase),
+            only_in_new: count(State::OnlyInNew),
+            different_content: count(State::OtherContent),
+            duplicate_ids: count(State::Duplicate),
+        }
+    }
+}
+
+impl Column {
+    /// The worst samples, the worst first.
+    pub(super) fn flips(&self) -> Vec<Flip> {
+        self.flips.iter().map(|(_, _, flip)| flip.clone()).collect()
+    }
+
+    /// How those of some samples ended that have no number.
+    pub(super) fn unscored(side: &Side, samples: impl Iterator<Item = usize>) -> BTreeMap<Outcome, u64> {
+        let mut ends = BTreeMap::new();
+        for number in samples.filter(|number| side.score(*number).is_none()) {
+            *ends.entry(side.ends.get(number).copied().unwrap_or(Outcome::Skipped)).or_default() += 1;
+        }
+        ends
+    }
+}

@@ -1,0 +1,224 @@
+//! What is compared: the metrics that both runs have, and what the gate asks of them.
+
+use super::pairing::Measure;
+use super::source::ComparedSource;
+use crate::{Aggregation, MetricFigure, ReportError};
+use gage_config::GateSpec;
+use thiserror::Error;
+
+/// Why two runs cannot be compared at all.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// A run folder cannot be read.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+
+    /// The gate names something that neither run has.
+    #[error("{what}; known are: {known}")]
+    UnknownInGate {
+        /// What is not known, with the nearest name.
+        what: String,
+        /// What there is.
+        known: String,
+    },
+}
+
+impl From<gage_record::RecordError> for CompareError {
+    fn from(error: gage_record::RecordError) -> CompareError {
+        CompareError::Report(error.into())
+    }
+}
+
+/// A task that is compared.
+pub(super) struct TaskPlan<'a> {
+    pub(super) task_id: &'a str,
+    pub(super) measures: Vec<PlannedMeasure>,
+}
+
+/// A measure, with what the gate asks of it.
+pub(super) struct PlannedMeasure {
+    pub(super) measure: Measure,
+    pub(super) scorer_versions: [String; 2],
+    pub(super) gate: Option<Limits>,
+}
+
+/// What a gate asks of a measure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) margin: f64,
+    pub(super) alpha: f64,
+    pub(super) min_coverage: f64,
+}
+
+/// The tasks and measures of a comparison, and what is left out.
+pub(super) struct ComparePlan<'a> {
+    pub(super) tasks: Vec<TaskPlan<'a>>,
+    pub(super) not_compared: Vec<String>,
+    /// Gated metrics that only one of the runs has.
+    pub(super) missing: Vec<String>,
+}
+
+impl<'a> ComparePlan<'a> {
+    pub(super) fn new(
+        base: &'a ComparedSource,
+        new: &'a ComparedSource,
+        gate: &[GateSpec],
+    ) -> Result<ComparePlan<'a>, CompareError> {
+        check_gate(base, new, gate)?;
+        let mut plan = ComparePlan { tasks: Vec::new(), not_compared: Vec::new(), missing: Vec::new() };
+        let before = base.task_ids();
+        let now = new.task_ids();
+        let left = before.iter().filter(|task_id| !now.contains(task_id));
+        plan.not_compared.extend(left.map(|task_id| format!("task {task_id}: only in the baseline")));
+        for task_id in now {
+            if before.contains(&task_id) {
+                plan.add_task(task_id, base, new, gate);
+            } else {
+                plan.not_compared.push(format!("task {task_id}: only in the new run"));
+            }
+        }
+        for gate in gate {
+            let is_planned = plan.tasks.iter().any(|task| {
+                gate.task_id.as_deref().is_none_or(|task_id| task_id == task.task_id)
+                    && task.measures.iter().any(|planned| planned.measure.metric_id == gate.metric_id)
+            });
+            if !is_planned {
+                plan.missing.push(gated_name(gate));
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add_task(&mut self, task_id: &'a str, base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) {
+        // A run that has not ended says nothing of its metrics; they are those of the other.
+        let (before, now) = match (base.figures(task_id), new.figures(task_id)) {
+            ([], now) => (now, now),
+            (before, []) => (before, before),
+            both => both,
+        };
+        let mut task = TaskPlan { task_id, measures: Vec::new() };
+        for figure in now {
+            match before.iter().find(|other| other.metric_id == figure.metric_id) {
+                None => self.leave_out(task_id, &figure.metric_id, "only in the new run"),
+                Some(_) if figure.aggregation == Aggregation::Categorical => {
+                    self.leave_out(task_id, &figure.metric_id, "categories have no scores");
+                }
+                Some(other) => task.add(figure, other, gate),
+            }
+        }
+        for figure in before {
+            if !now.iter().any(|other| other.metric_id == figure.metric_id) {
+                self.leave_out(task_id, &figure.metric_id, "only in the baseline");
+            }
+        }
+        self.tasks.push(task);
+    }
+
+    fn leave_out(&mut self, task_id: &str, metric_id: &str, why: &str) {
+        self.not_compared.push(format!("metric {metric_id} of task {task_id}: {why}"));
+    }
+}
+
+impl TaskPlan<'_> {
+    fn add(&mut self, new: &MetricFigure, base: &MetricFigure, gate: &[GateSpec]) {
+        let of_task = |gate: &&GateSpec| {
+            gate.metric_id == new.metric_id
+                && gate.task_id.as_deref().is_none_or(|task_id| task_id == self.task_id)
+        };
+        // What is said of the task itself wins over what is said of all.
+        let spec = gate.iter().filter(of_task).max_by_key(|gate| gate.task_id.is_some());
+        let limits = |margin: f64| {
+            spec.map(|spec| Limits { margin, alpha: spec.alpha, min_coverage: spec.min_coverage })
+        };
+        let measure = Measure {
+            metric_id: new.metric_id.clone(),
+            sub_score: None,
+            is_pass: new.aggregation == Aggregation::PassRate,
+            higher_is_better: new.higher_is_better,
+        };
+        let scorer_versions = [base.scorer_version.clone(), new.scorer_version.clone()];
+        self.measures.push(PlannedMeasure {
+            measure: measure.clone(),
+            scorer_versions: scorer_versions.clone(),
+            gate: spec.and_then(|spec| limits(spec.margin)),
+        });
+        for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
+            self.measures.push(PlannedMeasure {
+                measure: Measure {
+                    sub_score: Some(sub_score.name.clone()),
+                    is_pass: false,
+                    higher_is_better: sub_score.higher_is_better.unwrap_or(new.higher_is_better),
+                    ..measure.clone()
+                },
+                scorer_versions: scorer_versions.clone(),
+                gate: limits(sub_score.margin),
+            });
+        }
+    }
+}
+
+fn gated_name(gate: &GateSpec) -> String {
+    match &gate.task_id {
+        Some(task_id) => format!("{} of task {task_id}", gate.metric_id),
+        None => gate.metric_id.clone(),
+    }
+}
+
+/// Finds what the gate names and neither run has, which is a slip of the pen.
+fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) -> Result<(), CompareError> {
+    let mut tasks: Vec<&str> = new.task_ids();
+    tasks.extend(base.task_ids());
+    tasks.sort_unstable();
+    tasks.dedup();
+    for gate in gate {
+        if let Some(task_id) = &gate.task_id
+            && !tasks.contains(&task_id.as_str())
+        {
+            return Err(unknown(
+                format!("the gate names the task '{task_id}', which neither run has"),
+                task_id,
+                &tasks,
+            ));
+        }
+        let of_gate =
+            tasks.iter().filter(|task| gate.task_id.as_deref().is_none_or(|task_id| task_id == **task));
+        let figures: Vec<&MetricFigure> =
+            of_gate.flat_map(|task_id| base.figures(task_id).iter().chain(new.figures(task_id))).collect();
+        if figures.is_empty() {
+            // Neither run has ended; that is said elsewhere.
+            continue;
+        }
+        let of_metric = || figures.iter().filter(|figure| figure.metric_id == gate.metric_id);
+        if of_metric().next().is_none() {
+            let mut known: Vec<&str> = figures.iter().map(|figure| figure.metric_id.as_str()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let what = format!(
+                "the gate names the metric '{}', of which neither run has figures that can be compared",
+                gated_name(gate)
+            );
+            return Err(unknown(what, &gate.metric_id, &known));
+        }
+        for sub_score in &gate.sub_scores {
+            let known: Vec<&str> =
+                of_metric().flat_map(|figure| &figure.sub_scores).map(|sub| sub.name.as_str()).collect();
+            if !known.contains(&sub_score.name.as_str()) {
+                let what = format!("the metric '{}' has no sub-score '{}'", gate.metric_id, sub_score.name);
+                return Err(unknown(what, &sub_score.name, &known));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unknown(what: String, typed: &str, known: &[&str]) -> CompareError {
+    let mut names: Vec<&str> = known.to_vec();
+    names.dedup();
+    let what = match gage_core::nearest(typed, names.iter().copied()) {
+        Some(nearest) => format!("{what}; did you mean '{nearest}'?"),
+        None => what,
+    };
+    let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    CompareError::UnknownInGate { what, known }
+}

@@ -1,0 +1,159 @@
+//! Records become samples: the repeats of one are averaged before it counts.
+
+use super::pairing::Measure;
+use gage_core::{Outcome, ScoreCard, canonical_json};
+use gage_record::SampleRecord;
+use serde_json::Value;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// What tells that two samples of one id are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ContentBy {
+    /// The digest of the row, which journals keep.
+    Row,
+    /// The Sample as it was asked, for runs of which only `samples.jsonl` is there.
+    Sample,
+}
+
+/// A sample, with the mean of its scored repeats under each measure.
+#[derive(Clone, Debug)]
+pub(super) struct ReadSample {
+    pub(super) sample_id: String,
+    pub(super) id_hash: u64,
+    pub(super) content: u64,
+    pub(super) values: Vec<ReadValue>,
+}
+
+/// One measure of a sample.
+#[derive(Clone, Debug)]
+pub(super) struct ReadValue {
+    /// NaN where no repeat was scored.
+    pub(super) score: f64,
+    /// How the last repeat without a score ended.
+    pub(super) end: Outcome,
+    pub(super) is_not_finite: bool,
+    /// The reasons of all repeats, each once.
+    pub(super) tags: Vec<String>,
+    scored: u32,
+}
+
+/// Puts the repeats of one sample together, which follow each other.
+pub(super) struct SampleReader<'m> {
+    measures: &'m [Measure],
+    repeat: u64,
+    content: ContentBy,
+    current: Option<(u64, ReadSample)>,
+}
+
+impl<'m> SampleReader<'m> {
+    pub(super) fn new(measures: &'m [Measure], repeat: u64, content: ContentBy) -> SampleReader<'m> {
+        SampleReader { measures, repeat: repeat.max(1), content, current: None }
+    }
+
+    /// Adds a record; gives the sample before it where the record begins another one.
+    pub(super) fn add(&mut self, record: &SampleRecord) -> Option<ReadSample> {
+        let number = record.index / self.repeat;
+        let before = match &self.current {
+            Some((current, _)) if *current == number => None,
+            _ => self.current.replace((number, self.begin(record))),
+        };
+        if let Some((_, sample)) = &mut self.current {
+            for (value, measure) in sample.values.iter_mut().zip(self.measures) {
+                value.add(record, measure);
+            }
+        }
+        before.map(|(_, sample)| sample.averaged())
+    }
+
+    /// The last sample.
+    pub(super) fn finish(&mut self) -> Option<ReadSample> {
+        self.current.take().map(|(_, sample)| sample.averaged())
+    }
+
+    fn begin(&self, record: &SampleRecord) -> ReadSample {
+        let content = match self.content {
+            ContentBy::Row => hash(&record.row_digest),
+            ContentBy::Sample => content_of(record),
+        };
+        let value =
+            ReadValue { score: 0.0, end: record.outcome, is_not_finite: false, tags: Vec::new(), scored: 0 };
+        ReadSample {
+            sample_id: record.sample_id.clone(),
+            id_hash: hash(&record.sample_id),
+            content,
+            values: vec![value; self.measures.len()],
+        }
+    }
+}
+
+impl ReadSample {
+    fn averaged(mut self) -> ReadSample {
+        for value in &mut self.values {
+            value.score = match value.scored {
+                0 => f64::NAN,
+                count => value.score / f64::from(count),
+            };
+        }
+        self
+    }
+}
+
+impl ReadValue {
+    fn add(&mut self, record: &SampleRecord, measure: &Measure) {
+        let Some(result) = record.metrics.iter().find(|result| result.metric_id == measure.metric_id) else {
+            // A sample that was scored and lacks a metric has nothing to say to it.
+            self.end = if record.outcome == Outcome::Scored { Outcome::Skipped } else { record.outcome };
+            return;
+        };
+        let card = result.card.as_ref().filter(|_| result.outcome == Outcome::Scored);
+        for tag in card.iter().flat_map(|card| &card.error_tags) {
+            if !self.tags.contains(tag) {
+                self.tags.push(tag.clone());
+            }
+        }
+        match card.and_then(|card| number_of(card, measure)) {
+            Some(score) if score.is_finite() => {
+                self.score += score;
+                self.scored += 1;
+            }
+            Some(_) => {
+                self.is_not_finite = true;
+                self.end = Outcome::Skipped;
+            }
+            None => {
+                self.end = if result.outcome == Outcome::Scored { Outcome::Skipped } else { result.outcome }
+            }
+        }
+    }
+}
+
+fn number_of(card: &ScoreCard, measure: &Measure) -> Option<f64> {
+    match &measure.sub_score {
+        Some(name) => match card.sub_scores.get(name)? {
+            Value::Bool(flag) => Some(f64::from(*flag)),
+            value => value.as_f64(),
+        },
+        None if measure.is_pass => card.pass.map(f64::from),
+        None => card.primary_score,
+    }
+}
+
+/// The Sample without where it was read from; of a row that did not become one its beginning.
+fn content_of(record: &SampleRecord) -> u64 {
+    match (&record.sample, &record.row) {
+        (Value::Object(sample), _) => {
+            let mut sample = sample.clone();
+            sample.shift_remove("_dataset_metadata");
+            hash(&canonical_json(&Value::Object(sample)))
+        }
+        (_, Some(row)) => hash(row),
+        (value, None) => hash(&value.to_string()),
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    // With fixed keys, unlike that of a hash map.
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

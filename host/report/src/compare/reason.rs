@@ -1,0 +1,152 @@
+//! Answers in words.
+
+use super::result::{GateNote, MetricComparison, TaskPairing};
+use super::verdict::Verdict;
+use gage_core::Outcome;
+use std::collections::BTreeMap;
+
+/// Longest part of a text of others that stands in a reason, in characters.
+const LONGEST: usize = 200;
+
+/// Why a metric has its verdict.
+pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> String {
+    let change = change(metric, gain);
+    let margin = number(gate.margin);
+    match gate.verdict {
+        Verdict::Pass => {
+            let ruled_out =
+                format!("a loss of {margin} or more is ruled out ({})", p_value(gate.margin_p_value));
+            match gate.worse_adjusted <= gate.alpha {
+                true => format!("{change}: a loss, but within the margin; {ruled_out}"),
+                false => format!("{change}; {ruled_out}"),
+            }
+        }
+        Verdict::Regression => format!(
+            "{change}, which is no accident ({}); a loss of {margin} or more cannot be ruled out ({})",
+            p_value(gate.worse_adjusted),
+            p_value(gate.margin_p_value)
+        ),
+        Verdict::Inconclusive => {
+            let mut text = format!(
+                "{change}, which may be an accident ({}); a loss of {margin} or more cannot be ruled out ({})",
+                p_value(gate.worse_adjusted),
+                p_value(gate.margin_p_value)
+            );
+            match gate.samples_needed {
+                Some(needed) => text += &format!("; to tell, about {} samples are needed", count(needed)),
+                None => text += "; no number of samples would tell",
+            }
+            match metric.smallest_visible {
+                Some(visible) => {
+                    text += &format!("; with {} a loss of {} is seen", count(metric.n), number(visible));
+                }
+                None => text += &format!("; {} are too few to see any loss", count(metric.n)),
+            }
+            text
+        }
+        Verdict::Incomplete => {
+            let mut text = format!(
+                "{} of the samples are scored in both runs; the gate asks for {}",
+                percent(metric.coverage),
+                percent(gate.min_coverage)
+            );
+            for (name, ends) in
+                [("the baseline", &metric.unscored_base), ("the new run", &metric.unscored_new)]
+            {
+                if !ends.is_empty() {
+                    text += &format!("; not scored in {name}: {}", outcomes(ends));
+                }
+            }
+            if metric.not_finite > 0 {
+                text += &format!("; {} scores are no finite numbers", count(metric.not_finite));
+            }
+            text
+        }
+        Verdict::Mismatch => "the runs are not of the same thing".to_owned(),
+    }
+}
+
+fn change(metric: &MetricComparison, gain: f64) -> String {
+    let changed = match (metric.worse, metric.better) {
+        (0, 0) => return format!("none of {} samples changed", count(metric.n)),
+        (worse, 0) => format!("{} of {} samples worse, none better", count(worse), count(metric.n)),
+        (0, better) => format!("{} of {} samples better, none worse", count(better), count(metric.n)),
+        (worse, better) => {
+            format!("{} of {} samples worse, {} better", count(worse), count(metric.n), count(better))
+        }
+    };
+    let direction = if gain < 0.0 { "worse" } else { "better" };
+    match gain {
+        0.0 => format!("{changed}, the mean as before"),
+        gain => format!("{changed}, the mean {direction} by {}", number(gain.abs())),
+    }
+}
+
+/// Why samples have no partner.
+pub(super) fn causes(tasks: &[TaskPairing]) -> String {
+    let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
+    let causes = [
+        (sum(|task| task.only_in_base), "only in the baseline"),
+        (sum(|task| task.only_in_new), "only in the new run"),
+        (sum(|task| task.different_content), "of the same id with other content"),
+        (sum(|task| task.duplicate_ids), "with an id that occurs twice"),
+    ];
+    let listed = causes.iter().filter(|(number, _)| *number > 0);
+    listed.map(|(number, cause)| format!("{} {cause}", count(*number))).collect::<Vec<_>>().join(", ")
+}
+
+/// `3 truncated, 1 refused`.
+pub(super) fn outcomes(ends: &BTreeMap<Outcome, u64>) -> String {
+    ends.iter()
+        .map(|(outcome, number)| format!("{} {outcome}", count(*number)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// A number with as many digits as say something: three.
+pub(super) fn number(value: f64) -> String {
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e9).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    // Between -4 and 8.
+    let digits = 2 - size.log10().floor() as i32;
+    let text = format!("{value:.places$}", places = usize::try_from(digits.max(0)).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `p = 0.013`, `p < 0.0001`.
+pub(super) fn p_value(value: f64) -> String {
+    match value {
+        small if small < 0.0001 => "p < 0.0001".to_owned(),
+        value => format!("p = {}", number((value * 1e4).ceil() / 1e4)),
+    }
+}
+
+/// Rounded down, so that only the whole is 100 %.
+pub(super) fn percent(part: f64) -> String {
+    format!("{} %", number((part * 1_000.0 + 1e-9).floor() / 10.0))
+}
+
+/// A number of samples, thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The beginning of a text of others, on one line and without what steers a terminal.
+pub(super) fn shortened(text: &str) -> String {
+    let cut: String = text.chars().take(LONGEST).collect();
+    let printable = gage_core::printable_line(&cut).into_owned();
+    if cut.len() < text.len() { format!("{printable}…") } else { printable }
+}

@@ -1,0 +1,143 @@
+//! A comparison for people and for the machines that show it to them. All text of others is escaped.
+
+mod github;
+mod junit;
+mod markdown;
+mod terminal;
+
+pub use github::github_annotations;
+pub use junit::junit_xml;
+pub use markdown::markdown;
+pub use terminal::render_comparison;
+
+use super::reason;
+use super::result::{Comparison, MetricComparison, SliceDrift};
+use super::verdict::Verdict;
+
+/// Up to this q-value a slice is said to have changed.
+const CHANGED: f64 = 0.05;
+
+/// Most slices and reasons that are shown for a metric.
+const MOST_PARTS: usize = 5;
+
+impl Comparison {
+    /// The answer in one line.
+    pub fn headline(&self) -> String {
+        let gated = || self.metrics.iter().filter(|metric| metric.gate.is_some());
+        let Some(verdict) = self.verdict else {
+            return format!("{} compared; no gate was asked for", metrics(self.metrics.len()));
+        };
+        if let Some(refusal) = &self.refusal {
+            return format!("{verdict}: {}", reason::shortened(refusal));
+        }
+        let of_verdict: Vec<String> = gated()
+            .filter(|metric| metric.gate.as_ref().is_some_and(|gate| gate.verdict == verdict))
+            .map(name_of)
+            .collect();
+        match verdict {
+            Verdict::Pass => format!("{verdict}: {}", metrics(of_verdict.len())),
+            _ => format!(
+                "{verdict}: {} of {}: {}",
+                of_verdict.len(),
+                metrics(gated().count()),
+                of_verdict.join(", ")
+            ),
+        }
+    }
+
+    /// The metrics, what matters most first, else in the order of the suite.
+    fn by_importance(&self) -> Vec<&MetricComparison> {
+        let mut sorted: Vec<&MetricComparison> = self.metrics.iter().collect();
+        sorted.sort_by_key(|metric| match metric.gate.as_ref().map(|gate| gate.verdict) {
+            Some(Verdict::Mismatch) => 0,
+            Some(Verdict::Regression) => 1,
+            Some(Verdict::Incomplete) => 2,
+            Some(Verdict::Inconclusive) => 3,
+            Some(Verdict::Pass) => 4,
+            None => 5,
+        });
+        sorted
+    }
+}
+
+fn metrics(number: usize) -> String {
+    if number == 1 { "1 metric".to_owned() } else { format!("{number} metrics") }
+}
+
+/// `exact_match of arithmetic`.
+fn name_of(metric: &MetricComparison) -> String {
+    let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
+    let name = format!("{}{sub_score} of {}", metric.metric_id, metric.task_id);
+    reason::shortened(&name)
+}
+
+/// A score or a mean: four decimals, or more digits where it is large.
+fn score(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e6 => format!("{value:.3e}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// A difference with its sign; a minus as wide as the plus.
+fn signed(value: f64) -> String {
+    let sign = if value < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", score(value.abs()))
+}
+
+/// `0.9800 → 0.9400, −0.0400 (95 %: −0.0540 to −0.0290)`.
+fn change_of(metric: &MetricComparison) -> String {
+    let (Some(base), Some(new), Some(difference)) = (metric.base, metric.new, metric.difference) else {
+        return "no sample is scored in both runs".to_owned();
+    };
+    let interval = metric
+        .interval
+        .map(|interval| format!(" (95 %: {} to {})", signed(interval.low), signed(interval.high)))
+        .unwrap_or_default();
+    format!("{} → {}, {}{interval}", score(base), score(new), signed(difference))
+}
+
+/// `40 of 1,000 worse, 2 better; coverage 100 %`.
+fn counts_of(metric: &MetricComparison) -> String {
+    let (worse, better) = (reason::count(metric.worse), reason::count(metric.better));
+    let clusters = metric
+        .clusters
+        .map(|clusters| format!(" in {} clusters", reason::count(clusters)))
+        .unwrap_or_default();
+    let coverage = reason::percent(metric.coverage);
+    format!("{worse} worse, {better} better of {}{clusters}; coverage {coverage}", reason::count(metric.n))
+}
+
+/// The slices that changed, the surest first.
+fn changed_slices(metric: &MetricComparison) -> Vec<&SliceDrift> {
+    metric.slices.iter().filter(|slice| slice.q_value <= CHANGED).take(MOST_PARTS).collect()
+}
+
+fn slice_line(slice: &SliceDrift) -> String {
+    let name = reason::shortened(&format!("{}={}", slice.by, slice.key));
+    format!(
+        "{name}: {} → {} over {} (q = {})",
+        score(slice.base),
+        score(slice.new),
+        reason::count(slice.n),
+        reason::number((slice.q_value * 1e4).ceil() / 1e4)
+    )
+}
+
+/// The reasons whose number changed, or that samples have which became worse.
+fn drifting_tags(metric: &MetricComparison) -> Vec<String> {
+    let changed = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
+    changed
+        .take(MOST_PARTS)
+        .map(|tag| {
+            let name = reason::shortened(&tag.tag);
+            let (base, new) = (reason::count(tag.base), reason::count(tag.new));
+            let worse = match tag.worse {
+                0 => String::new(),
+                worse => format!(", {} of those that became worse", reason::count(worse)),
+            };
+            format!("{name}: {base} → {new}{worse}")
+        })
+        .collect()
+}

@@ -1,0 +1,37 @@
+//! Annotations for GitHub's runners: workflow commands, one a line.
+
+use super::name_of;
+use crate::compare::result::Comparison;
+use crate::compare::verdict::Verdict;
+
+/// An annotation for every gated metric, or one for all where nothing can be said: errors for what fails,
+/// warnings for what cannot be told, notices for what passes. Ends with a newline.
+///
+/// Escaped as the runner reads it: `%`, line breaks, and in titles also `:` and `,`.
+pub fn github_annotations(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    if let (Some(refusal), Some(verdict)) = (&comparison.refusal, comparison.verdict) {
+        return line(verdict, "gage-host compare", refusal);
+    }
+    for metric in comparison.by_importance() {
+        if let Some(gate) = &metric.gate {
+            text += &line(gate.verdict, &name_of(metric), &gate.reason);
+        }
+    }
+    text
+}
+
+fn line(verdict: Verdict, title: &str, message: &str) -> String {
+    let level = match verdict {
+        Verdict::Pass => "notice",
+        Verdict::Inconclusive => "warning",
+        Verdict::Regression | Verdict::Mismatch | Verdict::Incomplete => "error",
+    };
+    let title = data(&format!("{verdict} {title}")).replace(':', "%3A").replace(',', "%2C");
+    format!("::{level} title={title}::{}\n", data(message))
+}
+
+fn data(text: &str) -> String {
+    let text = gage_core::printable(text);
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}

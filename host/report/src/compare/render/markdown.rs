@@ -1,0 +1,92 @@
+//! For pull requests and the summaries of build servers.
+
+use super::{change_of, changed_slices, counts_of, drifting_tags, name_of, slice_line};
+use crate::compare::reason;
+use crate::compare::result::{Comparison, Flip, MetricComparison};
+use gage_core::{printable_html, printable_line};
+
+/// Writes a comparison as Markdown in GitHub's dialect. No text of others is markup in it.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut text = format!("## {}\n\n", escape(&comparison.headline()));
+    for (name, run) in [("base", &comparison.base), ("new", &comparison.new)] {
+        let models = escape(&run.models.join(", "));
+        text += &format!("- **{name}**: {} ({models}), {}\n", escape(&run.run_id), run.status);
+    }
+    let causes = reason::causes(&comparison.tasks);
+    if !causes.is_empty() {
+        text += &format!("- samples without a partner: {causes}\n");
+    }
+    for difference in &comparison.differences {
+        let allowed = if difference.allowed { " (allowed)" } else { "" };
+        text += &format!(
+            "- **{} differ**{allowed}: {}\n",
+            difference.part.name(),
+            escape(&reason::shortened(&difference.what))
+        );
+    }
+    if !comparison.metrics.is_empty() {
+        text += "\n| metric | verdict | change | samples |\n| --- | --- | --- | --- |\n";
+    }
+    for metric in comparison.by_importance() {
+        let verdict = metric.gate.as_ref().map_or("", |gate| gate.verdict.word());
+        text += &format!(
+            "| {} | {verdict} | {} | {} |\n",
+            escape(&name_of(metric)),
+            change_of(metric),
+            counts_of(metric)
+        );
+    }
+    comparison.by_importance().into_iter().for_each(|metric| text += &details(metric));
+    for what in &comparison.not_compared {
+        text += &format!("\nNot compared: {}\n", escape(&reason::shortened(what)));
+    }
+    text
+}
+
+fn details(metric: &MetricComparison) -> String {
+    let reason = metric.gate.as_ref().map(|gate| gate.reason.as_str()).unwrap_or_default();
+    let mut lines: Vec<String> =
+        drifting_tags(metric).iter().map(|tag| format!("- tag {}\n", escape(tag))).collect();
+    lines.extend(
+        changed_slices(metric).iter().map(|slice| format!("- slice {}\n", escape(&slice_line(slice)))),
+    );
+    if reason.is_empty() && lines.is_empty() && metric.flips.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n### {}\n\n", escape(&name_of(metric)));
+    if !metric.flips.is_empty() {
+        text += "| became worse | base | new | tags |\n| --- | ---: | ---: | --- |\n";
+    }
+    for Flip { sample_id, base, new, error_tags } in &metric.flips {
+        text += &format!(
+            "| {} | {} | {} | {} |\n",
+            escape(&reason::shortened(sample_id)),
+            reason::number(*base),
+            reason::number(*new),
+            escape(&reason::shortened(&error_tags.join(", ")))
+        );
+    }
+    if !metric.flips.is_empty() {
+        text.push('\n');
+    }
+    lines.iter().for_each(|line| text += line);
+    if !reason.is_empty() {
+        let gap = if lines.is_empty() { "" } else { "\n" };
+        text += &format!("{gap}{}\n", escape(reason));
+    }
+    text
+}
+
+/// A text that Markdown shows as it is: no markup, no cell, no mention of anybody.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in printable_html(&printable_line(text)).chars() {
+        match character {
+            '|' | '`' | '*' | '_' | '[' | ']' | '~' | '\\' | '@' | '!' | '$' => {
+                escaped += &format!("&#{};", u32::from(character));
+            }
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}

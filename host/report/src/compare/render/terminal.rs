@@ -1,0 +1,186 @@
+//! For a terminal.
+
+use super::{change_of, changed_slices, counts_of, drifting_tags, name_of, score, signed, slice_line};
+use crate::compare::reason;
+use crate::compare::result::{ComparedRun, Comparison, MetricComparison};
+use crate::compare::verdict::Verdict;
+use anstyle::{AnsiColor, Style};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+const HEADING: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+/// Lines are never made narrower than this.
+const NARROWEST: usize = 40;
+
+/// Draws a comparison within so many columns: for every metric the samples that became worse, the figures,
+/// what drifted, and why the gate says what it says. Ends with a newline.
+pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) -> String {
+    let mut page = Page { text: String::new(), width: width.max(NARROWEST), colour };
+    page.run("base", &comparison.base);
+    page.run("new", &comparison.new);
+    page.pairing(comparison);
+    for difference in &comparison.differences {
+        let allowed = if difference.allowed { " (allowed)" } else { "" };
+        let text =
+            format!("{} differ{allowed}: {}", difference.part.name(), reason::shortened(&difference.what));
+        page.wrapped(2, if difference.allowed { FAINT } else { style_of(Some(Verdict::Mismatch)) }, &text);
+    }
+    for metric in comparison.by_importance() {
+        page.metric(metric, comparison.refusal.is_some());
+    }
+    if !comparison.overall.is_empty() {
+        page.blank();
+        page.wrapped(2, HEADING, "over all tasks");
+    }
+    for overall in &comparison.overall {
+        let interval = overall
+            .interval
+            .map(|interval| format!(" (95 %: {} to {})", signed(interval.low), signed(interval.high)))
+            .unwrap_or_default();
+        let text = format!(
+            "{}: {} → {}, {}{interval}, {} samples of {} tasks",
+            reason::shortened(&overall.metric_id),
+            score(overall.base),
+            score(overall.new),
+            signed(overall.difference),
+            reason::count(overall.n),
+            overall.tasks
+        );
+        page.wrapped(4, Style::new(), &text);
+    }
+    if !comparison.not_compared.is_empty() {
+        page.blank();
+        page.wrapped(2, HEADING, "not compared");
+        comparison.not_compared.iter().for_each(|what| page.wrapped(4, FAINT, &reason::shortened(what)));
+    }
+    page.blank();
+    page.wrapped(2, style_of(comparison.verdict), &comparison.headline());
+    page.text
+}
+
+struct Page {
+    text: String,
+    width: usize,
+    colour: bool,
+}
+
+impl Page {
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn line(&mut self, indent: usize, style: Style, text: &str) {
+        self.text.push_str(&" ".repeat(indent));
+        match self.colour && style != Style::new() {
+            true => self.text.push_str(&format!("{style}{text}{style:#}")),
+            false => self.text.push_str(text),
+        }
+        self.text.push('\n');
+    }
+
+    /// Breaks a text between words; what follows the first line is set in by two.
+    fn wrapped(&mut self, indent: usize, style: Style, text: &str) {
+        for (number, line) in wrap(text, self.width.saturating_sub(indent + 2)).iter().enumerate() {
+            self.line(if number == 0 { indent } else { indent + 2 }, style, line);
+        }
+    }
+
+    fn run(&mut self, name: &str, run: &ComparedRun) {
+        let models = match run.models.as_slice() {
+            [] => String::new(),
+            models => format!("  {}", reason::shortened(&models.join(", "))),
+        };
+        let status = if run.status == "complete" { String::new() } else { format!("  ({})", run.status) };
+        self.wrapped(
+            2,
+            Style::new(),
+            &format!("{name:4}  {}{models}{status}", reason::shortened(&run.run_id)),
+        );
+    }
+
+    fn pairing(&mut self, comparison: &Comparison) {
+        let sum =
+            |part: fn(&crate::compare::TaskPairing) -> u64| comparison.tasks.iter().map(part).sum::<u64>();
+        let (paired, total) = (sum(|task| task.paired), sum(|task| task.total));
+        let mut text = format!("{} of {} samples are in both", reason::count(paired), reason::count(total));
+        let causes = reason::causes(&comparison.tasks);
+        if !causes.is_empty() {
+            text += &format!("; {causes}");
+        }
+        self.wrapped(2, if paired < total { style_of(Some(Verdict::Inconclusive)) } else { FAINT }, &text);
+    }
+
+    fn metric(&mut self, metric: &MetricComparison, is_refused: bool) {
+        let verdict = metric.gate.as_ref().map(|gate| gate.verdict);
+        let name = name_of(metric);
+        self.blank();
+        match verdict {
+            Some(verdict) => {
+                let blanks = self.width.saturating_sub(2 + name.width() + verdict.word().width()).max(2);
+                let style = style_of(Some(verdict));
+                let word = match self.colour {
+                    true => format!("{style}{verdict}{style:#}"),
+                    false => verdict.to_string(),
+                };
+                let heading = if self.colour { format!("{HEADING}{name}{HEADING:#}") } else { name };
+                self.line(2, Style::new(), &format!("{heading}{}{word}", " ".repeat(blanks)));
+            }
+            None => self.line(2, HEADING, &name),
+        }
+        for flip in &metric.flips {
+            let tags = match flip.error_tags.as_slice() {
+                [] => String::new(),
+                tags => format!("  {}", reason::shortened(&tags.join(", "))),
+            };
+            let scores = format!("{} → {}", reason::number(flip.base), reason::number(flip.new));
+            let id = reason::shortened(&flip.sample_id);
+            self.wrapped(4, Style::new(), &format!("✗ {id}  {scores}{tags}"));
+        }
+        let shown = metric.flips.len() as u64;
+        if metric.worse > shown && shown > 0 {
+            self.line(4, FAINT, &format!("… {} more became worse", reason::count(metric.worse - shown)));
+        }
+        self.wrapped(4, Style::new(), &change_of(metric));
+        self.wrapped(4, FAINT, &counts_of(metric));
+        for tag in drifting_tags(metric) {
+            self.wrapped(4, Style::new(), &format!("tag {tag}"));
+        }
+        for slice in changed_slices(metric) {
+            self.wrapped(4, Style::new(), &format!("slice {}", slice_line(slice)));
+        }
+        if let Some(gate) = metric.gate.as_ref().filter(|_| !is_refused) {
+            self.wrapped(4, style_of(verdict), &gate.reason);
+        }
+    }
+}
+
+fn style_of(verdict: Option<Verdict>) -> Style {
+    match verdict {
+        Some(Verdict::Pass) => AnsiColor::Green.on_default(),
+        Some(Verdict::Regression | Verdict::Mismatch | Verdict::Incomplete) => AnsiColor::Red.on_default(),
+        Some(Verdict::Inconclusive) => AnsiColor::Yellow.on_default(),
+        None => Style::new(),
+    }
+}
+
+/// Breaks a text between words, and words that are wider than a line within them.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_inclusive(' ') {
+        let used = lines.last().map_or(0, |line| line.width());
+        if used > 0 && used + word.trim_end().width() > width {
+            lines.push(String::new());
+        }
+        for character in word.chars() {
+            let wide = character.width().unwrap_or(0);
+            if lines.last().is_some_and(|line| line.width() + wide > width) && character != ' ' {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(character);
+            }
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}

@@ -1,0 +1,165 @@
+//! One of the runs that are compared: what it says of itself, and its records, one at a time.
+
+use crate::{Aggregation, MetricFigure, ReportError, Summary};
+use gage_config::{Environment, GateSpec, PipelineConfig, load};
+use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
+use gage_record::{
+    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleTiming,
+};
+use std::path::Path;
+
+/// A run folder that is compared with another one.
+#[derive(Debug)]
+pub struct ComparedSource {
+    reader: RunReader,
+    folder: String,
+    summary: Option<Summary>,
+    config: Option<PipelineConfig>,
+    journal: Option<JournalIndex>,
+}
+
+impl ComparedSource {
+    /// Opens a run folder and indexes its journal, where it has one.
+    ///
+    /// # Errors
+    /// When it is no run folder, or holds files that cannot be read.
+    pub fn open(path: &Path) -> Result<ComparedSource, ReportError> {
+        let reader = RunReader::open(path)?;
+        let has = |name: &str| path.join(name).exists();
+        let summary = if has(SUMMARY_FILE) { Some(reader.summary()?) } else { None };
+        let journal = match has(JOURNAL_FOLDER) {
+            true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
+            false => None,
+        };
+        let config = suite_of(reader.manifest());
+        Ok(ComparedSource { folder: path.display().to_string(), reader, summary, config, journal })
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        self.reader.manifest()
+    }
+
+    /// The run's id.
+    pub fn run_id(&self) -> &str {
+        &self.manifest().run_id
+    }
+
+    /// The folder, as it was given.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// The suite of the run, where the manifest holds one that can be read.
+    pub fn config(&self) -> Option<&PipelineConfig> {
+        self.config.as_ref()
+    }
+
+    /// A gate that lets no metric of the run lose more than a margin.
+    pub fn gate_of_all(&self, margin: f64) -> Vec<GateSpec> {
+        let mut metric_ids: Vec<&str> = Vec::new();
+        let figures = self.summary.iter().flat_map(|summary| &summary.metrics);
+        for figure in figures.filter(|figure| figure.aggregation != Aggregation::Categorical) {
+            if !metric_ids.contains(&figure.metric_id.as_str()) {
+                metric_ids.push(&figure.metric_id);
+            }
+        }
+        metric_ids.into_iter().map(|metric_id| GateSpec::new(metric_id, margin)).collect()
+    }
+
+    /// Whether the run came to its end.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
+    }
+
+    /// Whether rows can be told apart by the digests that the journal keeps.
+    pub(super) fn has_row_digests(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// The tasks, in the order of the suite.
+    pub(super) fn task_ids(&self) -> Vec<&str> {
+        match (&self.summary, &self.config, &self.journal) {
+            (Some(summary), ..) => summary.tasks.iter().map(|task| task.task_id.as_str()).collect(),
+            (None, Some(config), _) => config.tasks.iter().map(|task| task.task_id.as_str()).collect(),
+            (None, None, Some(journal)) => journal.task_ids(),
+            (None, None, None) => Vec::new(),
+        }
+    }
+
+    /// The figures of a task, none where the run has not ended.
+    pub(super) fn figures(&self, task_id: &str) -> &[MetricFigure] {
+        let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
+        tasks
+            .filter(|task| task.task_id == task_id)
+            .map(|task| task.metrics.as_slice())
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// How often each sample of a task was asked.
+    pub(super) fn repeat(&self, task_id: &str) -> u64 {
+        let task = self.config.iter().flat_map(|config| &config.tasks).find(|task| task.task_id == task_id);
+        let figure = || self.figures(task_id).first().map(|figure| figure.repeats);
+        task.map(|task| task.repeat).or_else(figure).unwrap_or(1).max(1)
+    }
+
+    /// The models that the tasks asked, each once.
+    pub(super) fn models(&self) -> Vec<String> {
+        let mut models: Vec<String> = Vec::new();
+        if let Some(config) = &self.config {
+            let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
+            for role in roles {
+                let backend = &self.manifest().identity["backends"][&role.backend_id];
+                let model = backend["model"].as_str().unwrap_or(&role.backend_id).to_owned();
+                if !models.contains(&model) {
+                    models.push(model);
+                }
+            }
+        }
+        models
+    }
+
+    /// All records in the order of their tasks and rows; holds one of them. From the journal, else from
+    /// `samples.jsonl`.
+    pub(super) fn records(
+        &self,
+    ) -> Result<Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + '_>, RecordError> {
+        if let Some(journal) = &self.journal {
+            return Ok(Box::new(journal.records_in_order(&self.task_ids())));
+        }
+        match self.reader.samples() {
+            Ok(lines) => Ok(Box::new(lines.map(|line| line.map(record_of)))),
+            // Nothing was recorded.
+            Err(_) if !self.has_ended() => Ok(Box::new(std::iter::empty())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Reads the suite that was expanded when the run began.
+fn suite_of(manifest: &Manifest) -> Option<PipelineConfig> {
+    let document = manifest.identity.get("config").filter(|document| document.is_object())?;
+    let text = document.to_string().replace("${", "$${");
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let (config, problems) = load("the suite of the run", &text, &[], &environment);
+    config.filter(|_| !problems.has_errors())
+}
+
+fn record_of(line: SampleLine) -> SampleRecord {
+    SampleRecord {
+        task_id: line.task_id,
+        index: line.index,
+        sample_id: line.sample_id,
+        row_digest: String::new(),
+        outcome: line.outcome,
+        error: line.error,
+        sample: line.sample,
+        row: line.row,
+        model_output: line.model_output,
+        judge_output: line.judge_output,
+        metrics: line.metrics,
+        timing: SampleTiming::default(),
+        timing_metrics: Vec::new(),
+    }
+}

@@ -1,0 +1,8 @@
+//! Comparisons of run folders, from the files to the answers.
+
+mod bad_input;
+mod rendering;
+mod runs;
+mod simulation;
+mod statistics;
+mod verdicts;

@@ -1,0 +1,185 @@
+//! Figures are those of SciPy and statsmodels.
+
+use super::super::margin::{power as t_power, student_upper_tail};
+use super::super::multiplicity::{benjamini_hochberg, holm};
+use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Fixture {
+    mcnemar: Vec<McNemar>,
+    sign_flips: Vec<SignFlips>,
+    mcnemar_power: Vec<McNemarPower>,
+    margin: Vec<Margin>,
+    student: Vec<Student>,
+    t_power: Vec<TPower>,
+    adjusted: Vec<Adjusted>,
+}
+
+#[derive(Deserialize)]
+struct McNemar {
+    worse: u64,
+    better: u64,
+    p_value: f64,
+}
+
+#[derive(Deserialize)]
+struct SignFlips {
+    differences: Vec<f64>,
+    worse: f64,
+    better: f64,
+}
+
+#[derive(Deserialize)]
+struct McNemarPower {
+    samples: u64,
+    changed: f64,
+    loss: f64,
+    alpha: f64,
+    power: f64,
+}
+
+#[derive(Deserialize)]
+struct Margin {
+    samples: u64,
+    worse: u64,
+    better: u64,
+    margin: f64,
+    p_value: f64,
+}
+
+#[derive(Deserialize)]
+struct Student {
+    t: f64,
+    degrees: f64,
+    upper: f64,
+}
+
+#[derive(Deserialize)]
+struct TPower {
+    shift: f64,
+    degrees: f64,
+    alpha: f64,
+    power: f64,
+}
+
+#[derive(Deserialize)]
+struct Adjusted {
+    p_values: Vec<f64>,
+    holm: Vec<f64>,
+    benjamini_hochberg: Vec<f64>,
+}
+
+fn fixture() -> Fixture {
+    serde_json::from_str(include_str!("../../../tests/fixtures/comparison.json")).unwrap()
+}
+
+#[track_caller]
+fn assert_near(found: f64, expected: f64, relative: f64, what: &str) {
+    assert!(
+        (found - expected).abs() <= relative * expected.abs() + 1e-13,
+        "{what}: {found} is not {expected}"
+    );
+}
+
+#[test]
+fn mcnemar_is_the_exact_binomial_test() {
+    for McNemar { worse, better, p_value } in fixture().mcnemar {
+        assert_near(mcnemar::worse_p_value(worse, better), p_value, 1e-8, &format!("{worse}, {better}"));
+    }
+}
+
+#[test]
+fn few_differences_are_tried_with_all_signs() {
+    for SignFlips { differences, worse, better } in fixture().sign_flips {
+        let test = SignFlipTest { differences, seed: 1 };
+        let found = sign_flip_tests(std::slice::from_ref(&test), 10_000, 1)[0];
+        assert_eq!(found.permutations, None);
+        assert_near(found.worse, worse, 1e-12, &format!("{:?}", test.differences));
+        assert_near(found.better, better, 1e-12, &format!("{:?}", test.differences));
+    }
+}
+
+#[test]
+fn the_power_of_mcnemar_is_that_of_all_outcomes() {
+    for McNemarPower { samples, changed, loss, alpha, power } in fixture().mcnemar_power {
+        let found = mcnemar::power(samples, changed, loss, alpha);
+        assert_near(found, power, 1e-9, &format!("{samples} {changed} {loss} {alpha}"));
+    }
+}
+
+#[test]
+fn the_visible_loss_is_seen_four_times_of_five() {
+    for (samples, changed) in [(1_000, 0.0), (1_000, 0.05), (14_000, 0.2), (60, 0.3)] {
+        let visible = mcnemar::smallest_visible(samples, changed, 0.05, 0.8).unwrap();
+        let power = mcnemar::power(samples, changed, visible, 0.05);
+        assert!((0.8..0.81).contains(&power), "{samples} {changed}: {visible} {power}");
+    }
+    assert_eq!(mcnemar::smallest_visible(4, 0.5, 0.05, 0.8), None);
+}
+
+#[test]
+fn the_margin_is_ruled_out_as_by_a_finer_search() {
+    for Margin { samples, worse, better, margin, p_value } in fixture().margin {
+        let found = mcnemar::margin_p_value(samples, worse, better, margin);
+        assert_near(found, p_value, 2e-3, &format!("{samples} {worse} {better} {margin}"));
+    }
+    assert_eq!(mcnemar::margin_p_value(0, 0, 0, 0.1), 1.0);
+}
+
+#[test]
+fn students_tail_and_power_are_those_of_the_library() {
+    for Student { t, degrees, upper } in fixture().student {
+        assert_near(student_upper_tail(t, degrees), upper, 1e-9, &format!("{t} {degrees}"));
+    }
+    for TPower { shift, degrees, alpha, power } in
+        fixture().t_power.into_iter().filter(|case| case.degrees >= 50.0)
+    {
+        let found = t_power(shift, degrees, alpha);
+        assert!((found - power).abs() <= 0.01, "{shift} {degrees} {alpha}: {found} is not {power}");
+    }
+}
+
+#[test]
+fn adjustments_are_those_of_the_library() {
+    for Adjusted { p_values, holm: by_holm, benjamini_hochberg: by_hochberg } in fixture().adjusted {
+        let tests: Vec<(f64, f64)> = p_values.iter().map(|p_value| (*p_value, 0.05)).collect();
+        for (ratio, expected) in holm(&tests).into_iter().zip(by_holm) {
+            assert_near((ratio * 0.05).min(1.0), expected, 1e-12, "Holm");
+        }
+        for (found, expected) in benjamini_hochberg(&p_values).into_iter().zip(by_hochberg) {
+            assert_near(found, expected, 1e-12, "Benjamini and Hochberg");
+        }
+    }
+    // With a level of its own each: the first by half of its level, and then the second by the whole.
+    let ratios = holm(&[(0.01, 0.05), (0.001, 0.001)]);
+    assert!((ratios[0] - 0.4).abs() < 1e-12 && (ratios[1] - 1.0).abs() < 1e-12, "{ratios:?}");
+}
+
+#[test]
+fn random_signs_give_what_all_signs_give() {
+    // Thirty differences of one size: the exact p-value is binomial.
+    let differences: Vec<f64> = (0..30).map(|number| if number < 19 { -0.5 } else { 0.5 }).collect();
+    let test = SignFlipTest { differences, seed: 7 };
+    let found = sign_flip_tests(std::slice::from_ref(&test), 100_000, 2)[0];
+    assert_eq!(found.permutations, Some(100_000));
+    let exact = mcnemar::worse_p_value(19, 11);
+    // Five standard errors of a share of 100,000.
+    let reach = 5.0 * (exact * (1.0 - exact) / 100_000.0).sqrt();
+    assert!((found.worse - exact).abs() < reach, "{} {exact}", found.worse);
+}
+
+#[test]
+fn figures_do_not_depend_on_the_number_of_threads() {
+    let differences = |seed: u64| {
+        let mut random = crate::random::SplitMix64::new(seed);
+        (0..1_000).map(|_| random.below(2_001) as f64 / 1_000.0 - 1.0).collect()
+    };
+    let tests: Vec<SignFlipTest> =
+        (0..5).map(|seed| SignFlipTest { differences: differences(seed), seed }).collect();
+    let one = sign_flip_tests(&tests, 7_000, 1);
+    for threads in [2, 3, 8, 64] {
+        assert_eq!(sign_flip_tests(&tests, 7_000, threads), one, "{threads} threads");
+    }
+    assert!(one.iter().any(|result| result.worse != one[0].worse), "signs differ from test to test");
+}

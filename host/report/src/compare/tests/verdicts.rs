@@ -1,0 +1,224 @@
+//! What gates say, and in which words.
+
+use super::super::{CompareOptions, IdentityPart, Verdict};
+use super::runs::{Run, compared, compared_with, gate, scores, task};
+use gage_config::{GateSpec, SubScoreGate};
+use gage_core::Outcome;
+use serde_json::json;
+
+fn reason(comparison: &super::super::Comparison) -> String {
+    comparison.metrics[0].gate.as_ref().unwrap().reason.clone()
+}
+
+#[test]
+fn two_flips_of_a_thousand_pass_and_forty_are_a_regression() {
+    for (wrong, margin, verdict) in [
+        (0, 0.01, Verdict::Pass),
+        (2, 0.01, Verdict::Pass),
+        (2, 0.005, Verdict::Inconclusive),
+        (40, 0.01, Verdict::Regression),
+        // Worse without doubt, and so little that it was allowed.
+        (40, 0.1, Verdict::Pass),
+    ] {
+        let found = compared(Run::of(&scores(1_000, 0)), Run::of(&scores(1_000, wrong)), gate(margin));
+        assert_eq!(found.verdict, Some(verdict), "{wrong} {margin}: {}", reason(&found));
+        insta::assert_snapshot!(format!("{wrong}_of_1000_margin_{margin}"), reason(&found));
+    }
+}
+
+#[test]
+fn graded_scores_are_judged_by_sign_flips() {
+    let base: Vec<f64> = (0..200).map(|number| f64::from(number % 10) / 10.0).collect();
+    let lower: Vec<f64> = base.iter().map(|score| score * 0.9).collect();
+    for (new, verdict) in [(&base, Verdict::Pass), (&lower, Verdict::Regression)] {
+        let found = compared(Run::of(&base), Run::of(new), gate(0.03));
+        assert_eq!(found.verdict, Some(verdict), "{}", reason(&found));
+        assert_eq!(found.metrics[0].test.name, "sign_flip");
+    }
+}
+
+#[test]
+fn where_less_is_better_more_is_a_regression() {
+    let run = |wrong: usize| {
+        let mut run = Run::of(&scores(200, wrong));
+        run.tasks[0].metrics[0].higher_is_better = false;
+        run
+    };
+    let found = compared(run(60), run(0), gate(0.01));
+    assert_eq!((found.verdict, found.metrics[0].worse), (Some(Verdict::Regression), 60));
+    assert!(found.metrics[0].difference.is_some_and(|difference| (difference - 0.3).abs() < 1e-12));
+    assert_eq!(compared(run(0), run(60), gate(0.01)).verdict, Some(Verdict::Pass));
+}
+
+#[test]
+fn samples_of_one_cluster_count_once() {
+    let run = |wrong: usize| {
+        let mut run = Run::of(&scores(60, wrong));
+        for record in &mut run.records {
+            record.sample = json!({"metadata": {"text": record.index / 20}});
+        }
+        let task = json!({"task_id": "t", "dataset_id": "rows", "cluster_by": "metadata.text"});
+        run.identity = super::runs::identity("model", &task);
+        run
+    };
+    let found = compared(run(0), run(20), gate(0.01));
+    // Twenty samples became worse, but it is one text of three.
+    assert_eq!((found.metrics[0].clusters, found.metrics[0].test.worse), (Some(3), 0.5));
+    assert_eq!(found.verdict, Some(Verdict::Inconclusive));
+    assert_eq!(
+        compared(Run::of(&scores(60, 0)), Run::of(&scores(60, 20)), gate(0.01)).verdict,
+        Some(Verdict::Regression)
+    );
+}
+
+#[test]
+fn repeats_are_averaged_first() {
+    let run = |answers: &[f64]| {
+        let mut run = Run::of(answers);
+        for record in &mut run.records {
+            record.sample_id = format!("s-{}", record.index / 3);
+            record.row_digest = record.sample_id.clone();
+        }
+        run.tasks[0].repeat = 3;
+        let task = json!({"task_id": "t", "dataset_id": "rows", "repeat": 3});
+        run.identity = super::runs::identity("model", &task);
+        run
+    };
+    let found =
+        compared(run(&[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]), run(&[1.0, 0.0, 1.0, 1.0, 0.0, 0.0]), gate(0.1));
+    let metric = &found.metrics[0];
+    assert_eq!((metric.n, metric.worse, metric.better, found.tasks[0].paired), (2, 1, 0, 2));
+    assert_eq!((metric.flips[0].base, metric.flips[0].new), (1.0, 2.0 / 3.0));
+}
+
+#[test]
+fn every_gated_metric_must_pass_and_alpha_is_shared_between_them() {
+    let run = |wrong: usize| {
+        let mut run = Run::of(&scores(400, 0));
+        let mut second = Run::of(&scores(400, wrong)).records;
+        second.iter_mut().for_each(|record| record.task_id = "u".to_owned());
+        run.records.extend(second);
+        run.tasks.push(task("u"));
+        let tasks =
+            [json!({"task_id": "t", "dataset_id": "rows"}), json!({"task_id": "u", "dataset_id": "rows"})];
+        run.identity["config"]["tasks"] = json!(tasks);
+        run
+    };
+    // Five of five: p = 1/32, enough alone and not for one of two.
+    let found = compared(run(0), run(5), gate(0.02));
+    let verdicts: Vec<Verdict> =
+        found.metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Pass, Verdict::Inconclusive]);
+    assert_eq!(found.metrics[1].gate.as_ref().unwrap().worse_adjusted, 0.0625);
+    assert_eq!((found.overall[0].n, found.overall[0].tasks), (800, 2));
+    let alone = vec![GateSpec { task_id: Some("u".to_owned()), ..GateSpec::new("m", 0.02) }];
+    assert_eq!(compared(run(0), run(5), alone).verdict, Some(Verdict::Regression));
+}
+
+#[test]
+fn sub_scores_have_margins_and_directions_of_their_own() {
+    let run = |error: f64| {
+        let mut run = Run::of(&scores(300, 0));
+        for (number, record) in run.records.iter_mut().enumerate() {
+            let card = record.metrics[0].card.as_mut().unwrap();
+            card.sub_scores.insert("mae".to_owned(), json!(error + (number % 7) as f64 / 100.0));
+        }
+        run
+    };
+    let gate = |margin: f64| {
+        let sub = SubScoreGate { name: "mae".to_owned(), margin, higher_is_better: Some(false) };
+        vec![GateSpec { sub_scores: vec![sub], ..GateSpec::new("m", 0.1) }]
+    };
+    for (now, margin, verdict) in
+        [(0.1, 0.05, Verdict::Pass), (0.2, 0.05, Verdict::Regression), (0.2, 0.3, Verdict::Pass)]
+    {
+        let found = compared(run(0.1), run(now), gate(margin));
+        assert_eq!(found.verdict, Some(verdict), "{now} {margin}");
+        assert_eq!(found.metrics[1].sub_score.as_deref(), Some("mae"));
+    }
+}
+
+#[test]
+fn failures_lower_the_coverage_and_are_never_wrong_answers() {
+    let mut new = Run::of(&scores(200, 0));
+    for record in new.records.iter_mut().take(30) {
+        record.outcome = Outcome::BackendError;
+        record.metrics.clear();
+    }
+    let found = compared(Run::of(&scores(200, 0)), new, gate(0.02));
+    assert_eq!((found.verdict, found.metrics[0].worse), (Some(Verdict::Incomplete), 0));
+    insta::assert_snapshot!(reason(&found), @"85 % of the samples are scored in both runs; the gate asks for 95 %; not scored in the new run: 30 backend_error");
+}
+
+#[test]
+fn drift_is_shown_by_slice_and_by_tag() {
+    let run = |wrong: usize| {
+        let mut run = Run::of(&scores(200, wrong));
+        for record in &mut run.records {
+            record.sample = json!({"metadata": {"level": if record.index < 50 { "hard" } else { "easy" }}});
+            let card = record.metrics[0].card.as_mut().unwrap();
+            if card.primary_score == Some(0.0) {
+                card.error_tags = vec!["wrong_unit".to_owned()];
+            }
+        }
+        let task = json!({"task_id": "t", "dataset_id": "rows", "slices": ["metadata.level"]});
+        run.identity = super::runs::identity("model", &task);
+        run
+    };
+    let found = compared(run(0), run(20), gate(0.02));
+    let metric = &found.metrics[0];
+    assert_eq!(
+        (metric.slices[0].key.as_str(), metric.slices[0].worse, metric.slices[1].worse),
+        ("hard", 20, 0)
+    );
+    assert!(metric.slices[0].q_value < 0.001 && metric.slices[1].q_value == 1.0, "{:?}", metric.slices);
+    let tag = &metric.error_tags[0];
+    assert_eq!((tag.tag.as_str(), tag.base, tag.new, tag.worse), ("wrong_unit", 0, 20, 20));
+    assert_eq!((metric.flips.len(), metric.flips[0].sample_id.as_str()), (10, "s-0"));
+}
+
+#[test]
+fn the_model_alone_may_differ() {
+    let run = |change: fn(&mut serde_json::Value)| {
+        let mut run = Run::of(&scores(400, 0));
+        change(&mut run.identity);
+        run
+    };
+    let other_model = |identity: &mut serde_json::Value| {
+        identity["backends"]["b"]["model"] = json!("another");
+        identity["config"]["backends"][0]["config"]["model"] = json!("another");
+    };
+    let found = compared(run(|_| {}), run(other_model), gate(0.02));
+    assert_eq!((found.verdict, found.differences.len()), (Some(Verdict::Pass), 0), "{:?}", found.differences);
+    assert_eq!((found.base.models, found.new.models), (vec!["model".to_owned()], vec!["another".to_owned()]));
+
+    let cases: [(IdentityPart, fn(&mut serde_json::Value)); 5] = [
+        (IdentityPart::Datasets, |identity| identity["datasets"]["rows"]["digest"] = json!("sha256:ff")),
+        (IdentityPart::Prompts, |identity| identity["prompts"]["dut"]["digest"] = json!("sha256:ff")),
+        (IdentityPart::Plugins, |identity| identity["plugins"]["m"]["digest"] = json!("sha256:ff")),
+        (IdentityPart::Settings, |identity| {
+            identity["config"]["custom"]["sampling_params"] = json!({"temperature": 1});
+        }),
+        (IdentityPart::Settings, |identity| identity["config"]["metrics"] = json!([{"m": {"tolerance": 1}}])),
+    ];
+    for (part, change) in cases {
+        let found = compared(run(|_| {}), run(change), gate(0.02));
+        assert_eq!(found.verdict, Some(Verdict::Mismatch), "{part:?}");
+        assert_eq!(found.differences.first().map(|difference| difference.part), Some(part));
+        assert!(found.refusal.unwrap().contains(&format!("--allow {}", part.name())));
+        // Also without a gate: figures of different things say nothing.
+        assert_eq!(compared(run(|_| {}), run(change), Vec::new()).verdict, Some(Verdict::Mismatch));
+        let options = CompareOptions { gate: gate(0.02), allowed: vec![part], ..CompareOptions::default() };
+        assert_eq!(compared_with(run(|_| {}), run(change), options).verdict, Some(Verdict::Pass), "{part:?}");
+    }
+}
+
+#[test]
+fn a_metric_more_changes_nothing_in_the_others() {
+    let mut new = Run::of(&scores(400, 0));
+    new.tasks[0].metrics.push(crate::test_records::description("another"));
+    new.identity["config"]["metrics"] = json!(["m", "another"]);
+    let found = compared(Run::of(&scores(400, 0)), new, gate(0.02));
+    assert_eq!(found.verdict, Some(Verdict::Pass), "{:?}", found.differences);
+    assert_eq!(found.not_compared, ["metric another of task t: only in the new run"]);
+}

@@ -1,0 +1,127 @@
+//! `compare`: the answers of gates, and their exit codes.
+
+use crate::support::{Workspace, suite};
+use serde_json::{Value, json};
+
+const GATE: &str = "gate:\n  - {metric: exact_match, margin: 0.1}\n";
+
+/// Sixty questions whose right answer is 1, and a suite with a gate.
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let row = |number: usize| {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": format!("{number}?")}]});
+        let id = format!("q{number}");
+        json!({"schema_version": "v1", "id": id, "messages": [message], "label": "1", "references": ["1"]})
+            .to_string()
+            + "\n"
+    };
+    workspace.write("rows.jsonl", (0..60).map(row).collect::<String>());
+    for (name, answer) in [("right", "1"), ("wrong", "0")] {
+        let backend = format!(
+            "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: '{answer}'}}}}"
+        );
+        workspace.write(&format!("{name}.yaml"), suite(&backend, "[exact_match]") + GATE);
+    }
+    workspace
+}
+
+fn run(workspace: &Workspace, suite: &str, run_id: &str, further: &[&str]) {
+    let arguments = [&["run", suite, "--run-id", run_id, "--quiet"], further].concat();
+    workspace.run(&arguments).expect_code(0);
+}
+
+#[test]
+fn every_answer_has_its_exit_code() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    run(&workspace, "right.yaml", "same", &[]);
+    run(&workspace, "wrong.yaml", "worse", &[]);
+    run(&workspace, "right.yaml", "few", &["--max-samples", "10"]);
+    run(&workspace, "right.yaml", "warm", &["--set", "custom.sampling_params={temperature: 1}"]);
+    workspace.write("strict.yaml", "gate:\n  - {metric: exact_match, margin: 0.01}\n");
+    for (arguments, code, part) in [
+        (&["base", "same"][..], 0, "PASS"),
+        (&["runs/base", "runs/same"], 0, "PASS"),
+        (&["base", "worse"], 10, "60 of 60 samples worse"),
+        (&["worse", "base"], 0, "60 of 60 samples better"),
+        (&["base", "same", "--gate", "strict.yaml"], 11, "samples are needed"),
+        (&["base", "same", "--margin", "0.1"], 0, "PASS"),
+        (&["base", "few"], 4, "50 only in the baseline"),
+        (&["base", "warm"], 3, "settings differ"),
+        (&["base", "warm", "--allow", "settings"], 0, "(allowed)"),
+    ] {
+        let ended = workspace.run(&[&["compare"], arguments].concat()).expect_code(code);
+        // Lines are broken where they are too long.
+        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(part), "{arguments:?}\n{}", ended.stdout);
+        assert_eq!(ended.stderr, "");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_question_is_said() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &["--max-samples", "5"]);
+    workspace.write("zero.yaml", "gate:\n  - {metric: exact_match, margin: 0}\n");
+    workspace.write("typo.yaml", "gate:\n  - {metric: exact_matc, margin: 0.1}\n");
+    workspace.write("key.yaml", "gate:\n  - {metric: exact_match, marign: 0.1}\n");
+    for (arguments, parts) in [
+        (&["gone", "base"][..], &["there is no run 'gone'", "runs in runs are: base"][..]),
+        (&["bas", "base"], &["did you mean 'base'?"]),
+        (
+            &["base", "base", "--gate", "zero.yaml"],
+            &["zero.yaml:2", "`margin` must be greater than 0, found 0"],
+        ),
+        (&["base", "base", "--gate", "typo.yaml"], &["did you mean 'exact_match'?"]),
+        (&["base", "base", "--gate", "key.yaml"], &["key.yaml:2", "did you mean `margin`?"]),
+        (&["base", "base", "--gate", "none.yaml"], &["cannot read the gate 'none.yaml'"]),
+        (&["base", "base", "--margin", "-1"], &["--margin"]),
+        (&["base", "base", "--margin=0"], &["greater than 0"]),
+    ] {
+        let ended = workspace.run(&[&["compare"], arguments].concat()).expect_code(2);
+        for part in parts {
+            assert!(ended.stderr.contains(part), "{arguments:?}\n{}", ended.stderr);
+        }
+    }
+    let text = workspace
+        .read("right.yaml")
+        .replace("{metric: exact_match, margin: 0.1}", "{metric: exact_matc, task: rows, margin: -0.1}");
+    workspace.write("suite.yaml", text);
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("greater than 0, found -0.1"), "{}", ended.stderr);
+    workspace.write("suite.yaml", workspace.read("suite.yaml").replace("-0.1", "0.1"));
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("did you mean `exact_match`?"), "{}", ended.stderr);
+}
+
+#[test]
+fn build_servers_are_told() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    run(&workspace, "wrong.yaml", "worse", &[]);
+    let mut command = workspace.program();
+    command.args([
+        "compare",
+        "base",
+        "worse",
+        "--json",
+        "--github",
+        "--junit",
+        "gate.xml",
+        "--markdown",
+        "gate.md",
+    ]);
+    command.args(["--top", "3"]).env("GITHUB_STEP_SUMMARY", workspace.path("summary.md"));
+    workspace.write("summary.md", "before\n");
+    let ended = crate::support::Ended::of(command.output().expect("the program runs")).expect_code(10);
+    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(comparison["verdict"], "REGRESSION");
+    assert_eq!(comparison["metrics"][0]["flips"].as_array().map(Vec::len), Some(3));
+    assert!(ended.stderr.starts_with("::error title=REGRESSION exact_match of rows::60 of 60 samples worse"));
+    assert!(workspace.read("gate.xml").contains("<failure type=\"REGRESSION\""));
+    assert!(workspace.read("gate.md").starts_with("## REGRESSION"));
+    assert_eq!(workspace.read("summary.md"), format!("before\n{}", workspace.read("gate.md")));
+    let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(10);
+    assert_eq!(quiet.stdout, "REGRESSION: 1 of 1 metric: exact_match of rows\n");
+}
