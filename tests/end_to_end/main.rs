@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod components;
+mod crowd;
 mod data;
 mod documentation;
 mod figures;
@@ -17,4 +18,5 @@ mod plugin_commands;
 mod plugins;
 mod server;
 mod support;
+mod tasks;
 mod tiny_suite;

@@ -11,6 +11,7 @@ mod llama_cpp;
 mod open;
 mod openai_http;
 mod role_models;
+mod waiting;
 
 pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
@@ -19,3 +20,4 @@ pub use api::{
 pub use guest::output_to_guest;
 pub use open::{OpenError, open};
 pub use role_models::{RoleModel, RoleModels};
+pub use waiting::{cancellable, waiting};

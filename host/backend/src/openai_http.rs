@@ -7,6 +7,7 @@ mod retry;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply, RequestTiming,
 };
+use crate::waiting::waiting;
 use async_trait::async_trait;
 use gage_config::{OpenAiHttpConfig, Secret};
 use gage_core::{ModelOutput, Object};
@@ -115,7 +116,7 @@ impl Backend for OpenAiHttp {
         let url = if request.prompt.is_some() { &self.completions_url } else { &self.chat_url };
         let body = protocol::body_of(request, &self.config)
             .map_err(|message| BackendError::new(BackendErrorKind::Internal, message))?;
-        let Ok(_permit) = self.permits.acquire().await else {
+        let Ok(_permit) = waiting(self.permits.acquire()).await else {
             return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
         };
         let wait = Wait { base: self.config.retry_base, limit: self.config.retry_limit };
@@ -132,7 +133,7 @@ impl Backend for OpenAiHttp {
                 Err(failure) if failure.may_pass && attempts <= self.config.max_retries => {
                     let pause = wait.before(&id, attempts, failure.asked);
                     tracing::debug!(request = %id, attempts, ?pause, "sent again: {}", failure.message);
-                    tokio::time::sleep(pause).await;
+                    waiting(tokio::time::sleep(pause)).await;
                 }
                 Err(failure) => {
                     let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };

@@ -1,7 +1,7 @@
 //! The datasets of a run, found: those on a hub are fetched, and each has the digest that it must have.
 
 use crate::plan::{Plan, PlannedDataset};
-use gage_config::{HookKind, Problems};
+use gage_config::{DatasetSpec, HookKind, Problems};
 use gage_data::{LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -77,7 +77,16 @@ impl LocatedDataset {
     /// # Errors
     /// When it cannot be read.
     pub fn open(&self, most: Option<u64>) -> Result<Rows, gage_data::DataError> {
-        open_located(&self.planned.spec, &self.located, most)
+        self.open_as(&self.planned.spec, most)
+    }
+
+    /// Opens it in the order that a task wants.
+    pub(crate) fn open_as(
+        &self,
+        spec: &DatasetSpec,
+        most: Option<u64>,
+    ) -> Result<Rows, gage_data::DataError> {
+        open_located(spec, &self.located, most)
     }
 
     /// The media of its Samples.
@@ -87,7 +96,11 @@ impl LocatedDataset {
 
     /// What turns its rows into Samples.
     pub fn preparation(&self) -> Preparation {
-        let planned = &self.planned;
+        self.preparation_of(&self.planned)
+    }
+
+    /// The same, as a task wants it.
+    pub(crate) fn preparation_of(&self, planned: &PlannedDataset) -> Preparation {
         let of_kind = |is_text: bool| {
             let chosen = planned.hooks.iter().filter(move |(kind, _)| (*kind == HookKind::Text) == is_text);
             chosen.map(|(_, hook)| Arc::clone(hook))

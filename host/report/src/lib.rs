@@ -15,6 +15,7 @@ mod aggregation;
 mod bootstrap;
 mod cluster;
 mod description;
+mod detectable;
 mod error;
 mod figure;
 mod fold;
@@ -32,7 +33,8 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
-pub use description::{MetricDescription, TaskDescription};
+pub use description::{MetricDescription, PromptDescription, TaskDescription};
+pub use detectable::smallest_detectable_difference;
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
@@ -44,7 +46,7 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Example, Written, write_reports};
+pub use write::{Example, UnfoundPath, Written, write_reports};
 
 #[cfg(test)]
 mod test_records;

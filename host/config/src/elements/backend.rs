@@ -142,6 +142,37 @@ const KINDS: [(&str, Kind); 3] =
     [("openai_http", Kind::OpenAiHttp), ("llama_cpp", Kind::LlamaCpp), ("custom_script", Kind::CustomScript)];
 
 impl BackendSpec {
+    /// The sampling parameters of the lowest rank.
+    pub fn default_params(&self) -> &SamplingParams {
+        match &self.kind {
+            BackendKind::OpenAiHttp(config) => &config.default_params,
+            BackendKind::LlamaCpp(config) => &config.default_params,
+            BackendKind::CustomScript(config) => &config.default_params,
+        }
+    }
+
+    /// The model's name, for a backend that asks a server by it.
+    pub fn model(&self) -> Option<&str> {
+        match &self.kind {
+            BackendKind::OpenAiHttp(config) => Some(&config.model),
+            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) => None,
+        }
+    }
+
+    /// Most requests that it takes at the same time, where the suite alone says it.
+    pub fn most_requests(&self) -> Option<usize> {
+        match &self.kind {
+            BackendKind::OpenAiHttp(config) => Some(config.max_concurrency),
+            BackendKind::LlamaCpp(config) => usize::try_from(config.slots).ok(),
+            BackendKind::CustomScript(_) => None,
+        }
+    }
+
+    /// Whether it runs in this process, and costs nothing but time.
+    pub fn is_local(&self) -> bool {
+        matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
+    }
+
     /// The names of the kinds.
     pub const KIND_NAMES: [&'static str; 3] = ["openai_http", "llama_cpp", "custom_script"];
 
