@@ -531,17 +531,18 @@ fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
 
 #[test]
 fn a_plan_of_data_that_is_not_there_yet_says_so() {
-    let text = judged().replace(
-        "loader: jsonl\n    params: {path: rows.jsonl}",
-        "loader: hf_hub\n    params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}",
-    );
+    let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
+    let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
     let workspace = workspace(1, &text);
     let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
-    assert!(shown.stdout.contains("the data is not on this machine yet"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);
+    let json = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
+    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
     for (arguments, said) in [
         (vec!["--latency", "5..1"], "write seconds above 0"),
         (vec!["--max-time", "soon"], "`soon` is no time"),
-        (vec!["--max-cost", "-1"], "a number of at least 0 is needed"),
+        (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
         (vec!["--task-parallelism", "0"], "at least 1"),
     ] {
         let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();

@@ -18,6 +18,8 @@ pub struct LocatedDataset {
 /// The datasets of a run, by id.
 pub struct Datasets {
     by_id: HashMap<String, LocatedDataset>,
+    /// Why those are not among them that were looked for in vain.
+    missing: HashMap<String, String>,
 }
 
 impl Datasets {
@@ -33,7 +35,32 @@ impl Datasets {
             let located = LocatedDataset::new(&task.dataset, options, problems)?;
             by_id.insert(id.clone(), located);
         }
-        Some(Datasets { by_id })
+        Some(Datasets { by_id, missing: HashMap::new() })
+    }
+
+    /// Finds those datasets of a plan that are there; the others are no problem.
+    pub fn locate_present(plan: &Plan, options: &LocateOptions<'_>) -> Datasets {
+        let mut found = Datasets { by_id: HashMap::new(), missing: HashMap::new() };
+        for task in &plan.tasks {
+            let id = &task.dataset.spec.dataset_id;
+            if found.by_id.contains_key(id) || found.missing.contains_key(id) {
+                continue;
+            }
+            let mut problems = Problems::default();
+            match LocatedDataset::new(&task.dataset, options, &mut problems) {
+                Some(located) => drop(found.by_id.insert(id.clone(), located)),
+                None => {
+                    let message = problems.sorted().first().map(|problem| problem.message.clone());
+                    found.missing.insert(id.clone(), message.unwrap_or_default());
+                }
+            }
+        }
+        found
+    }
+
+    /// Why a dataset was not found.
+    pub(crate) fn why_missing(&self, dataset_id: &str) -> &str {
+        self.missing.get(dataset_id).map_or("", String::as_str)
     }
 
     /// The dataset with this id.

@@ -127,7 +127,7 @@ pub struct Estimate {
 
 impl Plan {
     /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
-    pub fn estimate(&self, datasets: Option<&Datasets>, options: &EstimateOptions) -> Estimate {
+    pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions) -> Estimate {
         let tasks: Vec<TaskEstimate> =
             self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
         let parallelism = options.task_parallelism.unwrap_or(self.config.task_parallelism);
@@ -147,7 +147,7 @@ impl Plan {
     fn estimate_task(
         &self,
         task: &PlannedTask,
-        datasets: Option<&Datasets>,
+        datasets: &Datasets,
         options: &EstimateOptions,
     ) -> TaskEstimate {
         let spec = &task.spec;
@@ -294,14 +294,15 @@ struct Seen {
 impl Seen {
     fn of(
         task: &PlannedTask,
-        datasets: Option<&Datasets>,
+        datasets: &Datasets,
         max_samples: Option<u64>,
         notes: &mut Vec<String>,
     ) -> Seen {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
         let unseen = Seen { samples: None, is_at_least: false, prompt_tokens: 0.0 };
-        let Some(dataset) = datasets.and_then(|datasets| datasets.get(&task.spec.dataset_id)) else {
-            notes.push("the data is not on this machine yet: nothing of it is counted".to_owned());
+        let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
+            let reason = datasets.why_missing(&task.spec.dataset_id);
+            notes.push(format!("the data is not on this machine, so nothing of it is counted: {reason}"));
             return unseen;
         };
         let spec = &task.dataset.spec;

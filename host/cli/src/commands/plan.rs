@@ -38,14 +38,14 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         is_cancelled: &|| false,
     };
     // What was never fetched is not known, and no reason to end.
-    let datasets = Datasets::locate(&plan, &locating, &mut problems.clone());
+    let datasets = Datasets::locate_present(&plan, &locating);
     let options = EstimateOptions {
         concurrency: arguments.concurrency,
         task_parallelism: arguments.task_parallelism,
         max_samples: arguments.max_samples,
         latency: arguments.latency,
     };
-    let estimate = plan.estimate(datasets.as_ref(), &options);
+    let estimate = plan.estimate(&datasets, &options);
     let exceeded = exceeded(&plan, &estimate);
     if arguments.json {
         let document = document(arguments, &estimate, &exceeded);
