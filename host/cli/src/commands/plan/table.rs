@@ -24,7 +24,7 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
         if task.requests.len() > 1 {
             rows.extend(task.requests.iter().map(|request| {
                 let tokens = request.prompt_tokens + request.completion_tokens;
-                let name = format!("  {}: {}", request.step, request.adapter_id);
+                let name = format!("  {}", request.adapter_id);
                 let time = spread(request.seconds, duration);
                 [
                     name,
@@ -42,7 +42,7 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
         let tokens = estimate.prompt_tokens + estimate.completion_tokens;
         let samples: u64 = estimate.tasks.iter().filter_map(|task| task.samples).sum();
         rows.push([
-            "all".to_owned(),
+            "total".to_owned(),
             count(samples as f64),
             whole(estimate.requests),
             whole(tokens),
@@ -116,13 +116,22 @@ fn table(rows: &[Row], style: &Style) -> Vec<String> {
     }
     let line = |row: &Row| {
         let cells = kept.iter().zip(&widths).map(|(place, width)| {
-            let cell = wrap(&row[*place], *width).into_iter().next().unwrap_or_default();
+            let cell = shortened(&row[*place], *width);
             let blanks = " ".repeat(width.saturating_sub(cell.width()));
             if *place == 0 { cell + &blanks } else { blanks + &cell }
         });
         cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
     };
     std::iter::once(style.bold(&line(&titles))).chain(rows.iter().map(line)).collect()
+}
+
+/// A text that fits a width: its beginning, with an ellipsis where it is cut.
+fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let beginning = wrap(text, width.saturating_sub(1)).into_iter().next().unwrap_or_default();
+    beginning + "…"
 }
 
 /// A text in lines of at most so many columns, broken between words.
