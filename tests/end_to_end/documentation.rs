@@ -97,7 +97,7 @@ fn help_has_examples_and_exit_codes() {
     let workspace = Workspace::new();
     let help = workspace.run(&["--help"]).expect_code(0);
     insta::assert_snapshot!("help", help.stdout);
-    for command in ["run", "validate", "list"] {
+    for command in ["run", "plan", "validate", "list"] {
         let help = workspace.run(&[command, "--help"]).expect_code(0);
         assert!(help.stdout.contains("Examples:"), "{command}");
         insta::assert_snapshot!(format!("help_{command}"), help.stdout);

@@ -77,6 +77,28 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
 }
 
 #[test]
+fn tasks_that_were_killed_together_are_resumed_one_by_one_to_the_same_bytes() {
+    let holding = holding(60);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(80));
+    let tasks = "tasks: [{task_id: a, dataset_id: rows}, {task_id: b, dataset_id: rows, shuffle: true}]\n";
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + tasks);
+    let mut child = start(&workspace, &[&ARGUMENTS[..], &["--task-parallelism", "2"]].concat());
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    holding.answers_all.store(true, Ordering::SeqCst);
+    workspace.run(&[&ARGUMENTS[..], &["--resume", "--task-parallelism", "1"]].concat()).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read("r"), read("whole"), "{file}");
+    }
+    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][1]["scoring_fuel"].clone();
+    assert_eq!(fuel("r"), fuel("whole"));
+}
+
+#[test]
 fn a_second_process_is_refused_while_the_first_runs() {
     let holding = holding(5);
     let workspace = Workspace::new();

@@ -5,6 +5,7 @@
 mod bad_input;
 mod comparing;
 mod components;
+mod crowd;
 mod data;
 mod documentation;
 mod figures;
@@ -19,4 +20,5 @@ mod plugin_commands;
 mod plugins;
 mod server;
 mod support;
+mod tasks;
 mod tiny_suite;

@@ -226,7 +226,7 @@ fn what_a_server_says_is_not_trusted() {
             })
         };
         match number_of(request) {
-            0 => ResponseTemplate::new(401)
+            0 => ResponseTemplate::new(400)
                 .set_body_json(json!({"error": {"message": format!("bad key {key}")}})),
             1 => ResponseTemplate::new(200).set_body_json(reply(&format!("your key is {key}"))),
             2 => ResponseTemplate::new(200).set_body_json(reply("\u{1b}[31mred\u{202e}")),

@@ -16,6 +16,7 @@ mod open;
 mod openai_http;
 mod role_models;
 mod text_generation;
+mod waiting;
 
 pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
@@ -25,3 +26,4 @@ pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpTape, TapeError};
 pub use open::{OpenError, OpenOptions, open};
 pub use role_models::{RoleModel, RoleModels};
+pub use waiting::{cancellable, waiting};

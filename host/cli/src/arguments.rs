@@ -1,13 +1,17 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
+mod budget;
 mod compare;
 mod data;
+mod plan;
 mod plugin;
 
 use crate::commands::setup::COMPILE;
+pub(crate) use budget::BudgetArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
@@ -21,10 +25,12 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or passed
   1    internal error
-  2    the configuration or the command line is wrong; nothing was written
+  2    the configuration or the command line is wrong, and nothing was written; or a backend refuses
+       every request, and the run can be resumed
   3    the runs that are compared are not of the same thing
-  4    incomplete: fewer samples were scored than the suite asks for (min_coverage), or more rows
-       are no Samples than a dataset allows (max_invalid)
+  4    incomplete: fewer samples were scored than the suite asks for (min_coverage), more rows
+       are no Samples than a dataset allows (max_invalid), a budget is used up, or a sample
+       failed where the suite says fail_fast
   10   regression: the run that is compared is worse than its baseline
   11   inconclusive: the samples that are compared are too few to tell
   130  interrupted; go on with --resume";
@@ -46,6 +52,8 @@ pub(crate) enum Command {
     Score(Box<ScoreArguments>),
     /// Compare a run with a baseline, sample by sample, and judge it by a gate.
     Compare(Box<CompareArguments>),
+    /// Say what a suite would do, take and be able to show, without sending anything.
+    Plan(PlanArguments),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
     /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
@@ -98,13 +106,18 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
-  gage-host run config/custom/tiny.yaml --run-id nightly --resume";
+  gage-host run config/custom/tiny.yaml --run-id nightly --resume
+  gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
+
+    /// Tasks that run at the same time; by default what the suite says (task_parallelism), or 1.
+    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
+    pub(crate) task_parallelism: Option<usize>,
 
     /// Requests in flight, at most.
     #[arg(long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
@@ -152,6 +165,10 @@ pub(crate) struct RunArguments {
     /// info,plugin=debug.
     #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
     pub(crate) log: String,
+
+    // Last, for its heading would count for what follows.
+    #[command(flatten)]
+    pub(crate) budget: BudgetArguments,
 }
 
 const SCORE_EXAMPLES: &str = "\

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod list;
 pub(crate) mod metrics;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;

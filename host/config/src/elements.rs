@@ -1,6 +1,8 @@
 //! One file for each element of the configuration: its keys, their defaults and their meaning.
 
 pub mod backend;
+pub mod budget;
+pub mod contract;
 pub mod dataset;
 pub mod gate;
 pub mod judge_step;
@@ -8,6 +10,7 @@ pub mod metric;
 mod metric_call;
 pub mod plugin;
 pub mod plugin_call;
+pub mod pricing;
 pub mod prompt;
 pub mod role;
 pub mod sampling;

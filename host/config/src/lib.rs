@@ -23,6 +23,8 @@ pub use elements::backend::http::{
 };
 pub use elements::backend::llama_cpp::{ChatTemplate, LlamaCppConfig};
 pub use elements::backend::{BackendKind, BackendSpec};
+pub use elements::budget::{BudgetSpec, parse_duration};
+pub use elements::contract::{CONTRACTS, Datum, StepContract, StepKind};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
@@ -34,11 +36,12 @@ pub use elements::plugin::{
     Grants, HttpGrant, LlmGrant, PluginLimits, PluginSource, PluginSpec, SecretGrant,
 };
 pub use elements::plugin_call::PluginCall;
+pub use elements::pricing::{PriceSpec, Priced};
 pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
 pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
-pub use elements::task::TaskSpec;
+pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
 pub use pipeline::{Environment, PipelineConfig, load, load_datasets, load_gate};

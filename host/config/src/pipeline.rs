@@ -1,15 +1,18 @@
 //! The whole configuration: read, checked against itself, and the parts put together.
 
 use crate::elements::backend::BackendSpec;
+use crate::elements::budget::BudgetSpec;
 use crate::elements::check_unique;
+use crate::elements::contract::StepKind;
 use crate::elements::dataset::DatasetSpec;
 use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
 use crate::elements::metric::MetricSpec;
 use crate::elements::plugin::PluginSpec;
+use crate::elements::pricing::{PriceSpec, Priced};
 use crate::elements::prompt::PromptSpec;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
-use crate::elements::task::{Inherited, TaskSpec, Template};
+use crate::elements::task::{FailurePolicy, Inherited, TaskSpec, Template};
 pub use crate::expand::Environment;
 use crate::node::Node;
 use crate::overrides;
@@ -17,6 +20,7 @@ use crate::parse::parse;
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
+use gage_core::SamplingParams;
 
 /// The version of the format that `api_version` names.
 const API_VERSION: &str = "gage/v1alpha1";
@@ -42,6 +46,14 @@ pub struct PipelineConfig {
     pub tasks: Vec<TaskSpec>,
     /// What a run must hold against a baseline.
     pub gate: Vec<GateSpec>,
+    /// How many tasks run at the same time; default 1.
+    pub task_parallelism: usize,
+    /// What a failed sample does where its task does not say it; `fail_fast` here ends the whole run.
+    pub failure_policy: Option<FailurePolicy>,
+    /// What the run may spend.
+    pub budget: BudgetSpec,
+    /// What tokens cost.
+    pub pricing: Vec<PriceSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
 }
@@ -81,6 +93,25 @@ impl PipelineConfig {
     /// The backend of a role.
     pub fn backend_of(&self, role: &RoleAdapterSpec) -> Option<&BackendSpec> {
         self.backends.iter().find(|backend| backend.backend_id == role.backend_id)
+    }
+
+    /// What a task sends where a Sample says nothing of its own: its parameters over those of the role
+    /// over those of the backend.
+    pub fn sampling_params_of(&self, task: &TaskSpec) -> SamplingParams {
+        let own = task.sampling_params.clone();
+        let Some(role) = self.inference_role_of(task) else { return own };
+        let params = own.over(&role.sampling_params);
+        match self.backend_of(role) {
+            Some(backend) => params.over(backend.default_params()),
+            None => params,
+        }
+    }
+
+    /// What the tokens of a backend cost: by its id, or else by its model.
+    pub fn price_of(&self, backend: &BackendSpec) -> Option<&PriceSpec> {
+        let of = |wanted: Priced| self.pricing.iter().find(|price| price.of == wanted);
+        of(Priced::Backend(backend.backend_id.clone()))
+            .or_else(|| of(Priced::Model(backend.model()?.to_owned())))
     }
 
     /// The prompt of a role.
@@ -184,7 +215,8 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let prompts = read_all(&mut table, "prompts", problems, PromptSpec::read);
     let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
     let template = read_template(&mut table, problems);
-    let inherited = Inherited { template: &template, metrics: &metrics };
+    let failure_policy = FailurePolicy::read(&mut table, problems);
+    let inherited = Inherited { template: &template, metrics: &metrics, failure_policy };
     let listed = table.list("tasks", problems);
     let mut tasks: Vec<TaskSpec> = listed
         .iter()
@@ -194,6 +226,9 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         tasks.extend(only_task(&datasets, root.span, &inherited, problems));
     }
     let gate = GateSpec::read_list(&mut table, problems);
+    let task_parallelism = table.integer("task_parallelism", 1..=1_000, problems);
+    let budget = BudgetSpec::read(&mut table, problems);
+    let pricing = read_all(&mut table, "pricing", problems, PriceSpec::read);
     table.finish(problems);
 
     let document = root.to_public_json();
@@ -207,6 +242,10 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         metrics,
         tasks,
         gate,
+        task_parallelism: task_parallelism.and_then(|number| usize::try_from(number).ok()).unwrap_or(1),
+        failure_policy,
+        budget,
+        pricing,
         document,
     };
     check_ids(&config, problems);
@@ -321,6 +360,7 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
                 .known(prompt_id, config.prompts.iter().map(|prompt| prompt.prompt_id.as_str()));
         }
     }
+    check_pricing(config, problems);
     for task in &config.tasks {
         if config.dataset_of(task).is_none() {
             problems
@@ -336,23 +376,47 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
     config.gate.iter().for_each(|gate| gate.check(&config.tasks, problems));
 }
 
+/// Each price is that of a backend or a model of the suite, and there is one for each.
+fn check_pricing(config: &PipelineConfig, problems: &mut Problems) {
+    for (place, price) in config.pricing.iter().enumerate() {
+        let (key, name, known): (_, _, Vec<&str>) = match &price.of {
+            Priced::Backend(id) => (
+                "backend_id",
+                id,
+                config.backends.iter().map(|backend| backend.backend_id.as_str()).collect(),
+            ),
+            Priced::Model(name) => {
+                ("model", name, config.backends.iter().filter_map(BackendSpec::model).collect())
+            }
+        };
+        if !known.contains(&name.as_str()) {
+            let what = if key == "model" { "backend asks for the model" } else { "backend is called" };
+            problems.error(price.span, "pricing", format!("no {what} `{name}`")).known(name, known);
+        }
+        if config.pricing.iter().take(place).any(|other| other.of == price.of) {
+            problems.error(price.span, "pricing", format!("there are two prices for the {key} `{name}`"));
+        }
+    }
+}
+
 /// Each step that asks a model must name its role, or there must be only one that can be meant.
 fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
     let step = &task.steps.inference;
-    check_role(config, "inference", RoleType::DutModel, step.adapter_id.as_deref(), step.span, problems);
+    check_role(config, StepKind::Inference, step.adapter_id.as_deref(), step.span, problems);
     for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
-        check_role(config, "judge", RoleType::JudgeModel, judge.adapter_id.as_deref(), judge.span, problems);
+        check_role(config, StepKind::Judge, judge.adapter_id.as_deref(), judge.span, problems);
     }
 }
 
 fn check_role(
     config: &PipelineConfig,
-    step: &str,
-    role_type: RoleType,
+    step: StepKind,
     adapter_id: Option<&str>,
     span: Span,
     problems: &mut Problems,
 ) {
+    let Some(role_type) = step.contract().role else { return };
+    let step_name = step.name();
     let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
     let candidates: Vec<&str> = config
         .role_adapters
@@ -366,14 +430,29 @@ fn check_role(
                 .error(span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
                 .known(adapter_id, all());
         }
-        Some(_) => {}
+        Some(adapter_id) => {
+            let named = config.role_adapters.iter().find(|role| role.adapter_id == adapter_id);
+            let allowed = step.contract().may_ask;
+            if let Some(role) = named.filter(|role| !allowed.contains(&role.role_type)) {
+                let allowed: Vec<&str> = allowed.iter().map(|kind| kind.name()).collect();
+                let message = format!(
+                    "`{step_name}` cannot ask `{adapter_id}`, which is of the type `{}`",
+                    role.role_type.name()
+                );
+                problems
+                    .error(span, "adapter_id", message)
+                    .help(format!("it asks a role of the type {}", allowed.join(", ")));
+            }
+        }
         None if candidates.is_empty() && !problems.has_errors() => {
-            let message =
-                format!("`{step}` needs a role adapter of the type `{}`; there is none", role_type.name());
+            let message = format!(
+                "`{step_name}` needs a role adapter of the type `{}`; there is none",
+                role_type.name()
+            );
             problems.error(span, "steps", message).help("add one to `role_adapters`");
         }
         None if candidates.len() > 1 => {
-            let message = format!("`{step}` could mean any of {} role adapters", candidates.len());
+            let message = format!("`{step_name}` could mean any of {} role adapters", candidates.len());
             let help = format!("name one with `adapter_id`: {}", candidates.join(", "));
             problems.error(span, "steps", message).help(help);
         }

@@ -1,7 +1,7 @@
 //! The datasets of a run, found: those on a hub are fetched, and each has the digest that it must have.
 
 use crate::plan::{Plan, PlannedDataset};
-use gage_config::{HookKind, Problems};
+use gage_config::{DatasetSpec, HookKind, Problems};
 use gage_data::{LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub struct LocatedDataset {
 /// The datasets of a run, by id.
 pub struct Datasets {
     by_id: HashMap<String, LocatedDataset>,
+    /// Why those are not among them that were looked for in vain.
+    missing: HashMap<String, String>,
 }
 
 impl Datasets {
@@ -33,7 +35,32 @@ impl Datasets {
             let located = LocatedDataset::new(&task.dataset, options, problems)?;
             by_id.insert(id.clone(), located);
         }
-        Some(Datasets { by_id })
+        Some(Datasets { by_id, missing: HashMap::new() })
+    }
+
+    /// Finds those datasets of a plan that are there; the others are no problem.
+    pub fn locate_present(plan: &Plan, options: &LocateOptions<'_>) -> Datasets {
+        let mut found = Datasets { by_id: HashMap::new(), missing: HashMap::new() };
+        for task in &plan.tasks {
+            let id = &task.dataset.spec.dataset_id;
+            if found.by_id.contains_key(id) || found.missing.contains_key(id) {
+                continue;
+            }
+            let mut problems = Problems::default();
+            match LocatedDataset::new(&task.dataset, options, &mut problems) {
+                Some(located) => drop(found.by_id.insert(id.clone(), located)),
+                None => {
+                    let message = problems.sorted().first().map(|problem| problem.message.clone());
+                    found.missing.insert(id.clone(), message.unwrap_or_default());
+                }
+            }
+        }
+        found
+    }
+
+    /// Why a dataset was not found.
+    pub(crate) fn why_missing(&self, dataset_id: &str) -> &str {
+        self.missing.get(dataset_id).map_or("", String::as_str)
     }
 
     /// The dataset with this id.
@@ -77,7 +104,16 @@ impl LocatedDataset {
     /// # Errors
     /// When it cannot be read.
     pub fn open(&self, most: Option<u64>) -> Result<Rows, gage_data::DataError> {
-        open_located(&self.planned.spec, &self.located, most)
+        self.open_as(&self.planned.spec, most)
+    }
+
+    /// Opens it in the order that a task wants.
+    pub(crate) fn open_as(
+        &self,
+        spec: &DatasetSpec,
+        most: Option<u64>,
+    ) -> Result<Rows, gage_data::DataError> {
+        open_located(spec, &self.located, most)
     }
 
     /// The media of its Samples.
@@ -87,7 +123,11 @@ impl LocatedDataset {
 
     /// What turns its rows into Samples.
     pub fn preparation(&self) -> Preparation {
-        let planned = &self.planned;
+        self.preparation_of(&self.planned)
+    }
+
+    /// The same, as a task wants it.
+    pub(crate) fn preparation_of(&self, planned: &PlannedDataset) -> Preparation {
         let of_kind = |is_text: bool| {
             let chosen = planned.hooks.iter().filter(move |(kind, _)| (*kind == HookKind::Text) == is_text);
             chosen.map(|(_, hook)| Arc::clone(hook))

@@ -1,8 +1,7 @@
 //! What earlier processes of a run have done, and what is left of a row.
 
 use crate::batches::{BATCH, Batches};
-use crate::reader::{Next, ReadError};
-use gage_data::Prepared;
+use crate::reader::{Next, ReadError, Row};
 use gage_record::{Answers, IndexedSample, JournalIndex};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,27 +10,60 @@ use std::sync::Arc;
 pub(crate) struct Earlier {
     index: Arc<JournalIndex>,
     task_id: String,
-    /// The numbers of the batches of which every row is finished.
+    /// The numbers of the batches in which nothing is left to be done.
     complete: HashSet<u64>,
+}
+
+/// What is found of a batch.
+#[derive(Default)]
+struct Found {
+    finished: u64,
+    scored: u64,
+    /// Whether all that were scored may have been scored together.
+    is_one: bool,
+    /// How many each says that were scored together.
+    together: Option<Option<u16>>,
+}
+
+impl Found {
+    fn new() -> Found {
+        Found { is_one: true, ..Found::default() }
+    }
+
+    fn add(&mut self, sample: IndexedSample) {
+        self.finished += u64::from(sample.is_finished());
+        if sample.is_finished() && sample.is_answered() {
+            self.scored += 1;
+            self.is_one &= *self.together.get_or_insert(sample.scored_together) == sample.scored_together;
+        }
+    }
+
+    /// Whether so many rows are finished, and those that were scored were so in one go. Where a process
+    /// ended while it scored them once more, with answers that had been missing, some have the scores of
+    /// the one go and some those of the other.
+    fn is_complete(&self, rows: u64) -> bool {
+        let together = self.together.flatten().map(u64::from);
+        self.finished == rows && self.is_one && together.is_none_or(|together| together == self.scored)
+    }
 }
 
 impl Earlier {
     /// `total` is the number of the task's rows, where it is known.
     pub(crate) fn new(index: &Arc<JournalIndex>, task_id: &str, total: Option<u64>) -> Earlier {
         let mut complete = HashSet::new();
-        let mut finished = 0;
+        let mut found = Found::new();
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
-            finished += u64::from(sample.is_finished());
+            found.add(sample);
             let rows = Batches::around(row);
             if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
                 continue;
             }
             let end = total.map_or(rows.end, |total| total.clamp(rows.start, rows.end));
-            if finished == end - rows.start {
+            if found.is_complete(end - rows.start) {
                 complete.insert(row / BATCH);
             }
-            finished = 0;
+            found = Found::new();
         }
         Earlier { index: Arc::clone(index), task_id: task_id.to_owned(), complete }
     }
@@ -66,21 +98,80 @@ pub(crate) struct Left<'e> {
 impl Left<'_> {
     /// What is left of a row; nothing where it is finished. An answer in a batch that is not complete is
     /// scored with its neighbours, as it would have been without a pause.
-    pub(crate) fn of(&mut self, prepared: Prepared) -> Result<Option<Next>, ReadError> {
+    pub(crate) fn of(&mut self, row: Row) -> Result<Option<Next>, ReadError> {
         let Earlier { index, task_id, .. } = self.earlier;
-        let row = prepared.index;
-        let Some(recorded) = index.get(task_id, row) else { return Ok(Some(Next::Row(prepared))) };
-        if !recorded.is_of_row(&prepared.row_digest) {
-            return Err(ReadError::Changed { row });
+        let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(Next::Row(row))) };
+        if !recorded.is_of_row(&row.row_digest) {
+            return Err(ReadError::Changed { row: row.index });
         }
-        if self.earlier.is_complete(row) {
+        if self.earlier.is_complete(row.index) {
             return Ok(None);
         }
         if recorded.is_answered()
-            && let Some(record) = self.answers.read(task_id, row)?
+            && let Some(record) = self.answers.read(task_id, row.index)?
         {
             return Ok(Some(Next::Answered(Box::new(record))));
         }
-        Ok((!recorded.is_finished()).then_some(Next::Row(prepared)))
+        Ok((!recorded.is_finished()).then_some(Next::Row(row)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::Outcome;
+    use gage_record::{
+        AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
+        Without,
+    };
+    use serde_json::{Value, json};
+
+    /// A journal in which each row has an answer, and scores that were made with so many.
+    fn journal(together: &[u32]) -> (tempfile::TempDir, Arc<JournalIndex>) {
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::create(root.path(), "run").expect("a run folder");
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).expect("written");
+        let mut writer = JournalWriter::open(&folder).expect("opened").writer;
+        for (index, together) in (0_u64..).zip(together) {
+            let answer = JournalEntry::Answer(AnswerEntry {
+                task_id: "t",
+                index,
+                sample_id: "s",
+                row_digest: "00",
+                outcome: Outcome::Scored,
+                sample: &Value::Null,
+                model_output: Without { value: &Value::Null, keys: &[] },
+                judge_output: None,
+                timing: SampleTiming::default(),
+                awaits_scores: true,
+            });
+            let scores = ScoresEntry {
+                task_id: "t".to_owned(),
+                index,
+                sample_id: "s".to_owned(),
+                row_digest: "00".to_owned(),
+                outcome: Outcome::Scored,
+                scores: Scores { scored_together: *together, ..Scores::default() },
+            };
+            writer.append_batch(&[answer, JournalEntry::Scores(&scores)]).expect("written");
+        }
+        let index = Arc::new(JournalIndex::read(&folder).expect("read"));
+        (root, index)
+    }
+
+    #[test]
+    fn a_batch_is_complete_when_its_rows_were_scored_in_one_go() {
+        for (together, is_complete) in [
+            (vec![3, 3, 3], true),
+            // As older programs wrote it.
+            (vec![0, 0, 0], true),
+            // The last row had been missing, and its process ended before all had their new scores.
+            (vec![3, 2, 3], false),
+            (vec![2, 2, 2], false),
+        ] {
+            let (_root, index) = journal(&together);
+            let earlier = Earlier::new(&index, "t", Some(3));
+            assert_eq!(earlier.is_complete(0), is_complete, "{together:?}");
+        }
     }
 }

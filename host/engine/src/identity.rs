@@ -59,12 +59,26 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         }
     }
     json!({
-        "config": plan.config.document,
+        "config": without_limits(&plan.config.document),
         "datasets": data,
         "plugins": plugins,
         "prompts": prompts,
         "backends": backends,
     })
+}
+
+/// Keys of the suite that say how much a run may take and how many tasks it runs at a time; what comes of a
+/// sample does not depend on them, so that a run may be resumed with others.
+const LIMITS: [&str; 3] = ["budget", "pricing", "task_parallelism"];
+
+fn without_limits(document: &Value) -> Value {
+    let mut document = document.clone();
+    if let Value::Object(keys) = &mut document {
+        for key in LIMITS {
+            keys.shift_remove(key);
+        }
+    }
+    document
 }
 
 /// The plugins that score the answers of a task.

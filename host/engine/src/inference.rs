@@ -1,21 +1,18 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
-use crate::plan::{CLOCKS, PlannedTask};
+use crate::active::ActiveTask;
+use crate::plan::CLOCKS;
 use crate::progress::{InFlight, Progress};
-use crate::stop::Stop;
-use gage_backend::{
-    Backend, BackendError, Continuation, GenerateRequest, LoglikelihoodRequest, RequestTiming,
-};
-use gage_config::{ContinuationText, RequestKind};
-use gage_core::{
-    ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Sample, SamplingParams,
-};
+use crate::reader::Asked;
+use crate::request::{Parts, Request, prompt_note};
+use gage_backend::{Backend, BackendError, RequestTiming, cancellable};
+use gage_core::{FinishReason, ModelOutput, Outcome};
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
-use gage_template::PromptContext;
 use serde_json::Value;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// A sample that the model has seen, or that failed on the way to it.
 pub(crate) struct Inferred {
@@ -23,7 +20,7 @@ pub(crate) struct Inferred {
     pub(crate) row_digest: String,
     pub(crate) sample_id: String,
     /// The Sample as JSON, for metrics and the record.
-    pub(crate) sample: Value,
+    pub(crate) sample: Arc<Value>,
     /// What the model said, as JSON, with the [`CLOCKS`]; null where it said nothing.
     pub(crate) model_output: Value,
     /// What the judges said; null where nobody was asked.
@@ -41,7 +38,7 @@ impl Inferred {
             index: record.index,
             row_digest: record.row_digest,
             sample_id: record.sample_id,
-            sample: record.sample,
+            sample: Arc::new(record.sample),
             model_output: record.model_output.unwrap_or(Value::Null),
             judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
@@ -83,7 +80,7 @@ impl Inferred {
             row_digest: self.row_digest,
             outcome: self.outcome,
             error: self.error,
-            sample: self.sample,
+            sample: Arc::unwrap_or_clone(self.sample),
             row: None,
             model_output: has_output.then_some(self.model_output),
             judge_output: Some(self.judge_output).filter(|output| !output.is_null()),
@@ -111,7 +108,7 @@ impl Inferred {
             index,
             row_digest: String::new(),
             sample_id: String::new(),
-            sample: Value::Null,
+            sample: Arc::default(),
             model_output: Value::Null,
             judge_output: Value::Null,
             outcome: Outcome::Scored,
@@ -121,87 +118,150 @@ impl Inferred {
     }
 }
 
-enum Request {
-    Generate(Box<GenerateRequest>),
-    Loglikelihood(LoglikelihoodRequest),
+/// What asks the model about the samples of a task.
+pub(crate) struct Asking {
+    pub(crate) task: Arc<ActiveTask>,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) media: Arc<MediaStore>,
+    /// Bounds the requests of the role, in all tasks.
+    pub(crate) of_role: Arc<Semaphore>,
+    /// Bounds the requests of the task, where it says how many.
+    pub(crate) of_task: Option<Semaphore>,
+    pub(crate) progress: Arc<dyn Progress>,
 }
 
-/// Asks the model about a sample; nothing where the run is stopped before its turn comes.
-pub(crate) async fn infer(
-    task: &PlannedTask,
-    backend: &dyn Backend,
-    prepared: (u64, String, Sample),
-    media: &Arc<MediaStore>,
-    permits: &tokio::sync::Semaphore,
-    stop: &Stop,
-    progress: &dyn Progress,
-) -> Option<Inferred> {
-    let ready = Instant::now();
-    let (index, row_digest, sample) = prepared;
-    let sample_id = sample.id.clone();
-    let repeat = index % task.spec.repeat;
-    let (request, sample) = match request_of(task, sample, repeat) {
-        Ok((request, sample)) => (Ok(request), sample),
-        Err(failed) => (Err(failed.1), failed.0),
-    };
-    let mut inferred = Inferred {
-        index,
-        row_digest,
-        sample_id,
-        sample,
-        model_output: Value::Null,
-        judge_output: Value::Null,
-        outcome: Outcome::Scored,
-        error: None,
-        timing: SampleTiming::default(),
-    };
-    let request = match request {
-        Ok(request) => request,
-        Err(error) => {
-            inferred.outcome = Outcome::InvalidSample;
-            inferred.error = Some(error);
-            return Some(inferred);
+impl Asking {
+    /// Asks the model about a sample; nothing where the run is stopped before its turn comes, while it
+    /// only waits to be sent again, or because the backend refuses everything.
+    pub(crate) async fn infer(&self, index: u64, row_digest: String, asked: Asked) -> Option<Inferred> {
+        let (active, planned) = (&self.task, &self.task.planned);
+        let ready = Instant::now();
+        let (made, sample_id, sample) = match asked {
+            Asked::Once(sample) => {
+                let parts = Parts::of(planned, &sample);
+                let sample_id = sample.id.clone();
+                (parts, sample_id, Arc::new(sample.into_value()))
+            }
+            Asked::Repeated(repeated) => {
+                let parts = Parts::of(planned, &repeated.sample);
+                (parts, repeated.sample.id.clone(), Arc::clone(&repeated.value))
+            }
+        };
+        let has_own_params = made.has_own_params;
+        let request = made.request(planned, &sample_id, &sample, index % planned.spec.repeat);
+        let mut inferred = Inferred {
+            index,
+            row_digest,
+            sample_id,
+            sample,
+            model_output: Value::Null,
+            judge_output: Value::Null,
+            outcome: Outcome::Scored,
+            error: None,
+            timing: SampleTiming::default(),
+        };
+        let request = match request.and_then(|request| self.check_media(request)) {
+            Ok(request) => request,
+            Err(error) => return Some(inferred.invalid(error)),
+        };
+        let own_params = if has_own_params { request.params() } else { None };
+        let permits = async {
+            // The semaphores are never closed.
+            let of_task = match &self.of_task {
+                Some(permits) => permits.acquire().await.ok(),
+                None => None,
+            };
+            (of_task, self.of_role.acquire().await)
+        };
+        let permits = tokio::select! {
+            biased;
+            () = active.stop.wait() => return None,
+            permits = permits => permits,
+        };
+        let in_flight = InFlight::begin(&*self.progress, active.id());
+        inferred.timing.queue_ms = milliseconds(ready.elapsed());
+        let request = match self.with_media(request).await {
+            Ok(request) => request,
+            Err(error) => return Some(inferred.invalid(error)),
+        };
+        let answer =
+            cancellable(send(self.backend.as_ref(), request), active.stop.wait(), active.stop.wait_hard());
+        let answer = answer.await;
+        drop(in_flight);
+        drop(permits);
+        let backend_id = &planned.role.backend_id;
+        match answer? {
+            Ok((output, timing)) => {
+                inferred.timing.latency_ms = milliseconds(timing.latency);
+                inferred.timing.attempts = timing.attempts;
+                inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
+                inferred.outcome = outcome_of(&output, &planned.spec.score_outcomes);
+                active.spending.spend(backend_id, output.usage, &active.run_stop);
+                inferred.model_output = output.into_value();
+                if let (Some(params), Value::Object(output)) = (own_params, &mut inferred.model_output) {
+                    output.insert("sampling_params".to_owned(), params);
+                }
+                inferred.put_clocks();
+            }
+            Err(error) if active.is_refused(backend_id, &error) => return None,
+            Err(error) => {
+                inferred.timing.attempts = error.attempts;
+                inferred.outcome = Outcome::BackendError;
+                inferred.error = Some(ErrorNote {
+                    stage: Stage::Inference,
+                    kind: error.kind.name().to_owned(),
+                    message: error.message,
+                    pointer: None,
+                });
+            }
         }
-    };
-    let permit = tokio::select! {
-        biased;
-        () = stop.wait() => return None,
-        permit = permits.acquire() => permit,
-    };
-    let in_flight = InFlight::begin(progress, &task.spec.task_id);
-    inferred.timing.queue_ms = milliseconds(ready.elapsed());
-    let request = match with_media(request, media).await {
-        Ok(request) => request,
-        Err(error) => {
-            inferred.outcome = Outcome::InvalidSample;
-            inferred.error = Some(error);
-            return Some(inferred);
+        Some(inferred)
+    }
+
+    /// Refuses media that the backend does not take, before they are read.
+    fn check_media(&self, request: Request) -> Result<Request, ErrorNote> {
+        let info = self.backend.info();
+        if info.capabilities.media || !request.has_media() {
+            return Ok(request);
         }
-    };
-    let answer = send(backend, request).await;
-    drop(in_flight);
-    drop(permit);
-    match answer {
-        Ok((output, timing)) => {
-            inferred.timing.latency_ms = milliseconds(timing.latency);
-            inferred.timing.attempts = timing.attempts;
-            inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
-            inferred.outcome = outcome_of(&output, &task.spec.score_outcomes);
-            inferred.model_output = output.into_value();
-            inferred.put_clocks();
+        let backend_id = &self.task.planned.role.backend_id;
+        let message = format!(
+            "the backend `{backend_id}` ({}) takes text only, and a message of the sample holds media",
+            info.kind
+        );
+        Err(prompt_note("media_unsupported", message, Some("/messages".to_owned())))
+    }
+
+    /// Puts the media that lie on this machine into the request.
+    async fn with_media(&self, mut request: Request) -> Result<Request, ErrorNote> {
+        if !request.has_media() {
+            return Ok(request);
         }
-        Err(error) => {
-            inferred.timing.attempts = error.attempts;
-            inferred.outcome = Outcome::BackendError;
-            inferred.error = Some(ErrorNote {
-                stage: Stage::Inference,
-                kind: error.kind.name().to_owned(),
-                message: error.message,
-                pointer: None,
-            });
+        let messages = match &mut request {
+            Request::Generate(request) => &mut request.messages,
+            Request::Loglikelihood(request) => &mut request.messages,
+        };
+        let mut taken = std::mem::take(messages);
+        let media = Arc::clone(&self.media);
+        let embedded = tokio::task::spawn_blocking(move || media.embed(&mut taken).map(|()| taken)).await;
+        match embedded {
+            Ok(Ok(embedded)) => {
+                *messages = embedded;
+                Ok(request)
+            }
+            Ok(Err(error)) => Err(prompt_note(error.kind.name(), error.message, error.pointer)),
+            Err(error) => {
+                Err(prompt_note("internal", format!("the media could not be made ready: {error}"), None))
+            }
         }
     }
-    Some(inferred)
+}
+
+impl Inferred {
+    /// The same, of a sample that cannot be asked.
+    fn invalid(self, error: ErrorNote) -> Inferred {
+        Inferred { outcome: Outcome::InvalidSample, error: Some(error), ..self }
+    }
 }
 
 async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
@@ -215,154 +275,6 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
             Ok((ModelOutput::chosen(reply.output.scores, reply.output.usage), reply.timing))
         }
     }
-}
-
-/// Puts the media that lie on this machine into the request.
-async fn with_media(mut request: Request, media: &Arc<MediaStore>) -> Result<Request, ErrorNote> {
-    let messages = match &mut request {
-        Request::Generate(request) => &mut request.messages,
-        Request::Loglikelihood(request) => &mut request.messages,
-    };
-    if !messages.iter().any(Message::has_media) {
-        return Ok(request);
-    }
-    let mut taken = std::mem::take(messages);
-    let media = Arc::clone(media);
-    let embedded = tokio::task::spawn_blocking(move || media.embed(&mut taken).map(|()| taken)).await;
-    let note = |kind: &str, message: String, pointer| ErrorNote {
-        stage: Stage::Prompt,
-        kind: kind.to_owned(),
-        message,
-        pointer,
-    };
-    match embedded {
-        Ok(Ok(embedded)) => {
-            *messages = embedded;
-            Ok(request)
-        }
-        Ok(Err(error)) => Err(note(error.kind.name(), error.message, error.pointer)),
-        Err(error) => Err(note("internal", format!("the media could not be made ready: {error}"), None)),
-    }
-}
-
-/// Makes the request of a sample, and turns the sample into JSON on the way. The error carries
-/// the sample as well.
-#[expect(clippy::result_large_err, reason = "the error is as large as the success: both carry the sample")]
-fn request_of(
-    task: &PlannedTask,
-    sample: Sample,
-    repeat: u64,
-) -> Result<(Request, Value), (Value, ErrorNote)> {
-    let params = SamplingParams::from_object(own_params(&sample));
-    let continuations = match task.spec.steps.inference.request {
-        RequestKind::Loglikelihood => continuations_of(task, &sample),
-        RequestKind::Generate => Vec::new(),
-    };
-    let own_messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
-    let has_media = own_messages.iter().any(Message::has_media);
-    let shown = if task.prompt.is_some() { media_of(&sample) } else { Vec::new() };
-    // A server's template has to place media, so the messages are sent where there are some.
-    let rendered = sample.rendered_prompt().filter(|_| task.prompt.is_none() && !has_media);
-    let rendered = rendered.map(str::to_owned);
-    let (id, tools, tool_choice) = (sample.id.clone(), sample.tools.clone(), sample.tool_choice.clone());
-    let sample = sample.into_value();
-    let note = |kind: &str, message: String, pointer: Option<String>| ErrorNote {
-        stage: Stage::Prompt,
-        kind: kind.to_owned(),
-        message,
-        pointer,
-    };
-    let params = match params {
-        Ok(params) => {
-            let mut params = params.over(&task.spec.sampling_params).over(&task.role.sampling_params);
-            // With one seed for all, the same answer would come each time.
-            params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
-            params
-        }
-        Err(problems) => {
-            let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            return Err((sample, note("sampling_params", message, Some("/sampling_params".to_owned()))));
-        }
-    };
-    let messages: Vec<Message> = match &task.prompt {
-        None => own_messages,
-        Some(prompt) => match prompt.render(&prompt_context(task, &sample)) {
-            Ok(messages) => messages,
-            Err(error) => return Err((sample, note("prompt", error.to_string(), None))),
-        },
-    };
-    let messages = with_shown(messages, shown);
-    if messages.is_empty() && rendered.is_none() {
-        let message = "the sample has no messages, and the role no prompt that could make some".to_owned();
-        return Err((sample, note("no_messages", message, Some("/messages".to_owned()))));
-    }
-    let request = match task.spec.steps.inference.request {
-        RequestKind::Generate => {
-            let prompt = rendered;
-            Request::Generate(Box::new(GenerateRequest { id, messages, prompt, params, tools, tool_choice }))
-        }
-        RequestKind::Loglikelihood if continuations.is_empty() => {
-            let message = "log-likelihood needs the sample's options, and there are none".to_owned();
-            return Err((sample, note("no_options", message, Some("/options".to_owned()))));
-        }
-        RequestKind::Loglikelihood if continuations.iter().any(|one| one.text.trim().is_empty()) => {
-            let message = "log-likelihood needs a text for each option, and one is empty".to_owned();
-            return Err((sample, note("empty_option", message, Some("/options".to_owned()))));
-        }
-        RequestKind::Loglikelihood => {
-            Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt: rendered, continuations })
-        }
-    };
-    Ok((request, sample))
-}
-
-/// The sampling parameters of a Sample, and behind them those among its generation parameters that are
-/// such. Others, as the width of an image, are for whoever reads the Sample.
-fn own_params(sample: &Sample) -> Object {
-    let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
-    let generation = sample.generation_params.iter().filter(|(name, _)| is_known(name));
-    generation.chain(&sample.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-/// The media of the messages of a Sample, which a prompt's text cannot hold.
-fn media_of(sample: &Sample) -> Vec<ContentPart> {
-    let parts = sample.messages.iter().flat_map(|message| &message.content);
-    parts.filter(|part| matches!(part, ContentPart::Media { .. })).cloned().collect()
-}
-
-/// Puts media before the text of the last message of the user.
-fn with_shown(mut messages: Vec<Message>, shown: Vec<ContentPart>) -> Vec<Message> {
-    if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
-        last.content.splice(0..0, shown);
-    }
-    messages
-}
-
-/// What the prompt of the model under test sees: there is nothing before it.
-fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value) -> PromptContext<'c> {
-    static NOTHING: LazyLock<Object> = LazyLock::new(Object::new);
-    PromptContext {
-        sample,
-        payload: &NOTHING,
-        history: &[],
-        adapter_id: &task.role.adapter_id,
-        role_type: task.role.role_type.name(),
-    }
-}
-
-fn continuations_of(task: &PlannedTask, sample: &Sample) -> Vec<Continuation> {
-    let step = &task.spec.steps.inference;
-    sample
-        .options
-        .iter()
-        .map(|option| {
-            let text = match step.continuation {
-                ContinuationText::Content => &option.content,
-                ContinuationText::Id => &option.id,
-            };
-            Continuation { id: option.id.clone(), text: format!("{}{text}", step.continuation_prefix) }
-        })
-        .collect()
 }
 
 /// How a sample ends by what the model said, unless the task says that such ends are scored.

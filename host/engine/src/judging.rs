@@ -1,18 +1,19 @@
 //! The judges and an answer: they are asked, their replies read, and their scores become one.
 
+use crate::active::ActiveTask;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
 use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
-use gage_backend::{Backend, GenerateRequest, output_to_guest};
+use gage_backend::{Backend, GenerateRequest, cancellable, output_to_guest};
 use gage_config::{Combine, RoleAdapterSpec};
-use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
+use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usage};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{Fence, PromptContext};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
 /// What the text of the model under test is called in a judge's prompt.
@@ -35,21 +36,22 @@ struct OpenJudge {
     permits: Arc<Semaphore>,
 }
 
-/// What bounds the requests of each role, whoever makes them.
+/// What bounds the requests of each role, in all tasks together and whoever makes them.
 pub(crate) struct RolePermits {
     concurrency: usize,
-    by_role: HashMap<String, Arc<Semaphore>>,
+    by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
 }
 
 impl RolePermits {
     pub(crate) fn new(concurrency: usize) -> RolePermits {
-        RolePermits { concurrency, by_role: HashMap::new() }
+        RolePermits { concurrency, by_role: Mutex::default() }
     }
 
     /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
-    pub(crate) fn of(&mut self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
+    pub(crate) fn of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
         let most = self.most_of(role, backend);
-        let made = self.by_role.entry(role.adapter_id.clone());
+        let mut by_role = self.by_role.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = by_role.entry(role.adapter_id.clone());
         Arc::clone(made.or_insert_with(|| Arc::new(Semaphore::new(most))))
     }
 
@@ -67,47 +69,58 @@ struct Failure {
     message: String,
 }
 
+/// Why a judge was not asked to the end.
+enum NoJudgement {
+    Failure(Failure),
+    /// The run is stopped.
+    Stopped,
+}
+
+impl From<Failure> for NoJudgement {
+    fn from(failure: Failure) -> NoJudgement {
+        NoJudgement::Failure(failure)
+    }
+}
+
 /// What one judge said.
 enum Judgement {
     /// Its output, as metrics read it.
     Output(Object),
-    /// Nothing that could be read, however often it was asked: why, and its last replies.
-    Unparseable(String, Vec<String>),
+    /// Nothing that could be read, however often it was asked: why, its last replies, and what they took.
+    Unparseable(String, Vec<String>, Object),
 }
 
 impl Judging {
-    pub(crate) fn new(
-        planned: &PlannedJudges,
-        session: &Session,
-        permits: &mut RolePermits,
-    ) -> Option<Judging> {
-        let mut open = |planned: &Arc<PlannedJudge>| {
+    pub(crate) fn new(planned: &PlannedJudges, session: &Session, permits: &RolePermits) -> Option<Judging> {
+        let open = |planned: &Arc<PlannedJudge>| {
             let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
             let permits = permits.of(&planned.role, backend.as_ref());
             Some(OpenJudge { planned: Arc::clone(planned), backend, permits })
         };
-        let judges = planned.judges.iter().map(&mut open).collect::<Option<Vec<_>>>()?;
+        let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
         Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
-    /// Has an answer judged, and puts the judgement, or why there is none, where it belongs.
-    pub(crate) async fn judge(&self, inferred: &mut Inferred) {
+    /// Has an answer judged, and puts the judgement, or why there is none, where it belongs. Returns whether
+    /// it came to that: not where the run is stopped before.
+    pub(crate) async fn judge(&self, task: &ActiveTask, inferred: &mut Inferred) -> bool {
         let case = case_of(inferred);
         let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
             let id = judge.planned.judge_id.as_str();
-            match judge.ask(&case, inferred, self.attempts).await {
+            match judge.ask(task, &case, inferred, self.attempts).await {
                 Ok(judgement) => said.push((id, judgement)),
-                Err(failure) => {
+                Err(NoJudgement::Failure(failure)) => {
                     fail(inferred, failure.outcome, failure.kind, format!("{id}: {}", failure.message));
-                    return;
+                    return true;
                 }
+                Err(NoJudgement::Stopped) => return false,
             }
         }
         let unread: Vec<String> = said
             .iter()
             .filter_map(|(id, judgement)| match judgement {
-                Judgement::Unparseable(reason, _) => Some(format!("{id}: {reason}")),
+                Judgement::Unparseable(reason, ..) => Some(format!("{id}: {reason}")),
                 Judgement::Output(_) => None,
             })
             .collect();
@@ -116,6 +129,7 @@ impl Judging {
             fail(inferred, Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message);
         }
         inferred.judge_output = output_of(said, self.combine);
+        true
     }
 }
 
@@ -128,10 +142,12 @@ fn fail(inferred: &mut Inferred, outcome: Outcome, kind: String, message: String
 fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
-        Judgement::Unparseable(reason, replies) => Object::from_iter([
-            ("unparseable".to_owned(), json!(reason)),
-            ("replies".to_owned(), json!(replies)),
-        ]),
+        Judgement::Unparseable(reason, replies, usage) => {
+            let mut output = usage;
+            output.insert("unparseable".to_owned(), json!(reason));
+            output.insert("replies".to_owned(), json!(replies));
+            output
+        }
     };
     if said.len() == 1 {
         return said
@@ -208,17 +224,26 @@ fn without_clocks(inferred: &Inferred) -> Object {
 
 impl OpenJudge {
     /// Asks until a reply can be read, at most `attempts` times.
-    async fn ask(&self, case: &JudgeCase, inferred: &Inferred, attempts: u32) -> Result<Judgement, Failure> {
+    async fn ask(
+        &self,
+        task: &ActiveTask,
+        case: &JudgeCase,
+        inferred: &Inferred,
+        attempts: u32,
+    ) -> Result<Judgement, NoJudgement> {
         let judge = self.judge_of(inferred)?;
         let answer = inferred.model_output.get("answer").and_then(Value::as_str).unwrap_or_default();
         let fence = self.planned.prompt.as_ref().map(|_| Fence::around(LABEL, answer));
         let mut prompts =
             self.prompts(&judge, case, inferred, fence.as_ref().map(|fence| (fence, answer))).await?;
         let mut attempt = 1;
+        let mut usage = None;
         loop {
             let mut replies = Vec::with_capacity(prompts.len());
             for (messages, params) in &prompts {
-                let mut reply = self.generate(&inferred.sample_id, messages.clone(), params.clone()).await?;
+                let mut reply =
+                    self.generate(task, &inferred.sample_id, messages.clone(), params.clone()).await?;
+                usage = sum_of(usage, reply.usage);
                 if let Some(fence) = &fence {
                     reply.answer = fence.unquoted(&reply.answer);
                 }
@@ -229,10 +254,11 @@ impl OpenJudge {
                 Verdict::Output(mut output) => {
                     output.insert("attempts".to_owned(), attempt.into());
                     output.insert("replies".to_owned(), json!(texts));
+                    output.extend(named(usage));
                     return Ok(Judgement::Output(output));
                 }
                 Verdict::Unparseable(reason) if attempt >= attempts => {
-                    return Ok(Judgement::Unparseable(reason, texts));
+                    return Ok(Judgement::Unparseable(reason, texts, named(usage)));
                 }
                 Verdict::Unparseable(reason) => {
                     // Asked the same way, a model without temperature would say the same.
@@ -297,10 +323,11 @@ impl OpenJudge {
 
     async fn generate(
         &self,
+        task: &ActiveTask,
         sample_id: &str,
         messages: Vec<Message>,
         params: SamplingParams,
-    ) -> Result<ModelOutput, Failure> {
+    ) -> Result<ModelOutput, NoJudgement> {
         let request = GenerateRequest {
             id: format!("judge:{}:{sample_id}", self.planned.judge_id),
             messages,
@@ -309,15 +336,24 @@ impl OpenJudge {
             tools: Vec::new(),
             tool_choice: None,
         };
-        // The semaphore is never closed.
-        let _permit = self.permits.acquire().await;
-        match self.backend.generate(request).await {
-            Ok(reply) => Ok(reply.output),
-            Err(error) => Err(Failure {
+        let backend_id = &self.planned.role.backend_id;
+        let asked = async {
+            // The semaphore is never closed. Whoever waits here has an answer that was paid for.
+            let _permit = self.permits.acquire().await;
+            self.backend.generate(request).await
+        };
+        match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
+            None => Err(NoJudgement::Stopped),
+            Some(Ok(reply)) => {
+                task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                Ok(reply.output)
+            }
+            Some(Err(error)) if task.is_refused(backend_id, &error) => Err(NoJudgement::Stopped),
+            Some(Err(error)) => Err(NoJudgement::Failure(Failure {
                 outcome: Outcome::BackendError,
                 kind: error.kind.name().to_owned(),
                 message: error.message,
-            }),
+            })),
         }
     }
 
@@ -339,6 +375,20 @@ impl OpenJudge {
         let judge = self.planned.judge.with_params(changed);
         judge.map(Arc::new).map_err(|problems| refuse(eval_config::wrong("judge", id, &problems)))
     }
+}
+
+/// What two requests took together, as far as it is known.
+fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
+    let (Some(before), Some(more)) = (before, more) else { return before.or(more) };
+    Some(Usage {
+        prompt_tokens: before.prompt_tokens.saturating_add(more.prompt_tokens),
+        completion_tokens: before.completion_tokens.saturating_add(more.completion_tokens),
+    })
+}
+
+/// The usage under its name.
+fn named(usage: Option<Usage>) -> Object {
+    usage.map(|usage| ("usage".to_owned(), json!(usage))).into_iter().collect()
 }
 
 async fn parse(judge: &Arc<Judge>, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {
@@ -378,7 +428,7 @@ mod tests {
                 ("answer".to_owned(), json!(answer)),
             ]))
         };
-        let unread = || Judgement::Unparseable("no line".to_owned(), vec!["x".to_owned()]);
+        let unread = || Judgement::Unparseable("no line".to_owned(), vec!["x".to_owned()], Object::new());
         for (said, combine, score, answer) in [
             (
                 vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],

@@ -11,9 +11,11 @@
 //! All queues between them are bounded, so memory does not grow with the number of samples.
 //! Imports everything below it; knows nothing of terminals or of how results are shown.
 
+mod active;
 mod batches;
 mod datasets;
 mod earlier;
+mod estimate;
 mod eval_config;
 mod events;
 mod extraction;
@@ -24,14 +26,18 @@ mod plan;
 mod progress;
 mod reader;
 mod recorder;
+mod request;
 mod rescoring;
 mod run;
+mod running;
 mod scoring;
 mod session;
+mod spending;
 mod stop;
 mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
+pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate};
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
@@ -40,4 +46,5 @@ pub use reader::TooManyInvalid;
 pub use rescoring::{RescoreError, rescore};
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;
-pub use stop::Stop;
+pub use spending::Spent;
+pub use stop::{Stop, StopReason};

@@ -2,20 +2,23 @@
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 mod dataset;
+mod metric;
+mod needs;
 mod steps;
 
 pub use dataset::PlannedDataset;
+pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 
 use gage_config::{
-    AggregationSpec, BackendKind, BackendSpec, DatasetSpec, Node, PipelineConfig, PluginReference,
+    BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
-use gage_core::{Problem, Root};
-use gage_plugin::{
-    Aggregator, AggregatorKind, BackendKind as BackendPlugins, Metric, MetricKind, Registry, RegistryError,
-};
+use gage_core::{Problem, SamplingParams};
+use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, RegistryError};
 use gage_template::PromptRenderer;
+use metric::plan_metric;
+use needs::{check_budget, check_needs};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,6 +50,10 @@ pub struct PlannedTask {
     pub dataset: Arc<PlannedDataset>,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
+    /// What is sent where a Sample says nothing of its own: task over role over backend.
+    pub sampling_params: SamplingParams,
+    /// Whether a failed sample that ends the task ends the run.
+    pub ends_run: bool,
     /// What renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Who judges answers.
@@ -81,7 +88,7 @@ pub struct Plan {
     /// The configuration.
     pub config: PipelineConfig,
     /// The tasks, in their order.
-    pub tasks: Vec<PlannedTask>,
+    pub tasks: Vec<Arc<PlannedTask>>,
 }
 
 impl Plan {
@@ -108,9 +115,13 @@ impl Plan {
         if problems.has_errors() {
             return None;
         }
+        check_budget(&config, problems);
+        if problems.has_errors() {
+            return None;
+        }
         warn_of_conflicts(&config, registry, problems);
         warn_of_unused(&config, problems);
-        Some(Plan { config, tasks: tasks.into_iter().flatten().collect() })
+        Some(Plan { config, tasks: tasks.into_iter().flatten().map(Arc::new).collect() })
     }
 
     /// Makes ready the datasets of a configuration, or one of them, and nothing else.
@@ -175,20 +186,37 @@ fn plan_task(
     if let Some(backend) = backend {
         check_request(task, backend, problems);
     }
+    if let Some(scoring) = &scoring {
+        check_needs(task, scoring, problems);
+    }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is looked at once.
     let planned = datasets
         .entry(dataset.dataset_id.clone())
         .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
     let dataset = planned.clone();
+    let role = role?;
     Some(PlannedTask {
         spec: task.clone(),
-        dataset: dataset?,
-        role: role?.clone(),
+        dataset: ordered(dataset?, task),
+        role: role.clone(),
+        sampling_params: config.sampling_params_of(task),
+        ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
         judges: judges?,
         scoring: scoring?,
     })
+}
+
+/// A dataset in the order that a task wants.
+fn ordered(dataset: Arc<PlannedDataset>, task: &TaskSpec) -> Arc<PlannedDataset> {
+    let spec = &dataset.spec;
+    let (shuffle, seed) = (task.shuffle.unwrap_or(spec.shuffle), task.shuffle_seed.unwrap_or(spec.seed));
+    if (shuffle, seed) == (spec.shuffle, spec.seed) {
+        return dataset;
+    }
+    let spec = DatasetSpec { shuffle, seed, ..spec.clone() };
+    Arc::new(PlannedDataset { spec, ..PlannedDataset::clone(&dataset) })
 }
 
 /// Loads the entries of `plugins`.
@@ -295,97 +323,6 @@ fn report_missing(
     let is_unknown = matches!(error, RegistryError::Unknown { .. } | RegistryError::UnknownPlugin { .. });
     if !(is_unknown && registry.is_lacking()) {
         report_registry(error, span, key, name, problems);
-    }
-}
-
-fn plan_metric(
-    spec: &gage_config::MetricSpec,
-    registry: &Registry,
-    problems: &mut Problems,
-) -> Option<PlannedMetric> {
-    let (family, member) = match registry.find::<MetricKind>(&spec.implementation) {
-        Ok(found) => found,
-        Err(error) => {
-            report_missing(
-                &error,
-                registry,
-                spec.span,
-                "metrics",
-                &spec.implementation.to_string(),
-                problems,
-            );
-            return None;
-        }
-    };
-    let metric = match family.configure(member.as_deref(), spec.params.to_json()) {
-        Ok(metric) => metric,
-        Err(found) => {
-            report_params(found, Some(&spec.params), spec.span, "params", problems);
-            return None;
-        }
-    };
-    let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
-    let is_timing = reads_clock(metric.inputs());
-    Some(PlannedMetric {
-        metric_id: spec.metric_id.clone(),
-        implementation: spec.implementation.clone(),
-        aggregation,
-        aggregator,
-        is_timing,
-        metric,
-    })
-}
-
-/// Whether one of these inputs varies from run to run.
-pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
-    let is_clock = |path: &gage_core::FieldPath| {
-        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
-    };
-    inputs.iter().any(|input| input.paths.iter().any(is_clock))
-}
-
-/// How the scores of a metric become one figure: as the suite says, otherwise as the metric does.
-fn plan_aggregation(
-    spec: &gage_config::MetricSpec,
-    metric: &Metric,
-    registry: &Registry,
-    problems: &mut Problems,
-) -> Option<(String, Option<Arc<Aggregator>>)> {
-    match &spec.aggregation {
-        Some(AggregationSpec::Host(name)) => Some((name.clone(), None)),
-        Some(AggregationSpec::Plugin(call)) => {
-            let name = call.reference.to_string();
-            match registry.find::<AggregatorKind>(&call.reference) {
-                // A name may be meant for the host as well as for a component.
-                Err(RegistryError::Unknown { known, .. }) if !registry.is_lacking() => {
-                    let message = format!("unknown aggregation `{name}`");
-                    let host = gage_config::METRIC_AGGREGATIONS.into_iter().chain(["p50", "p90", "p99"]);
-                    let known: Vec<&str> = host.chain(known.iter().map(String::as_str)).collect();
-                    problems.error(call.span, "aggregation", message).known(&name, known);
-                    None
-                }
-                Err(error) => {
-                    report_missing(&error, registry, call.span, "aggregation", &name, problems);
-                    None
-                }
-                Ok((family, member)) => match family.configure(member.as_deref(), call.params.to_json()) {
-                    Ok(aggregator) => Some((aggregator.name().to_owned(), Some(Arc::new(aggregator)))),
-                    Err(found) => {
-                        report_params(found, Some(&call.params), call.span, "aggregation", problems);
-                        None
-                    }
-                },
-            }
-        }
-        None => {
-            let name = metric.description().default_aggregation.clone().unwrap_or_default();
-            if gage_config::is_aggregation(&name) {
-                return Some((name, None));
-            }
-            let message = format!("the metric asks for the unknown aggregation `{name}`");
-            problems.error(spec.span, "aggregation", message).known(&name, gage_config::METRIC_AGGREGATIONS);
-            None
-        }
     }
 }
 

@@ -3,9 +3,12 @@
 use crate::earlier::Earlier;
 use crate::stop::Stop;
 use gage_config::{DatasetSpec, OnInvalid};
-use gage_data::{DataError, Preparation, Prepared, Rows, stream};
+use gage_core::Sample;
+use gage_data::{DataError, Preparation, Prepared, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
+use serde_json::Value;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -119,14 +122,62 @@ pub(crate) struct ReadOutput {
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
     /// Why the data could not be read to its end.
     pub(crate) failure: Option<DataError>,
+    /// Whether every row was handed on.
+    pub(crate) is_whole: bool,
 }
 
 /// A row that needs work.
 pub(crate) enum Next {
     /// It is for the model, or is no Sample.
-    Row(Prepared),
+    Row(Row),
     /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
     Answered(Box<SampleRecord>),
+}
+
+/// A row, once for each time that it is asked.
+pub(crate) struct Row {
+    /// Its number in the task, repeats counted.
+    pub(crate) index: u64,
+    pub(crate) row_digest: String,
+    pub(crate) result: Result<Asked, Rejection>,
+}
+
+/// A Sample that is asked once, or its part in one that is asked several times.
+pub(crate) enum Asked {
+    Once(Box<Sample>),
+    Repeated(Arc<Repeated>),
+}
+
+/// What the repeats of a Sample share.
+pub(crate) struct Repeated {
+    pub(crate) sample: Sample,
+    /// The same as JSON.
+    pub(crate) value: Arc<Value>,
+}
+
+/// The repeats of a row, one after the other.
+fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = Row> {
+    let Prepared { index, row_digest, result } = prepared;
+    let mut once = None;
+    let shared = match result {
+        Ok(sample) if repeat == 1 => {
+            once = Some(sample);
+            None
+        }
+        Ok(sample) => {
+            let value = Arc::new(sample.as_ref().clone().into_value());
+            Some(Ok(Arc::new(Repeated { sample: *sample, value })))
+        }
+        Err(rejection) => Some(Err(rejection)),
+    };
+    (0..repeat).filter_map(move |number| {
+        let result = match &shared {
+            None => Ok(Asked::Once(once.take()?)),
+            Some(Ok(repeated)) => Ok(Asked::Repeated(Arc::clone(repeated))),
+            Some(Err(rejection)) => Err(rejection.clone()),
+        };
+        Some(Row { index: index * repeat + number, row_digest: row_digest.clone(), result })
+    })
 }
 
 /// Reads rows in batches, prepares them, and hands on those that still need work, each as often as it is
@@ -143,16 +194,15 @@ pub(crate) fn read(
     stop: &Stop,
 ) -> Result<ReadOutput, ReadError> {
     let mut failed = None;
+    let mut is_whole = true;
     let mut left = earlier.map(Earlier::left);
     let streamed = stream(rows, preparation, workers, &|| stop.is_set(), |prepared| {
         let is_last = invalid.add(&prepared);
         let mut goes_on = !stop.is_set();
-        let first = prepared.index * repeat;
-        let mut prepared = Some(prepared);
-        for number in 0..repeat {
-            let one = if number + 1 == repeat { prepared.take() } else { prepared.clone() };
-            let Some(one) = one.filter(|_| goes_on) else { break };
-            let one = Prepared { index: first + number, ..one };
+        for one in repeats(prepared, repeat) {
+            if !goes_on {
+                break;
+            }
             let next = match left.as_mut() {
                 None => Ok(Some(Next::Row(one))),
                 Some(left) => left.of(one),
@@ -165,7 +215,8 @@ pub(crate) fn read(
                 }
             }
         }
-        if goes_on && !is_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        is_whole &= goes_on && !is_last;
+        if is_whole { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     match failed {
         Some(error) => Err(error),
@@ -173,6 +224,8 @@ pub(crate) fn read(
             spent: streamed.spent,
             filtered: streamed.filtered,
             too_many_invalid: if stop.is_set() { None } else { invalid.finish() },
+            // A filter that keeps nothing is left early when the run is stopped.
+            is_whole: is_whole && streamed.failure.is_none() && !(stop.is_set() && streamed.filtered > 0),
             failure: streamed.failure,
         }),
     }

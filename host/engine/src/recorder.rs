@@ -1,19 +1,26 @@
 //! The thread that writes the journal: what waits is written together and made safe on the
 //! disk once, before any of it counts as done.
 
+use crate::active::ActiveTask;
 use crate::events::Events;
 use crate::inference::Inferred;
 use crate::progress::{Finished, Progress};
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::Outcome;
 use gage_record::{JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// Most entries that are written together.
 const BATCH: usize = 256;
 
+/// The journal is made safe at most once in this time, so that under load many entries share one sync, and
+/// whoever hands them over does not wake this thread for each.
+const PACE: Duration = Duration::from_millis(2);
+
 /// What is to be recorded.
 pub(crate) struct ToRecord {
+    pub(crate) task: Arc<ActiveTask>,
     pub(crate) what: What,
     /// Given back when it is recorded.
     pub(crate) permit: OwnedSemaphorePermit,
@@ -47,33 +54,42 @@ impl What {
     }
 }
 
-/// Records until every sender is gone. Returns how the samples ended.
+/// Records the samples of all tasks until every sender is gone.
 pub(crate) fn work(
-    task_id: &str,
     writer: &mut JournalWriter,
     waiting: &mut mpsc::Receiver<ToRecord>,
     progress: &dyn Progress,
     events: &Events,
-) -> Result<OutcomeCounts, RecordError> {
-    let mut counts = OutcomeCounts::default();
+) -> Result<(), RecordError> {
     let mut batch = Vec::with_capacity(BATCH);
+    let mut synced: Option<Instant> = None;
     while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
+        if let Some(early) = synced.and_then(|synced| PACE.checked_sub(synced.elapsed())) {
+            std::thread::sleep(early);
+            while batch.len() < BATCH
+                && let Ok(more) = waiting.try_recv()
+            {
+                batch.push(more);
+            }
+        }
         let entries: Vec<JournalEntry<'_>> =
-            batch.iter().map(|one: &ToRecord| one.what.entry(task_id)).collect();
+            batch.iter().map(|one: &ToRecord| one.what.entry(one.task.id())).collect();
         writer.append_batch(&entries)?;
-        for ToRecord { what, permit } in batch.drain(..) {
-            drop(permit);
+        synced = Some(Instant::now());
+        for ToRecord { task, what, permit } in batch.drain(..) {
             match what.finished() {
-                None => progress.sample_answered(task_id),
+                None => progress.sample_answered(task.id()),
                 Some(finished) => {
-                    counts.add(finished.outcome);
+                    task.finished(finished.outcome, finished.sample_id);
                     progress.sample_finished(&finished);
                     if finished.outcome != Outcome::Scored {
-                        events.sample_failed(task_id, &finished);
+                        events.sample_failed(task.id(), &finished);
                     }
                 }
             }
+            // With the last permit of a task everything of it is told.
+            drop(permit);
         }
     }
-    Ok(counts)
+    Ok(())
 }

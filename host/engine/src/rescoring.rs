@@ -8,6 +8,7 @@ use crate::plan::Scoring;
 use crate::progress::{Finished, Progress};
 use crate::run::{RunReport, TaskReport};
 use crate::scoring::score;
+use crate::spending::Spent;
 use crate::stop::Stop;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
@@ -87,18 +88,9 @@ pub fn rescore(
         progress.task_started(&task.task_id, Some(index.samples(&task.task_id).count() as u64), 0);
         let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
         progress.task_finished(&task.task_id);
-        reports.push(TaskReport {
-            task_id: task.task_id.clone(),
-            counts,
-            filtered: 0,
-            too_many_invalid: None,
-            failure: None,
-            reading: Duration::ZERO,
-            inference: Duration::ZERO,
-            evaluation,
-        });
+        reports.push(TaskReport { counts, evaluation, ..TaskReport::nothing(&task.task_id) });
     }
-    Ok(RunReport { folder, manifest, tasks: reports, was_stopped: stop.is_set() })
+    Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: Spent::default() })
 }
 
 /// Neighbours of the parent's journal.

@@ -1,23 +1,21 @@
-//! A whole run: its folder, its tasks one after the other, and what came of them.
+//! A whole run: its folder, its tasks, and what came of them.
 
+use crate::active::ActiveTask;
 use crate::datasets::Datasets;
-use crate::earlier::Earlier;
 use crate::events::Events;
 use crate::identity;
-use crate::judging::{Judging, RolePermits};
-use crate::plan::{Plan, PlannedTask};
+use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::reader::TooManyInvalid;
+use crate::running::Running;
 use crate::session::Session;
-use crate::stop::Stop;
-use crate::task::{TaskInput, TaskOutput, run_task};
-use gage_core::{Object, OutcomeCounts};
+use crate::spending::{Spending, Spent};
+use crate::stop::{Stop, StopReason};
+use gage_core::OutcomeCounts;
 use gage_data::DataError;
 use gage_observe::EventLog;
 use gage_record::format::EVENTS_FILE;
-use gage_record::{
-    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, differences,
-};
+use gage_record::{JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +31,8 @@ pub struct RunOptions {
     pub max_samples: Option<u64>,
     /// Threads that score.
     pub workers: usize,
+    /// Tasks that run at the same time; where it is missing what the suite says.
+    pub task_parallelism: Option<usize>,
     /// Go on with the run of this id, rather than begin it.
     pub resume: bool,
     /// The version of the program, for the manifest.
@@ -88,10 +88,12 @@ pub struct TaskReport {
     pub counts: OutcomeCounts,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
-    /// Rows that are no Samples, where there were too many of them: the run ended there.
+    /// Rows that are no Samples, where there were too many of them: the task ended there.
     pub too_many_invalid: Option<TooManyInvalid>,
-    /// Why the data could not be read to its end: the run ended there, and what was read before counts.
+    /// Why the data could not be read to its end: the task ended there, and what was read before counts.
     pub failure: Option<DataError>,
+    /// Why it ended before its end, where somebody stopped it or its run.
+    pub cut_off: Option<StopReason>,
     /// Loading and preparing rows.
     pub reading: Duration,
     /// From the first request to the last answer.
@@ -100,26 +102,45 @@ pub struct TaskReport {
     pub evaluation: Duration,
 }
 
+impl TaskReport {
+    /// A task in which nothing was done.
+    pub(crate) fn nothing(task_id: &str) -> TaskReport {
+        TaskReport {
+            task_id: task_id.to_owned(),
+            counts: OutcomeCounts::default(),
+            filtered: 0,
+            too_many_invalid: None,
+            failure: None,
+            cut_off: None,
+            reading: Duration::ZERO,
+            inference: Duration::ZERO,
+            evaluation: Duration::ZERO,
+        }
+    }
+}
+
 /// What came of a run in this process.
 pub struct RunReport {
     /// The run's folder, still locked.
     pub folder: RunFolder,
     /// Its manifest, in which it still runs.
     pub manifest: Manifest,
-    /// The tasks that were begun, in their order.
+    /// All tasks, in their order.
     pub tasks: Vec<TaskReport>,
-    /// Whether somebody stopped it.
-    pub was_stopped: bool,
+    /// Why the run ended before its end, where somebody stopped it.
+    pub stopped: Option<StopReason>,
+    /// What all processes of the run have spent.
+    pub spent: Spent,
 }
 
-/// Runs every task of a plan, one after the other. What is recorded stays recorded whatever
-/// happens. Must not be called from within the async runtime: this thread waits.
+/// Runs every task of a plan, in order, as many at the same time as are allowed. What is recorded stays
+/// recorded whatever happens. Must not be called from within the async runtime: this thread waits.
 ///
 /// # Errors
-/// When the folder cannot be used, the data cannot be read, or the run to resume is another.
+/// When the folder cannot be used, the data has changed, or the run to resume is another.
 #[expect(clippy::too_many_arguments, reason = "the parts of a run, each once")]
 pub fn run(
-    plan: Plan,
+    plan: &Plan,
     datasets: &Datasets,
     session: &Session,
     root: &Path,
@@ -129,8 +150,8 @@ pub fn run(
     stop: &Stop,
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
-    let identity = identity::of(&plan, datasets, session);
-    let (folder, manifest) = open_folder(root, run_id, options, identity)?;
+    let identity = identity::of(plan, datasets, session);
+    let (folder, manifest, was_complete) = open_folder(root, run_id, options, identity)?;
     let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
     if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
@@ -141,71 +162,51 @@ pub fn run(
             .map_err(|source| RecordError::io("open", &folder.path_of(EVENTS_FILE), source))?,
     );
     events.of_run(if options.resume { "run_resumed" } else { "run_started" }, &json!({"run_id": run_id}));
-    let mut tasks = Vec::new();
-    for task in plan.tasks {
-        if stop.is_set() {
-            break;
-        }
-        let task = Arc::new(task);
-        let task_id = task.spec.task_id.clone();
-        events.of_task("task_started", &task_id, &json!({}));
-        let output = begin_task(
-            &task,
-            datasets,
-            session,
-            options,
-            &index,
-            &mut writer,
-            progress,
-            &events,
-            stop,
-            runtime,
-        )?;
-        let outcomes: Object = output
-            .counts
-            .occurred()
-            .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
-            .collect();
-        let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
-        events.of_task("task_finished", &task_id, &note);
-        progress.task_finished(&task_id);
-        let is_last = output.too_many_invalid.is_some() || output.failure.is_some();
-        if let Some(error) = &output.failure {
-            events.of_task("data_failed", &task_id, &json!({"message": error.to_string()}));
-        }
-        if let Some(invalid) = &output.too_many_invalid {
-            events.of_task("too_many_invalid", &task_id, &json!({"message": invalid.to_string()}));
-        }
-        tasks.push(TaskReport {
-            task_id,
-            counts: output.counts,
-            filtered: output.filtered,
-            too_many_invalid: output.too_many_invalid,
-            failure: output.failure,
-            reading: output.reading,
-            inference: output.inference,
-            evaluation: output.evaluation,
-        });
-        if is_last {
-            break;
-        }
-    }
-    let was_stopped = stop.is_set();
-    events.of_run(if was_stopped { "run_interrupted" } else { "run_finished" }, &json!({"run_id": run_id}));
-    Ok(RunReport { folder, manifest, tasks, was_stopped })
+    let spending = Arc::new(Spending::new(plan));
+    // What is complete has nothing left to spend on; it only writes its reports anew.
+    let of_earlier = if was_complete { Stop::default() } else { stop.clone() };
+    spending.add_earlier(plan, &index, &of_earlier)?;
+    spending.watch_time(stop, runtime);
+    let tasks = plan.tasks.iter().map(|task| Arc::new(ActiveTask::new(task, stop, &spending)));
+    let tasks: Vec<Arc<ActiveTask>> = tasks.collect();
+    let running = Running::new(plan, datasets, session, options, &index, progress, &events, stop, runtime);
+    let reports = running.run_tasks(&tasks, &mut writer)?;
+    let stopped = ending(stop, &reports);
+    let payload = match &stopped {
+        None => json!({"run_id": run_id}),
+        Some(reason) => json!({"run_id": run_id, "reason": described(reason)}),
+    };
+    events.of_run(if stopped.is_some() { "run_interrupted" } else { "run_finished" }, &payload);
+    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.spent() })
 }
 
+/// Why the run ended early. A budget that was used up by the last sample has ended nothing.
+fn ending(stop: &Stop, reports: &[TaskReport]) -> Option<StopReason> {
+    let reason = stop.reason()?;
+    let is_cut_off = reports.iter().any(|report| report.cut_off.is_some());
+    (is_cut_off || reason == StopReason::Asked).then_some(reason)
+}
+
+fn described(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Asked => "asked".to_owned(),
+        StopReason::Budget(text) | StopReason::Failed(text) => text.clone(),
+        StopReason::Refused { backend_id, message } => format!("{backend_id}: {message}"),
+    }
+}
+
+/// Makes or opens the folder of a run; whether the run was complete before.
 fn open_folder(
     root: &Path,
     run_id: &str,
     options: &RunOptions,
     identity: Value,
-) -> Result<(RunFolder, Manifest), RunError> {
+) -> Result<(RunFolder, Manifest, bool), RunError> {
     if !options.resume {
         let folder = RunFolder::create(root, run_id)?;
         let manifest = Manifest::new(run_id, options.host_version, identity);
         manifest.write(&folder)?;
-        return Ok((folder, manifest));
+        return Ok((folder, manifest, false));
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
@@ -213,59 +214,8 @@ fn open_folder(
     if !found.is_empty() {
         return Err(RunError::Different(found));
     }
+    let was_complete = manifest.status == RunStatus::Complete;
     manifest.reopen();
     manifest.write(&folder)?;
-    Ok((folder, manifest))
-}
-
-#[expect(clippy::too_many_arguments, reason = "the parts of a run that a task needs, each once")]
-fn begin_task(
-    task: &Arc<PlannedTask>,
-    datasets: &Datasets,
-    session: &Session,
-    options: &RunOptions,
-    index: &Arc<JournalIndex>,
-    writer: &mut JournalWriter,
-    progress: &Arc<dyn Progress>,
-    events: &Events,
-    stop: &Stop,
-    runtime: &Handle,
-) -> Result<TaskOutput, RunError> {
-    let task_id = &task.spec.task_id;
-    let backend = session.backend(&task.role.backend_id).ok_or(RunError::Panicked("session"))?;
-    let most = [task.spec.max_samples, options.max_samples].into_iter().flatten().min();
-    let dataset =
-        datasets.get(&task.dataset.spec.dataset_id).ok_or(RunError::Panicked("search for datasets"))?;
-    let rows = dataset.open(most)?;
-    let total = rows.total().map(|rows| rows.saturating_mul(task.spec.repeat));
-    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total));
-    let already = index.samples(task_id).count() as u64;
-    if let Some(total) = total.filter(|total| *total < already) {
-        let message = format!(
-            "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
-        );
-        return Err(RunError::Different(vec![message]));
-    }
-    progress.task_started(task_id, total, earlier.as_ref().map_or(0, Earlier::kept));
-    let concurrency = options.concurrency.max(1);
-    let mut permits = RolePermits::new(concurrency);
-    let concurrency = permits.most_of(&task.role, backend.as_ref());
-    let of_model = permits.of(&task.role, backend.as_ref());
-    let judging = task.judges.as_ref().map(|judges| Judging::new(judges, session, &mut permits));
-    run_task(TaskInput {
-        task: Arc::clone(task),
-        backend: Arc::clone(backend),
-        judging: judging.map(|judging| judging.ok_or(RunError::Panicked("session"))).transpose()?,
-        rows,
-        preparation: dataset.preparation(),
-        earlier,
-        concurrency,
-        permits: of_model,
-        workers: options.workers,
-        writer,
-        progress: Arc::clone(progress),
-        events,
-        stop,
-        runtime,
-    })
+    Ok((folder, manifest, was_complete))
 }

@@ -1,5 +1,6 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
+use crate::active::ActiveTask;
 use crate::batches::Waiting;
 use crate::eval_config::{self, Change};
 use crate::extraction::extract;
@@ -12,29 +13,32 @@ use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::mpsc;
 
-/// What all scorers of a task share: the batches, of which each takes one at a time.
-pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<Vec<Waiting>>>>;
+/// Answers of neighbouring rows of a task.
+pub(crate) struct ToScore {
+    pub(crate) task: Arc<ActiveTask>,
+    pub(crate) batch: Vec<Waiting>,
+}
 
-/// Scores batches until the queue is closed and empty. Returns how long that took.
-pub(crate) fn work(task: &Scoring, queue: &Queue, recorder: &mpsc::Sender<ToRecord>) -> Duration {
-    let mut spent = Duration::ZERO;
+/// What all scorers of a run share: the batches, of which each takes one at a time.
+pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<ToScore>>>;
+
+/// Scores batches, of whichever task, until the queue is closed and empty.
+pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
-        let Some(batch) = next else { return spent };
+        let Some(ToScore { task, batch }) = next else { return };
         let began = Instant::now();
         let answers: Vec<&Inferred> = batch.iter().map(|waiting| waiting.inferred.as_ref()).collect();
-        let scored = score(task, &answers);
-        spent += began.elapsed();
+        let scored = score(&task.planned.scoring, &answers);
+        task.evaluated(began.elapsed());
         for (entry, waiting) in scored.into_iter().zip(batch) {
             // The recorder ends early only when the journal cannot be written.
-            if recorder
-                .blocking_send(ToRecord { what: What::Scores(Box::new(entry)), permit: waiting.held })
-                .is_err()
-            {
-                return spent;
+            let (task, what) = (Arc::clone(&task), What::Scores(Box::new(entry)));
+            if recorder.blocking_send(ToRecord { task, what, permit: waiting.held }).is_err() {
+                return;
             }
         }
     }
@@ -102,6 +106,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
         .map(|(((inferred, mut scores), outcome), place)| {
             scores.scoring_ms = milliseconds / many as f64;
             scores.scoring_fuel = share + u64::from(place < rest);
+            scores.scored_together = u32::try_from(many).unwrap_or(u32::MAX);
             scores.finished_unix_ms = unix_milliseconds();
             entry_of(task, inferred, outcome, scores)
         })

@@ -1,10 +1,14 @@
 //! A plan with its models loaded.
 
-use crate::plan::Plan;
+use crate::datasets::Datasets;
+use crate::plan::{Plan, PlannedTask};
 use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
-use gage_config::{Problems, RequestKind};
+use gage_config::{DatasetSpec, Problems, RequestKind};
+use gage_core::Message;
+use gage_data::stream;
 use gage_plugin::{Models, Registry};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The backends of a run, by id.
@@ -59,10 +63,47 @@ impl Session {
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }
 
+    /// Looks at the first row of each dataset whose backend takes text only: one with media is an error
+    /// before anything is sent. Further rows that hold some end as `invalid_sample`.
+    pub fn check_media(&self, plan: &Plan, datasets: &Datasets, problems: &mut Problems) {
+        for task in &plan.tasks {
+            let Some(backend) = self.backend(&task.role.backend_id) else { continue };
+            if backend.info().capabilities.media || !begins_with_media(task, datasets) {
+                continue;
+            }
+            let message = format!(
+                "the first Sample of `{}` holds media, and the backend `{}` ({}) takes text only",
+                task.spec.dataset_id,
+                task.role.backend_id,
+                backend.info().kind
+            );
+            problems
+                .error(task.spec.spans.dataset_id, "dataset_id", message)
+                .help("ask a backend that takes media, or leave out what puts them into the Samples");
+        }
+    }
+
     /// The backend with this id.
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
+}
+
+/// Whether the first row of a task becomes a Sample with media. What cannot be read is found when it is run.
+fn begins_with_media(task: &PlannedTask, datasets: &Datasets) -> bool {
+    let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
+    // As the row lies in the file: to shuffle, all of them would have to be read.
+    let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
+    let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
+    let mut has_media = false;
+    stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
+        if let Ok(sample) = prepared.result {
+            let of_examples = sample.few_shot_examples.iter().flat_map(|example| &example.messages);
+            has_media = sample.messages.iter().chain(of_examples).any(Message::has_media);
+        }
+        ControlFlow::Break(())
+    });
+    has_media
 }
 
 /// Gives the roles of the run to the components that were granted some.

@@ -1,40 +1,149 @@
 //! A request to stop, passed down to everything that may go on for long.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Notify;
 
-/// Set once, by whoever wants the run to end early: what is in flight is finished and
-/// recorded, nothing new begins.
+/// Why something is to end before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// Somebody asked for it, by a signal.
+    Asked,
+    /// A budget is used up: which one, in words.
+    Budget(String),
+    /// A sample failed where the suite says `fail_fast`: which one, in words.
+    Failed(String),
+    /// A backend refuses every request: what it says.
+    Refused {
+        /// The backend.
+        backend_id: String,
+        /// What it says, in words.
+        message: String,
+    },
+}
+
+impl StopReason {
+    /// Whether what is in flight is not worth waiting for.
+    fn is_hard(&self) -> bool {
+        matches!(self, StopReason::Refused { .. })
+    }
+}
+
+/// Set by whoever wants the run, or one of its tasks, to end early: what is in flight is finished and
+/// recorded, nothing new begins. The first reason counts.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    is_set: AtomicBool,
+    state: AtomicU8,
     notify: Notify,
+    reason: Mutex<Option<StopReason>>,
+    /// Those that end with this one.
+    children: Mutex<Vec<Weak<Inner>>>,
 }
 
+/// What is in flight is finished.
+const SOFT: u8 = 1;
+/// What is in flight is given up.
+const HARD: u8 = 2;
+
 impl Stop {
-    /// Asks for the end.
+    /// Asks for the end, because somebody wants it.
     pub fn set(&self) {
-        self.0.is_set.store(true, Ordering::SeqCst);
-        self.0.notify.notify_waiters();
+        self.set_for(&StopReason::Asked);
+    }
+
+    /// Asks for the end.
+    pub fn set_for(&self, reason: &StopReason) {
+        self.0.set(reason);
+    }
+
+    /// One that is set with this one, and can be set alone.
+    #[must_use]
+    pub fn child(&self) -> Stop {
+        let child = Stop::default();
+        lock(&self.0.children).push(Arc::downgrade(&child.0));
+        // Set in between, it would not have known the child.
+        if let Some(reason) = self.reason() {
+            child.set_for(&reason);
+        }
+        child
     }
 
     /// Whether the end was asked for.
     pub fn is_set(&self) -> bool {
-        self.0.is_set.load(Ordering::SeqCst)
+        self.0.state.load(Ordering::SeqCst) >= SOFT
+    }
+
+    /// Why, where the end was asked for.
+    pub fn reason(&self) -> Option<StopReason> {
+        lock(&self.0.reason).clone()
     }
 
     /// Waits until the end is asked for.
     pub async fn wait(&self) {
+        self.0.reach(SOFT).await;
+    }
+
+    /// Waits until what is in flight is to be given up.
+    pub(crate) async fn wait_hard(&self) {
+        self.0.reach(HARD).await;
+    }
+}
+
+impl Inner {
+    fn set(&self, reason: &StopReason) {
+        lock(&self.reason).get_or_insert_with(|| reason.clone());
+        let state = if reason.is_hard() { HARD } else { SOFT };
+        self.state.fetch_max(state, Ordering::SeqCst);
+        self.notify.notify_waiters();
+        let children = lock(&self.children).clone();
+        children.iter().filter_map(Weak::upgrade).for_each(|child| child.set(reason));
+    }
+
+    async fn reach(&self, state: u8) {
         loop {
-            let notified = self.0.notify.notified();
-            if self.is_set() {
+            let notified = self.notify.notified();
+            if self.state.load(Ordering::SeqCst) >= state {
                 return;
             }
             notified.await;
         }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_ends_with_its_run_and_not_the_other_way_round() {
+        let run = Stop::default();
+        let (first, second) = (run.child(), run.child());
+        let failed = StopReason::Failed("q1".to_owned());
+        first.set_for(&failed);
+        assert!(first.is_set() && !run.is_set() && !second.is_set());
+        run.set();
+        assert_eq!((first.reason(), second.reason()), (Some(failed), Some(StopReason::Asked)));
+        assert!(run.child().is_set());
+    }
+
+    #[tokio::test]
+    async fn a_refusal_gives_up_what_a_signal_would_finish() {
+        let stop = Stop::default();
+        stop.set();
+        stop.wait().await;
+        let hard = stop.wait_hard();
+        tokio::pin!(hard);
+        let early = tokio::select! { biased; () = &mut hard => true, () = std::future::ready(()) => false };
+        assert!(!early);
+        stop.set_for(&StopReason::Refused { backend_id: "b".to_owned(), message: "no".to_owned() });
+        hard.await;
+        assert_eq!(stop.reason(), Some(StopReason::Asked));
     }
 }

@@ -1,21 +1,23 @@
-//! One task: the threads are started, the sample loop runs, and all of them end together.
+//! One task: its rows are read, the sample loop runs, and both end together. What scores and what records
+//! belongs to the run.
 
+use crate::active::ActiveTask;
 use crate::batches::{BATCH, Batches, Waiting};
 use crate::earlier::Earlier;
-use crate::events::Events;
-use crate::inference::{Inferred, infer};
+use crate::inference::{Asking, Inferred};
 use crate::judging::Judging;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
-use crate::reader::{InvalidRows, Next, ReadError, TooManyInvalid, read};
-use crate::recorder::{self, ToRecord, What};
+use crate::reader::{InvalidRows, Next, ReadError, Row, TooManyInvalid, read};
+use crate::recorder::{ToRecord, What};
 use crate::run::RunError;
-use crate::scoring::{self, Queue};
+use crate::scoring::ToScore;
 use crate::stop::Stop;
 use gage_backend::Backend;
-use gage_core::{Outcome, OutcomeCounts};
-use gage_data::{DataError, MediaStore, Preparation, Rejection, RejectionStage, Rows};
-use gage_record::{ErrorNote, JournalWriter, SampleRecord, SampleTiming, Stage, unix_milliseconds};
+use gage_config::LoopMode;
+use gage_core::Outcome;
+use gage_data::{DataError, Preparation, Rejection, RejectionStage, Rows};
+use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,18 +25,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-/// Samples that are prepared ahead of the sample loop, as a multiple of the concurrency.
-const PREFETCH: usize = 2;
-/// Entries that may wait for the recorder.
-const ENTRIES_WAITING: usize = 512;
-/// Batches that may wait for a scorer.
-const BATCHES_WAITING: usize = 4;
-/// Batches whose answers may wait for one of them that takes long.
+/// Batches whose answers may wait for one of them that takes long, beyond those in flight.
 const BATCHES_OPEN: u64 = 16;
 
 /// What a task needs besides its plan.
 pub(crate) struct TaskInput<'a> {
-    pub(crate) task: Arc<PlannedTask>,
+    pub(crate) task: Arc<ActiveTask>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) judging: Option<Judging>,
     pub(crate) rows: Rows,
@@ -42,25 +38,43 @@ pub(crate) struct TaskInput<'a> {
     pub(crate) earlier: Option<Earlier>,
     /// Requests of the model under test in flight.
     pub(crate) concurrency: usize,
+    /// Bounds the requests of the role, in all tasks.
     pub(crate) permits: Arc<Semaphore>,
+    /// Threads that prepare rows.
     pub(crate) workers: usize,
-    pub(crate) writer: &'a mut JournalWriter,
+    pub(crate) scorers: mpsc::Sender<ToScore>,
+    pub(crate) recorder: mpsc::Sender<ToRecord>,
     pub(crate) progress: Arc<dyn Progress>,
-    pub(crate) events: &'a Events,
-    pub(crate) stop: &'a Stop,
     pub(crate) runtime: &'a Handle,
 }
 
-/// How long the phases of a task took, and how its samples ended.
+/// What came of a task, and how long its phases took.
 pub(crate) struct TaskOutput {
-    pub(crate) counts: OutcomeCounts,
+    /// How many samples were begun, all of which are recorded unless the journal cannot be written.
+    pub(crate) begun: u64,
+    /// Whether rows are left that this process should have done.
+    pub(crate) is_cut_off: bool,
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
     pub(crate) failure: Option<DataError>,
     pub(crate) reading: Duration,
     pub(crate) inference: Duration,
-    pub(crate) evaluation: Duration,
+}
+
+impl TaskOutput {
+    /// A task whose data cannot be read at all.
+    pub(crate) fn unread(failure: DataError) -> TaskOutput {
+        TaskOutput {
+            begun: 0,
+            is_cut_off: false,
+            filtered: 0,
+            too_many_invalid: None,
+            failure: Some(failure),
+            reading: Duration::ZERO,
+            inference: Duration::ZERO,
+        }
+    }
 }
 
 /// Runs a task to its end, or until it is stopped. Whatever happens, every sample that was
@@ -68,106 +82,72 @@ pub(crate) struct TaskOutput {
 ///
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput {
-        task,
-        backend,
-        judging,
-        permits,
-        rows,
-        preparation,
-        earlier,
-        writer,
-        progress,
-        events,
-        stop,
-        runtime,
-        ..
-    } = input;
-    let invalid = InvalidRows::new(&task.dataset.spec, rows.total());
-    let media = Arc::clone(&preparation.media);
-    let (concurrency, workers) = (input.concurrency, input.workers);
-    let inflight = task.spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1);
-    let (next_sender, next) = mpsc::channel::<Next>(concurrency.saturating_mul(PREFETCH).max(1));
-    let (batch_sender, batches) = mpsc::channel::<Vec<Waiting>>(BATCHES_WAITING);
-    let (entry_sender, mut entries) = mpsc::channel::<ToRecord>(ENTRIES_WAITING);
-    let batches: Queue = Arc::new(Mutex::new(batches));
-
-    std::thread::scope(|threads| {
+    let TaskInput { task, backend, judging, permits, rows, preparation, earlier, .. } = input;
+    let (progress, runtime, workers) = (input.progress, input.runtime, input.workers);
+    let planned = Arc::clone(&task.planned);
+    let spec = &planned.spec;
+    let invalid = InvalidRows::new(&planned.dataset.spec, rows.total());
+    let concurrency = spec.concurrency.map_or(input.concurrency, |own| own.min(input.concurrency));
+    let inflight = match spec.mode {
+        LoopMode::Sequential => 1,
+        LoopMode::FireAndForget => spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1),
+    };
+    let ahead = concurrency.saturating_mul(spec.prefetch_factor).max(1);
+    let (next_sender, next) = mpsc::channel::<Next>(ahead);
+    let sample_loop = SampleLoop {
+        // A batch has room, for rows come in order.
+        held: Room::new(inflight.saturating_add((BATCH * BATCHES_OPEN) as usize)),
+        inflight: Room::new(inflight),
+        judging: judging.map(Arc::new),
+        hand: Hand {
+            task: Arc::clone(&task),
+            batches: Arc::default(),
+            scorers: input.scorers,
+            recorder: input.recorder,
+        },
+        asking: Arc::new(Asking {
+            backend,
+            media: Arc::clone(&preparation.media),
+            of_role: permits,
+            of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
+            progress,
+            task: Arc::clone(&task),
+        }),
+        stop: task.stop.clone(),
+    };
+    let (reading, looped) = std::thread::scope(|threads| {
+        let stop = &task.stop;
         // Takes the sender along: the loop ends when it is gone.
-        let repeat = task.spec.repeat;
         let reader = threads.spawn(move || {
             let _guard = StopOnPanic(stop);
-            read(rows, &preparation, workers, invalid, earlier.as_ref(), repeat, &next_sender, stop)
+            read(rows, &preparation, workers, invalid, earlier.as_ref(), spec.repeat, &next_sender, stop)
         });
-        let scorers: Vec<_> = (0..workers.max(1))
-            .map(|_| {
-                let (task, batches, sender) = (&task, Arc::clone(&batches), entry_sender.clone());
-                threads.spawn(move || {
-                    let _guard = StopOnPanic(stop);
-                    scoring::work(&task.scoring, &batches, &sender)
-                })
-            })
-            .collect();
-        // With the last scorer the queue is closed, so that nobody waits for one that is gone.
-        drop(batches);
-        let recorder_progress = Arc::clone(&progress);
-        let task_id = task.spec.task_id.as_str();
-        let recorder = threads.spawn(move || {
-            let _guard = StopOnPanic(stop);
-            let result = recorder::work(task_id, writer, &mut entries, recorder_progress.as_ref(), events);
-            // With the receiver gone nobody waits for a journal that cannot be written.
-            drop(entries);
-            if result.is_err() {
-                stop.set();
-            }
-            result
-        });
-
-        let sample_loop = SampleLoop {
-            task: Arc::clone(&task),
-            backend,
-            permits,
-            inflight: Arc::new(Semaphore::new(inflight)),
-            held: Arc::new(Semaphore::new((BATCH * BATCHES_OPEN) as usize)),
-            judging: judging.map(Arc::new),
-            progress: Arc::clone(&progress),
-            media,
-            stop: stop.clone(),
-            hand: Hand { batches: Arc::default(), scorers: batch_sender, recorder: entry_sender },
-        };
         let looped = runtime.block_on(sample_loop.run(next));
-        let mut evaluation = Duration::ZERO;
-        for scorer in scorers {
-            evaluation += scorer.join().map_err(|_| RunError::Panicked("scorer"))?;
-        }
-        let counts =
-            recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
-        let reading = reader.join().map_err(|_| RunError::Panicked("reader"))?;
-        let (inference, begun) = looped?;
-        if counts.total() != begun {
-            return Err(RunError::Lost { begun, recorded: counts.total() });
-        }
-        match reading {
-            Ok(read) => Ok(TaskOutput {
-                counts,
-                filtered: read.filtered,
-                too_many_invalid: read.too_many_invalid,
-                failure: read.failure,
-                reading: read.spent,
-                inference,
-                evaluation,
-            }),
-            Err(ReadError::Record(error)) => Err(RunError::Record(error)),
-            Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
-                dataset: task.dataset.spec.shown_source(),
-                message: error.to_string(),
-            }),
-        }
-    })
+        (reader.join(), looped)
+    });
+    let reading = reading.map_err(|_| RunError::Panicked("reader"))?;
+    let Looped { spent, begun, is_cut_off } = looped?;
+    match reading {
+        Ok(read) => Ok(TaskOutput {
+            begun,
+            // Where the data ends it, no further process would get on.
+            is_cut_off: task.stop.is_set() && (is_cut_off || !read.is_whole),
+            filtered: read.filtered,
+            too_many_invalid: read.too_many_invalid,
+            failure: read.failure,
+            reading: read.spent,
+            inference: spent,
+        }),
+        Err(ReadError::Record(error)) => Err(RunError::Record(error)),
+        Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
+            dataset: planned.dataset.spec.shown_source(),
+            message: error.to_string(),
+        }),
+    }
 }
 
 /// Asks for the end of the run where its thread ends by a panic.
-struct StopOnPanic<'s>(&'s Stop);
+pub(crate) struct StopOnPanic<'s>(pub(crate) &'s Stop);
 
 impl Drop for StopOnPanic<'_> {
     fn drop(&mut self) {
@@ -177,38 +157,70 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
+/// So many permits, all of which come back in the end.
+struct Room {
+    permits: Arc<Semaphore>,
+    all: u32,
+}
+
+impl Room {
+    fn new(size: usize) -> Room {
+        let all = u32::try_from(size.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        Room { permits: Arc::new(Semaphore::new(all as usize)), all }
+    }
+
+    async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok()
+    }
+
+    /// Waits until everybody has given back what was taken.
+    async fn is_empty(&self) {
+        drop(self.permits.acquire_many(self.all).await);
+    }
+}
+
 /// Hands every row to the model, as many at once as are allowed.
 struct SampleLoop {
-    task: Arc<PlannedTask>,
-    backend: Arc<dyn Backend>,
-    /// Bounds the requests of the role.
-    permits: Arc<Semaphore>,
+    asking: Arc<Asking>,
     /// Bounds the samples between loading and the journal.
-    inflight: Arc<Semaphore>,
-    /// Bounds the answers that wait for their neighbours. A batch has room, for rows come in order.
-    held: Arc<Semaphore>,
+    inflight: Room,
+    /// Bounds the answers that wait for their neighbours, and with them the samples in flight.
+    held: Room,
     judging: Option<Arc<Judging>>,
-    progress: Arc<dyn Progress>,
-    media: Arc<MediaStore>,
     stop: Stop,
     hand: Hand,
+}
+
+/// What came of the sample loop.
+struct Looped {
+    spent: Duration,
+    begun: u64,
+    /// Whether it left a row that it was given.
+    is_cut_off: bool,
 }
 
 /// Hands on what came of a row.
 #[derive(Clone)]
 struct Hand {
+    task: Arc<ActiveTask>,
     batches: Arc<Mutex<Batches>>,
-    scorers: mpsc::Sender<Vec<Waiting>>,
+    scorers: mpsc::Sender<ToScore>,
     recorder: mpsc::Sender<ToRecord>,
 }
 
 impl SampleLoop {
-    /// Runs until there are no more rows or the run is stopped, and what was begun is handed
-    /// to the scorers. Returns how long that took, and how many samples were handed over.
-    async fn run(self, mut rows: mpsc::Receiver<Next>) -> Result<(Duration, u64), RunError> {
+    /// Runs until there are no more rows or the task is stopped, and what was begun is recorded.
+    async fn run(self, mut rows: mpsc::Receiver<Next>) -> Result<Looped, RunError> {
         let began = Instant::now();
         let mut begun = 0;
+        let mut left = 0_u64;
         let mut requests: JoinSet<bool> = JoinSet::new();
+        let mut count = |result: Result<bool, tokio::task::JoinError>| {
+            let is_recorded = result.map_err(|_| RunError::Panicked("request"))?;
+            *if is_recorded { &mut begun } else { &mut left } += 1;
+            Ok::<(), RunError>(())
+        };
+        let mut is_cut_off = false;
         while let Some((next, held, permit)) = self.next(&mut rows).await {
             let hand = self.hand.clone();
             let row = match next {
@@ -219,41 +231,38 @@ impl SampleLoop {
                     }
                     // It is in the journal already.
                     drop(permit);
-                    begun += u64::from(hand.end(inferred.index, Some(Waiting { inferred, held })).await);
+                    count(Ok(hand.end(inferred.index, Some(Waiting { inferred, held })).await))?;
                     continue;
                 }
                 Next::Row(row) => row,
             };
             if !hand.begin(row.index).await {
+                is_cut_off = true;
                 break;
             }
-            match row.result {
+            let Row { index, row_digest, result } = row;
+            match result {
                 Err(rejection) => {
-                    let record = record_of(&self.task, row.index, row.row_digest, rejection);
-                    begun += u64::from(hand.finished(record, permit).await);
+                    let record = record_of(&hand.task.planned, index, row_digest, rejection);
+                    count(Ok(hand.finished(record, permit).await))?;
                 }
                 Ok(sample) => {
-                    let (task, backend) = (Arc::clone(&self.task), Arc::clone(&self.backend));
-                    let (permits, media, stop) =
-                        (Arc::clone(&self.permits), Arc::clone(&self.media), self.stop.clone());
-                    let (judging, progress) = (self.judging.clone(), Arc::clone(&self.progress));
+                    let (asking, judging) = (Arc::clone(&self.asking), self.judging.clone());
                     requests.spawn(async move {
-                        let index = row.index;
-                        let prepared = (index, row.row_digest, *sample);
-                        let mut inferred =
-                            infer(&task, backend.as_ref(), prepared, &media, &permits, &stop, &*progress)
-                                .await;
-                        if let (Some(judging), Some(inferred)) = (&judging, &mut inferred)
-                            && inferred.outcome == Outcome::Scored
+                        let mut inferred = asking.infer(index, row_digest, sample).await;
+                        if let (Some(judging), Some(answered)) = (&judging, &mut inferred)
+                            && answered.outcome == Outcome::Scored
+                            && !judging.judge(&asking.task, answered).await
                         {
-                            judging.judge(inferred).await;
+                            inferred = None;
                         }
                         match inferred {
                             Some(inferred) if inferred.outcome == Outcome::Scored => {
                                 hand.answered(inferred, permit, held).await
                             }
                             Some(inferred) => {
-                                hand.finished(inferred.into_record(&task.spec.task_id), permit).await
+                                let record = inferred.into_record(hand.task.id());
+                                hand.finished(record, permit).await
                             }
                             None => {
                                 hand.end(index, None).await;
@@ -264,26 +273,33 @@ impl SampleLoop {
                 }
             }
             while let Some(result) = requests.try_join_next() {
-                begun += u64::from(result.map_err(|_| RunError::Panicked("request"))?);
+                count(result)?;
             }
         }
+        // What is prepared and has no turn any more is left.
+        rows.close();
+        is_cut_off |= rows.recv().await.is_some();
+        drop(rows);
         while let Some(result) = requests.join_next().await {
-            begun += u64::from(result.map_err(|_| RunError::Panicked("request"))?);
+            count(result)?;
         }
         self.hand.finish().await;
-        Ok((began.elapsed(), begun))
+        let spent = began.elapsed();
+        self.inflight.is_empty().await;
+        self.held.is_empty().await;
+        Ok(Looped { spent, begun, is_cut_off: is_cut_off || left > 0 })
     }
 
-    /// The next row, with room for it; none when there is no more, or the run is stopped.
+    /// The next row, with room for it; none when there is no more, or the task is stopped.
     async fn next(
         &self,
         rows: &mut mpsc::Receiver<Next>,
     ) -> Option<(Next, OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        // Room before the row: a row that was taken is not lost where the task is stopped.
         let next = async {
-            let next = rows.recv().await?;
-            let held = Arc::clone(&self.held).acquire_owned().await.ok()?;
-            let permit = Arc::clone(&self.inflight).acquire_owned().await.ok()?;
-            Some((next, held, permit))
+            let held = self.held.take().await?;
+            let permit = self.inflight.take().await?;
+            Some((rows.recv().await?, held, permit))
         };
         tokio::select! {
             biased;
@@ -308,17 +324,19 @@ impl Hand {
         held: OwnedSemaphorePermit,
     ) -> bool {
         let inferred = Arc::new(inferred);
-        let answer = ToRecord { what: What::Answer(Arc::clone(&inferred)), permit };
-        let is_recorded = self.recorder.send(answer).await.is_ok();
+        let is_recorded = self.record(What::Answer(Arc::clone(&inferred)), permit).await;
         self.end(inferred.index, Some(Waiting { inferred, held })).await && is_recorded
     }
 
     /// A sample that needs no scores goes to the journal.
     async fn finished(&self, record: SampleRecord, permit: OwnedSemaphorePermit) -> bool {
         let index = record.index;
-        let record = ToRecord { what: What::Whole(Box::new(record)), permit };
-        let is_recorded = self.recorder.send(record).await.is_ok();
+        let is_recorded = self.record(What::Whole(Box::new(record)), permit).await;
         self.end(index, None).await && is_recorded
+    }
+
+    async fn record(&self, what: What, permit: OwnedSemaphorePermit) -> bool {
+        self.recorder.send(ToRecord { task: Arc::clone(&self.task), what, permit }).await.is_ok()
     }
 
     /// A row has ended; its batch is scored where it was the last.
@@ -337,7 +355,7 @@ impl Hand {
 
     async fn score(&self, batch: Option<Vec<Waiting>>) -> bool {
         match batch {
-            Some(batch) => self.scorers.send(batch).await.is_ok(),
+            Some(batch) => self.scorers.send(ToScore { task: Arc::clone(&self.task), batch }).await.is_ok(),
             None => true,
         }
     }

@@ -55,6 +55,10 @@ pub struct Manifest {
     pub parent_run: Option<String>,
     /// The state of the run.
     pub status: RunStatus,
+    /// Why it ended before its end, where neither a person nor the samples were the reason: a budget that
+    /// was used up, a backend that refuses every request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
     /// Everything that must be equal for the run to be resumed: the expanded configuration,
     /// digests of plugins, model and data.
     pub identity: Value,
@@ -74,6 +78,7 @@ impl Manifest {
             host_version: host_version.to_owned(),
             parent_run: None,
             status: RunStatus::Running,
+            ended_by: None,
             identity,
             files: BTreeMap::new(),
         }
@@ -83,6 +88,7 @@ impl Manifest {
     pub fn reopen(&mut self) {
         self.status = RunStatus::Running;
         self.finished_at = None;
+        self.ended_by = None;
         self.files.clear();
     }
 

@@ -1,6 +1,8 @@
 //! What a run says about its tasks and metrics before the first sample.
 
 use crate::Aggregation;
+use gage_core::Object;
+use serde::{Deserialize, Serialize};
 
 /// A metric of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,17 @@ pub struct MetricDescription {
     pub value_name: String,
     /// Whether more is better.
     pub higher_is_better: bool,
+}
+
+/// A prompt of a task, and which version of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptDescription {
+    /// The role whose requests it renders.
+    pub adapter_id: String,
+    /// Its id in the suite.
+    pub prompt_id: String,
+    /// Digest of its templates and parameters, which changes whenever a request could.
+    pub digest: String,
 }
 
 /// A task of a run.
@@ -40,4 +53,9 @@ pub struct TaskDescription {
     /// How often each sample was asked: so many records, one after the other, are one sample, and
     /// the first of them has an index that this divides. 0 counts as 1.
     pub repeat: u64,
+    /// The prompts of its roles: the model under test, then the judges.
+    pub prompts: Vec<PromptDescription>,
+    /// The sampling parameters that are sent where a Sample has none of its own; empty where the backend
+    /// decides everything.
+    pub sampling_params: Object,
 }

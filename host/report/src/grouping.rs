@@ -30,6 +30,8 @@ pub(crate) struct Grouping {
     slices: Vec<SlicePath>,
     clusters: Option<Clusters>,
     current: Option<u64>,
+    /// Whether there was a sample, rather than only rows that are none.
+    has_sample: bool,
     place: Place,
 }
 
@@ -39,6 +41,8 @@ struct SlicePath {
     numbers: HashMap<String, usize>,
     /// By number.
     names: Vec<String>,
+    /// Whether a sample had a value.
+    is_found: bool,
 }
 
 #[derive(Debug)]
@@ -54,6 +58,7 @@ impl Grouping {
             path: FieldPath::new(text),
             numbers: HashMap::new(),
             names: Vec::new(),
+            is_found: false,
         };
         let clusters =
             |text: &String| Clusters { path: FieldPath::new(text), numbers: HashMap::new(), next: 0 };
@@ -62,6 +67,7 @@ impl Grouping {
             slices: task.slices.iter().map(slice_path).collect(),
             clusters: task.cluster_by.as_ref().map(clusters),
             current: None,
+            has_sample: false,
             place: Place::default(),
         }
     }
@@ -74,6 +80,7 @@ impl Grouping {
     /// Finds the place of the sample that the record begins.
     pub(crate) fn begin(&mut self, record: &SampleRecord) {
         self.current = Some(record.index / self.repeat);
+        self.has_sample |= !record.sample.is_null();
         let nothing = &Value::Null;
         let roots = Roots {
             sample: &record.sample,
@@ -101,6 +108,16 @@ impl Grouping {
         self.slices.len()
     }
 
+    /// The paths at which no sample had a value, with their keys in the suite; none where there was no
+    /// sample that could have one.
+    pub(crate) fn unfound_paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let slices = self.slices.iter().filter(|slice| !slice.is_found);
+        let slices = slices.map(|slice| ("slices", slice.path.as_str()));
+        let clusters = self.clusters.iter().filter(|clusters| clusters.numbers.is_empty());
+        let clusters = clusters.map(|clusters| ("cluster_by", clusters.path.as_str()));
+        slices.chain(clusters).filter(|_| self.has_sample)
+    }
+
     /// For each path how it is written, and the names of its slices by their numbers.
     pub(crate) fn slices(&self) -> impl Iterator<Item = (&str, &[String])> {
         self.slices.iter().map(|slice| (slice.path.as_str(), slice.names.as_slice()))
@@ -118,6 +135,7 @@ impl SlicePath {
             }
             value => label(value).map(|name| self.number_of(&name)).into_iter().collect(),
         };
+        self.is_found |= !numbers.is_empty();
         if numbers.is_empty() { vec![self.number_of(NONE)] } else { numbers.into_iter().collect() }
     }
 

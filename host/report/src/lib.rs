@@ -16,6 +16,7 @@ mod bootstrap;
 mod cluster;
 pub mod compare;
 mod description;
+mod detectable;
 mod error;
 mod figure;
 mod fold;
@@ -33,7 +34,8 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
-pub use description::{MetricDescription, TaskDescription};
+pub use description::{MetricDescription, PromptDescription, TaskDescription};
+pub use detectable::smallest_detectable_difference;
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
@@ -45,7 +47,7 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Example, Written, write_reports};
+pub use write::{Example, UnfoundPath, Written, write_reports};
 
 #[cfg(test)]
 mod test_records;

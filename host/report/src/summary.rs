@@ -1,8 +1,8 @@
 //! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
 
 use crate::figure::FigureSet;
-use crate::{Folds, MetricFigure, ReportError, TaskDescription};
-use gage_core::{Outcome, OutcomeCounts};
+use crate::{Folds, MetricFigure, PromptDescription, ReportError, TaskDescription};
+use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,12 @@ pub struct TaskSummary {
     pub metrics: Vec<MetricFigure>,
     /// Its tokens.
     pub usage: TokenFigures,
+    /// The prompts of its roles, and which version of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<PromptDescription>,
+    /// The sampling parameters that were sent where a Sample had none of its own.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub sampling_params: Object,
 }
 
 /// The figures of a run.
@@ -119,6 +125,8 @@ struct TaskBuilder<'a> {
     outcomes: OutcomeCounts,
     metrics: FigureSet<'a>,
     usage: TokenFigures,
+    prompts: Vec<PromptDescription>,
+    sampling_params: Object,
 }
 
 impl<'a> SummaryBuilder<'a> {
@@ -131,6 +139,8 @@ impl<'a> SummaryBuilder<'a> {
             outcomes: OutcomeCounts::default(),
             metrics: FigureSet::new(task, &task.metrics, folds),
             usage: TokenFigures::default(),
+            prompts: task.prompts.clone(),
+            sampling_params: task.sampling_params.clone(),
         };
         SummaryBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -158,6 +168,14 @@ impl<'a> SummaryBuilder<'a> {
         task.metrics.add(&record.metrics, record)
     }
 
+    /// The paths by which a task's samples were to be sliced or clustered, and at which none of them has a
+    /// value, each with its task and its key in the suite.
+    pub fn unfound_paths(&self) -> impl Iterator<Item = (&str, &'static str, &str)> {
+        self.tasks.iter().flat_map(|task| {
+            task.metrics.unfound_paths().map(|(key, path)| (task.task_id.as_str(), key, path))
+        })
+    }
+
     /// The figures.
     pub fn finish(self) -> Summary {
         let tasks: Vec<TaskSummary> = self.tasks.into_iter().map(TaskBuilder::finish).collect();
@@ -178,6 +196,8 @@ impl TaskBuilder<'_> {
             task_id: self.task_id,
             dataset_id: self.dataset_id,
             usage: self.usage,
+            prompts: self.prompts,
+            sampling_params: self.sampling_params,
         }
     }
 }

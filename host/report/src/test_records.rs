@@ -25,6 +25,8 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
         slices: Vec::new(),
         cluster_by: None,
         repeat: 1,
+        prompts: Vec::new(),
+        sampling_params: gage_core::Object::new(),
     }
 }
 

@@ -23,6 +23,26 @@ pub struct Written {
     /// The first sample of each task that ended in each way other than `scored`, with what was
     /// wrong.
     pub examples: Vec<Example>,
+    /// Paths of the suite that lead nowhere in any sample.
+    pub unfound: Vec<UnfoundPath>,
+}
+
+/// A path of the suite at which no sample has a value: mistyped, most likely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfoundPath {
+    /// Its task.
+    pub task_id: String,
+    /// The key that holds it: `slices` or `cluster_by`.
+    pub key: &'static str,
+    /// The path.
+    pub path: String,
+}
+
+impl std::fmt::Display for UnfoundPath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let UnfoundPath { task_id, key, path } = self;
+        write!(formatter, "{task_id}: no sample has a value at `{path}` ({key}); figures are made without it")
+    }
 }
 
 /// A sample that was not scored, and why.
@@ -68,6 +88,12 @@ pub fn write_reports(
         timings.add(&record)?;
         samples.write(record)?;
     }
+    let unfound = summary.unfound_paths().map(|(task_id, key, path)| UnfoundPath {
+        task_id: task_id.to_owned(),
+        key,
+        path: path.to_owned(),
+    });
+    let unfound = unfound.collect();
     let summary = summary.finish();
     let timings = timings.finish(phases, Machine::this());
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
@@ -77,7 +103,7 @@ pub fn write_reports(
     );
     folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?;
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
-    Ok(Written { summary, timings, counts, files, examples })
+    Ok(Written { summary, timings, counts, files, examples, unfound })
 }
 
 fn note_example(examples: &mut Vec<Example>, record: &SampleRecord) {

@@ -77,6 +77,8 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         slices: Vec::new(),
         cluster_by: None,
         repeat: 1,
+        prompts: Vec::new(),
+        sampling_params: Object::new(),
     };
     let mut builder = SummaryBuilder::new(&[task], &no_folds);
     records.iter().for_each(|record| builder.add(record).expect("a record of the task"));

@@ -8,6 +8,7 @@ use super::reply::{Intake, Reader};
 use super::statistics::Counters;
 use super::tape::Exchange;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
+use crate::waiting::waiting;
 use base64::Engine as _;
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
@@ -86,13 +87,14 @@ impl HttpClient {
             let (attempt, latency) = match self.replayed(&call, digest.as_deref(), &reader, &reading).await {
                 Some(attempt) => (attempt, Duration::ZERO),
                 None => {
-                    let Ok(_permit) = self.permits.acquire().await else {
+                    let Ok(_permit) = waiting(self.permits.acquire()).await else {
                         return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
                     };
-                    let pass = match self.host.enter(call.tokens, self.config.connection.timeout).await {
-                        Ok(pass) => pass,
-                        Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
-                    };
+                    let pass =
+                        match waiting(self.host.enter(call.tokens, self.config.connection.timeout)).await {
+                            Ok(pass) => pass,
+                            Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
+                        };
                     Counters::add(&self.counters.attempts, 1);
                     Counters::add(&self.counters.bytes_sent, call.body.len());
                     let began = Instant::now();
@@ -124,7 +126,7 @@ impl HttpClient {
                 tracing::debug!(
                     request = %call.id, attempts, ?pause, "sent again: {}", self.scrubber.borrowed(&failure.message)
                 );
-                tokio::time::sleep(pause).await;
+                waiting(tokio::time::sleep(pause)).await;
                 continue;
             }
             self.counters.failed(failure.kind);

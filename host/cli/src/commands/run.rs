@@ -1,23 +1,22 @@
 //! `gage-host run`: a suite becomes a run folder.
 
+mod finish;
+
 use super::aggregators::Aggregators;
 use super::setup;
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
+pub(super) use finish::{Origin, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
-use gage_config::{PipelineConfig, TaskSpec};
+use gage_config::TaskSpec;
 use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, run};
-use gage_record::format::CONFIG_FILE;
-use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
-use gage_report::{
-    Aggregation, MetricDescription, Phases, TableOptions, TaskDescription, Written, render_table,
-    write_reports,
-};
+use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, run};
+use gage_record::{RecordError, RunFolder, rfc3339};
+use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
@@ -34,6 +33,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
+    let config = config.map(|mut config| {
+        config.budget = arguments.budget.spec().over(&config.budget);
+        config
+    });
     let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
@@ -68,6 +71,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let opening = OpenOptions { tape: tape.clone(), ..OpenOptions::default() };
     let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
+    if let Some(session) = &session {
+        session.check_media(&plan, &datasets, &mut problems);
+    }
+    let session = session.filter(|_| !problems.has_errors());
     terminal::show_problems(&problems);
     let Some(session) = session else {
         if !was_there {
@@ -84,27 +91,30 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         concurrency: arguments.concurrency,
         max_samples: arguments.max_samples,
         workers: std::thread::available_parallelism().map_or(1, usize::from),
+        task_parallelism: arguments.task_parallelism,
         resume: arguments.resume,
         host_version: env!("CARGO_PKG_VERSION"),
     };
     let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
-    let (tasks, config) = (
-        plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect::<Vec<_>>(),
-        plan.config.clone(),
-    );
+    let tasks: Vec<TaskDescription> =
+        plan.tasks.iter().map(|task| describe(&task.spec, &task.scoring)).collect();
     let root = &arguments.output_dir;
-    let ran = run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle());
+    let handle = runtime.handle();
+    let ran = run(&plan, &datasets, &session, root, &run_id, &options, &progress, &stop, handle);
     // What was answered is kept, however the run ended.
     let recorded = tape.map_or(Ok(0), |tape| tape.finish());
     let report = match ran {
         Ok(report) => report,
         Err(error) => return report_failure(error),
     };
+    let code = finish(arguments.json, &plan.config, tasks, &aggregators, &Origin::Models, report, began)?;
     if let Err(error) = recorded {
         terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
         return Ok(ExitCode::Internal);
     }
-    finish(arguments.json, &config, &tasks, &aggregators, &Origin::Models, report, began)
+    // What was given up may still wait for an answer; nobody waits for it.
+    runtime.shutdown_background();
+    Ok(code)
 }
 
 /// Where the HTTP exchanges of a run are recorded, or played back from.
@@ -115,122 +125,6 @@ fn tape_of(arguments: &RunArguments) -> Result<Option<Arc<HttpTape>>, TapeError>
         (None, None) => return Ok(None),
     };
     Ok(Some(Arc::new(tape)))
-}
-
-/// Where the answers of a run are from.
-pub(super) enum Origin {
-    /// Models were asked.
-    Models,
-    /// From another run, which may have been cut off.
-    Answers { cut_off: Option<String> },
-}
-
-/// Writes what is reported, and says how the run ended.
-pub(super) fn finish(
-    json: bool,
-    config: &PipelineConfig,
-    tasks: &[TaskDescription],
-    aggregators: &Aggregators,
-    from: &Origin,
-    report: RunReport,
-    began: Instant,
-) -> anyhow::Result<ExitCode> {
-    let RunReport { folder, mut manifest, tasks: ran, was_stopped } = report;
-    let sum = |part: fn(&gage_engine::TaskReport) -> Duration| ran.iter().map(part).sum();
-    let phases = Phases {
-        dataset_materialization: sum(|task| task.reading),
-        inference: sum(|task| task.inference),
-        evaluation: sum(|task| task.evaluation),
-        wall: began.elapsed(),
-        samples: ran.iter().map(|task| task.counts.total()).sum(),
-        ..Phases::default()
-    };
-    let document =
-        serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
-    let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
-    let written =
-        write_reports(&folder, tasks, &phases, &|task_id, metric_id| aggregators.fold(task_id, metric_id))?;
-    let mut lacking = lacking(config, &written);
-    lacking
-        .splice(0..0, ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string));
-    if let Origin::Answers { cut_off } = from {
-        lacking.extend(cut_off.clone());
-    }
-    let unread: Vec<String> = ran
-        .iter()
-        .filter_map(|task| task.failure.as_ref().map(|error| format!("{}: {error}", task.task_id)))
-        .collect();
-    let (status, code) = match (was_stopped, unread.is_empty(), lacking.is_empty()) {
-        (true, ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
-        (false, true, true) => (RunStatus::Complete, ExitCode::Done),
-        (false, true, false) => (RunStatus::Incomplete, ExitCode::Incomplete),
-        (false, false, _) => (RunStatus::Incomplete, ExitCode::Configuration),
-    };
-    manifest.files = written.files.clone();
-    manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
-    manifest.finish(status);
-    manifest.write(&folder)?;
-
-    let path = folder.path().display().to_string();
-    if json {
-        let json = serde_json::json!({
-            "run_id": folder.run_id(),
-            "folder": path,
-            "status": status.name(),
-            "summary": written.summary,
-            "timings": written.timings,
-        });
-        terminal::answer(format_args!("{json:#}"))?;
-    } else {
-        let options = TableOptions {
-            width: terminal::width(),
-            colour: terminal::colour_on_stdout(),
-            run_folder: Some(&path),
-        };
-        terminal::answer(render_table(&written.summary, &written.timings, &options))?;
-    }
-    for task in ran.iter().filter(|task| task.filtered > 0) {
-        let rows = terminal::count_of(task.filtered, "row");
-        terminal::say(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
-    }
-    for example in &written.examples {
-        terminal::say(gage_core::printable_line(&example.to_string()));
-    }
-    match was_stopped {
-        true if matches!(from, Origin::Answers { .. }) => {
-            terminal::say("interrupted; not all answers are scored: score the run once more");
-        }
-        true => terminal::say(format_args!("interrupted; go on with --run-id {} --resume", folder.run_id())),
-        false => lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}"))),
-    }
-    for line in &unread {
-        let help = format!("mend the data, and begin a new run; what was read is in {path}");
-        terminal::refuse(line, Some(&help));
-    }
-    Ok(code)
-}
-
-/// The tasks of which fewer samples were scored than the suite asks for.
-fn lacking(config: &PipelineConfig, written: &Written) -> Vec<String> {
-    config
-        .tasks
-        .iter()
-        .zip(&written.counts)
-        .filter(|(task, counts)| {
-            // Where nothing was scored there is no figure, whatever the suite is content with.
-            let nothing = counts.get(gage_core::Outcome::Scored) == 0;
-            nothing || counts.coverage() < task.min_coverage
-        })
-        .map(|(task, counts)| {
-            let scored = counts.get(gage_core::Outcome::Scored);
-            let total = counts.total();
-            let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
-            format!(
-                "{}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)",
-                task.task_id
-            )
-        })
-        .collect()
 }
 
 /// What reports need to know of a task.
@@ -265,6 +159,8 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
         slices: spec.slices.iter().map(|path| path.as_str().to_owned()).collect(),
         cluster_by: spec.cluster_by.as_ref().map(|path| path.as_str().to_owned()),
         repeat: spec.repeat,
+        prompts: Vec::new(),
+        sampling_params: gage_core::Object::new(),
     }
 }
 

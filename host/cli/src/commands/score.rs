@@ -72,14 +72,19 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let aggregators = Aggregators::new(scoring.iter());
     let status = parent.manifest().status;
     let cut_off = match status {
-        RunStatus::Complete | RunStatus::Incomplete => None,
+        RunStatus::Complete | RunStatus::Incomplete => parent.manifest().ended_by.as_ref().map(|reason| {
+            format!(
+                "the run {} ended early ({reason}): only the answers that it has are scored",
+                parent.manifest().run_id
+            )
+        }),
         RunStatus::Running | RunStatus::Interrupted => {
             let id = &parent.manifest().run_id;
             Some(format!("the run {id} is {}: only the answers that it has are scored", status.name()))
         }
     };
     let from = run::Origin::Answers { cut_off };
-    run::finish(arguments.json, &config, &tasks, &aggregators, &from, report, began)
+    run::finish(arguments.json, &config, tasks, &aggregators, &from, report, began)
 }
 
 /// The suite by which answers are scored: one that is given, or that of the run, with other metrics where

@@ -9,6 +9,7 @@ use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
 use custom_script::CustomScriptConfig;
+use gage_core::SamplingParams;
 use http::{HttpBackendConfig, HttpKind};
 use llama_cpp::LlamaCppConfig;
 use std::time::Duration;
@@ -54,6 +55,37 @@ const KINDS: [(&str, Kind); 7] = [
 ];
 
 impl BackendSpec {
+    /// The sampling parameters of the lowest rank.
+    pub fn default_params(&self) -> &SamplingParams {
+        match &self.kind {
+            BackendKind::Http(config) => &config.default_params,
+            BackendKind::LlamaCpp(config) => &config.default_params,
+            BackendKind::CustomScript(config) => &config.default_params,
+        }
+    }
+
+    /// The model's name, for a backend that asks a server by it.
+    pub fn model(&self) -> Option<&str> {
+        match &self.kind {
+            BackendKind::Http(config) => Some(config.model.as_str()).filter(|model| !model.is_empty()),
+            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) => None,
+        }
+    }
+
+    /// Most requests that it takes at the same time, where the suite alone says it.
+    pub fn most_requests(&self) -> Option<usize> {
+        match &self.kind {
+            BackendKind::Http(config) => Some(config.limits.max_concurrency),
+            BackendKind::LlamaCpp(config) => usize::try_from(config.slots).ok(),
+            BackendKind::CustomScript(_) => None,
+        }
+    }
+
+    /// Whether it runs in this process, and costs nothing but time.
+    pub fn is_local(&self) -> bool {
+        matches!(self.kind, BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_))
+    }
+
     /// The names of the kinds.
     pub const KIND_NAMES: [&'static str; KINDS.len()] = {
         let mut names = [""; KINDS.len()];

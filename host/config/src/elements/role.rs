@@ -17,13 +17,16 @@ pub enum RoleType {
     JudgeModel,
     /// Helps other steps.
     HelperModel,
+    /// Finds what is put before the model.
+    ContextProvider,
 }
 
 impl RoleType {
-    const CHOICES: [(&'static str, RoleType); 3] = [
+    const CHOICES: [(&'static str, RoleType); 4] = [
         ("dut_model", RoleType::DutModel),
         ("judge_model", RoleType::JudgeModel),
         ("helper_model", RoleType::HelperModel),
+        ("context_provider", RoleType::ContextProvider),
     ];
 
     /// The name in a configuration.

@@ -1,5 +1,6 @@
 //! `steps[]`: what happens to a sample.
 
+use crate::elements::contract::{self, StepKind};
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
 use crate::node::Node;
@@ -43,6 +44,8 @@ pub struct InferenceStep {
 /// The steps of a task, in their order.
 #[derive(Clone, Debug)]
 pub struct Steps {
+    /// Which steps there are, as they follow each other.
+    pub kinds: Vec<StepKind>,
     /// Asks the model.
     pub inference: InferenceStep,
     /// Asks judges about the answer.
@@ -53,20 +56,13 @@ pub struct Steps {
     pub auto_eval: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum StepKind {
-    Inference,
-    Judge,
-    Extract,
-    AutoEval,
-}
-
-/// In the order in which a task has them.
-const KINDS: [(&str, StepKind); 4] = [
+/// The steps that are run, by name.
+const KINDS: [(&str, StepKind); 5] = [
     ("inference", StepKind::Inference),
     ("judge", StepKind::Judge),
     ("extract", StepKind::Extract),
     ("auto_eval", StepKind::AutoEval),
+    ("report", StepKind::Report),
 ];
 const REQUESTS: [(&str, RequestKind); 2] =
     [("generate", RequestKind::Generate), ("loglikelihood", RequestKind::Loglikelihood)];
@@ -78,36 +74,60 @@ impl Steps {
     pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Steps> {
         let place = table.get("steps")?.span;
         let key = table.path_of("steps");
+        let before = problems.counts().0;
         let mut found = Found::default();
-        let mut last: Option<StepKind> = None;
+        let mut listed: Vec<(StepKind, Span, String)> = Vec::new();
         for (node, path) in table.list("steps", problems) {
-            let Some(kind) = read_step(node, path.clone(), &mut found, problems) else { continue };
-            let name =
-                |kind: StepKind| KINDS.iter().find(|(_, one)| *one == kind).map_or("", |(name, _)| name);
-            match last {
-                Some(last) if last == kind => {
-                    let message = format!("a task has one `{}` step; this is the second", name(kind));
-                    let problem = problems.error(node.span, &path, message);
-                    if kind == StepKind::Judge {
-                        problem.help("put several judges into one step, under `judges`");
-                    }
-                }
-                Some(last) if last > kind => {
-                    let message = format!("`{}` must come before `{}`", name(kind), name(last));
-                    let order = KINDS.map(|(name, _)| name).join(", ");
-                    problems.error(node.span, &path, message).help(format!("the order is: {order}"));
-                }
-                _ => {}
+            if let Some(kind) = read_step(node, path.clone(), &mut found, problems) {
+                listed.push((kind, node.span, path));
             }
-            last = Some(kind);
         }
+        // What could not be read may have given what others need.
+        let is_whole = problems.counts().0 == before;
+        check_order(&listed, is_whole, problems);
         let Found { inference, judge, extract, auto_eval } = found;
-        if inference.is_none() && !problems.has_errors() {
+        if inference.is_none() && problems.counts().0 == before {
             problems
                 .error(place, &key, "the steps have no `inference`")
-                .help("known are: inference, judge, extract, auto_eval");
+                .help(format!("known are: {}", names()));
         }
-        Some(Steps { inference: inference?, judge, extract, auto_eval })
+        let kinds = listed.into_iter().map(|(kind, ..)| kind).collect();
+        Some(Steps { kinds, inference: inference?, judge, extract, auto_eval })
+    }
+}
+
+/// The names of the steps that are run, in their order.
+fn names() -> String {
+    KINDS.map(|(name, _)| name).join(", ")
+}
+
+/// Whether each step comes once, behind those that it needs.
+fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &mut Problems) {
+    let kinds: Vec<StepKind> = listed.iter().map(|(kind, ..)| *kind).collect();
+    for (place, (kind, span, path)) in listed.iter().enumerate() {
+        let (before, behind) = kinds.split_at(place);
+        if before.contains(kind) {
+            let message = format!("a task has one `{}` step; this is the second", kind.name());
+            let problem = problems.error(*span, path, message);
+            if *kind == StepKind::Judge {
+                problem.help("put several judges into one step, under `judges`");
+            }
+            continue;
+        }
+        if let Some(late) = before.iter().find(|one| **one > *kind) {
+            let message = format!("`{}` must come before `{}`", kind.name(), late.name());
+            problems.error(*span, path, message).help(format!("the order is: {}", names()));
+            continue;
+        }
+        if is_whole
+            && let Some(datum) = contract::missing(before, *kind)
+            && !contract::givers(datum).any(|giver| behind.contains(&giver))
+        {
+            let givers: Vec<String> =
+                contract::givers(datum).map(|giver| format!("{{step: {}}}", giver.name())).collect();
+            let message = format!("`{}` needs {}, which no step before it gives", kind.name(), datum.name());
+            problems.error(*span, path, message).help(format!("add {}", givers.join(" or ")));
+        }
     }
 }
 
@@ -123,8 +143,16 @@ struct Found {
 fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Problems) -> Option<StepKind> {
     let mut table = Table::open(node, path, problems)?;
     table.required("step", problems);
+    if let Some(node) = table.get("step").filter(|node| node.as_text() == Some(StepKind::Support.name())) {
+        problems
+            .error(node.span, &table.path_of("step"), "`support` is not run by this version of gage-host")
+            .help("put what it would find into the Samples, by a preprocessor or a doc hook");
+        return None;
+    }
     let kind = table.choice("step", &KINDS, problems)?;
     match kind {
+        // The one is refused above; with the other every run ends.
+        StepKind::Support | StepKind::Report => {}
         StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),
         StepKind::Judge => found.judge = Some(JudgeStep::read(&mut table, node, problems)),
         StepKind::Extract => {

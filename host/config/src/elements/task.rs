@@ -9,6 +9,46 @@ use crate::source::Span;
 use crate::table::Table;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
 
+/// What a failed sample does to its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum FailurePolicy {
+    /// The first one ends the task.
+    FailFast,
+    /// The task runs to its end, and the run is incomplete where too few samples are scored.
+    #[default]
+    Graceful,
+    /// The task runs to its end, and what was scored is enough.
+    BestEffort,
+}
+
+impl FailurePolicy {
+    const CHOICES: [(&'static str, FailurePolicy); 3] = [
+        ("fail_fast", FailurePolicy::FailFast),
+        ("graceful", FailurePolicy::Graceful),
+        ("best_effort", FailurePolicy::BestEffort),
+    ];
+
+    /// Reads the key of this name.
+    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<FailurePolicy> {
+        table.choice("failure_policy", &FailurePolicy::CHOICES, problems)
+    }
+
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        FailurePolicy::CHOICES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// How the samples of a task follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LoopMode {
+    /// As many at once as there is room for, none waiting for those before it.
+    #[default]
+    FireAndForget,
+    /// One after the other: a sample begins when the answer of the one before is recorded.
+    Sequential,
+}
+
 /// One task, with everything that it inherits filled in.
 #[derive(Clone, Debug)]
 pub struct TaskSpec {
@@ -24,6 +64,19 @@ pub struct TaskSpec {
     pub max_samples: Option<u64>,
     /// Most samples of this task between loading and scoring; default: twice the concurrency.
     pub max_inflight: Option<usize>,
+    /// Most requests of the model under test that this task has in flight; default: what the run, the
+    /// role and the backend allow.
+    pub concurrency: Option<usize>,
+    /// How its samples follow each other.
+    pub mode: LoopMode,
+    /// Samples that are prepared ahead, as a multiple of the concurrency; default 2.
+    pub prefetch_factor: usize,
+    /// Whether the rows are shuffled; default: what the dataset says.
+    pub shuffle: Option<bool>,
+    /// Seed of the shuffle; default: that of the dataset.
+    pub shuffle_seed: Option<u64>,
+    /// What a failed sample does to the task.
+    pub failure_policy: FailurePolicy,
     /// Sampling parameters; they win over those of the role.
     pub sampling_params: SamplingParams,
     /// The run is incomplete where fewer samples than this share are scored; default 0.95.
@@ -61,6 +114,12 @@ pub(crate) struct Template {
 pub(crate) struct Settings {
     max_samples: Option<u64>,
     max_inflight: Option<usize>,
+    concurrency: Option<usize>,
+    mode: Option<LoopMode>,
+    prefetch_factor: Option<usize>,
+    shuffle: Option<bool>,
+    shuffle_seed: Option<u64>,
+    failure_policy: Option<FailurePolicy>,
     sampling_params: SamplingParams,
     min_coverage: Option<f64>,
     score_outcomes: Option<Vec<Outcome>>,
@@ -75,13 +134,26 @@ const SCORABLE: [(&str, Outcome); 3] = [
     ("refused", Outcome::Refused),
 ];
 
+const MODES: [(&str, LoopMode); 2] =
+    [("fire_and_forget", LoopMode::FireAndForget), ("sequential", LoopMode::Sequential)];
+
+/// Samples that are prepared ahead, as a multiple of the concurrency, where the suite does not say it.
+const PREFETCH: usize = 2;
+
 impl Settings {
     fn read(table: &mut Table<'_>, problems: &mut Problems) -> Settings {
+        let mut size = |key, most| {
+            table.integer(key, 1..=most, problems).and_then(|number| usize::try_from(number).ok())
+        };
         Settings {
+            max_inflight: size("max_inflight", 1_000_000),
+            concurrency: size("concurrency", 100_000),
+            prefetch_factor: size("prefetch_factor", 1_000),
             max_samples: table.integer("max_samples", 1..=u64::MAX, problems),
-            max_inflight: table
-                .integer("max_inflight", 1..=1_000_000, problems)
-                .and_then(|number| usize::try_from(number).ok()),
+            mode: table.choice("mode", &MODES, problems),
+            shuffle: table.boolean("shuffle", problems),
+            shuffle_seed: table.integer("shuffle_seed", 0..=u64::MAX, problems),
+            failure_policy: FailurePolicy::read(table, problems),
             sampling_params: sampling::read(table, "sampling_params", problems),
             min_coverage: table.float("min_coverage", 0.0..=1.0, problems),
             score_outcomes: read_outcomes(table, problems),
@@ -160,6 +232,8 @@ impl Template {
 pub(crate) struct Inherited<'a> {
     pub(crate) template: &'a Template,
     pub(crate) metrics: &'a [MetricSpec],
+    /// What the run says of failed samples.
+    pub(crate) failure_policy: Option<FailurePolicy>,
 }
 
 impl TaskSpec {
@@ -171,7 +245,13 @@ impl TaskSpec {
     ) -> Option<TaskSpec> {
         let mut table = Table::open(node, path, problems)?;
         let task_id = table.required_id("task_id", problems).unwrap_or_default();
-        let dataset_id = table.required_text("dataset_id", problems);
+        let dataset_id = table.text("dataset_id", problems);
+        if dataset_id.is_none() && table.get("dataset_id").is_none() {
+            let message = format!("the task `{task_id}` names no dataset");
+            problems
+                .error(node.span, &table.path, message)
+                .help("give it the `dataset_id` of an entry of `datasets`");
+        }
         let dataset_span = table.get("dataset_id").map_or(node.span, |node| node.span);
         let own_steps = Steps::read(&mut table, problems);
         let overrides = MetricSpec::read_list(&mut table, "metric_overrides", problems);
@@ -181,7 +261,7 @@ impl TaskSpec {
         let spans = TaskSpans { entry: node.span, dataset_id: dataset_span };
         let metrics = if overrides.is_empty() { inherited.metrics.to_vec() } else { overrides };
         let task = Parts { task_id, dataset_id: dataset_id?, own_steps, metrics, settings, spans };
-        task.build(&path, inherited.template, problems)
+        task.build(&path, inherited, problems)
     }
 
     /// The one task of a configuration without `tasks`.
@@ -199,7 +279,7 @@ impl TaskSpec {
             settings: Settings::default(),
             spans: TaskSpans { entry: span, dataset_id: span },
         };
-        parts.build("", inherited.template, problems)
+        parts.build("", inherited, problems)
     }
 }
 
@@ -213,8 +293,10 @@ struct Parts {
 }
 
 impl Parts {
-    fn build(self, path: &str, template: &Template, problems: &mut Problems) -> Option<TaskSpec> {
+    fn build(self, path: &str, from: &Inherited<'_>, problems: &mut Problems) -> Option<TaskSpec> {
+        let template = from.template;
         let (own, inherited) = (self.settings, &template.settings);
+        let failure_policy = own.failure_policy.or(inherited.failure_policy).or(from.failure_policy);
         let Some(steps) = self.own_steps.or_else(|| template.steps.clone()) else {
             if !problems.has_errors() {
                 let message = format!("the task `{}` has no steps", self.task_id);
@@ -236,6 +318,12 @@ impl Parts {
             steps,
             max_samples: own.max_samples.or(inherited.max_samples),
             max_inflight: own.max_inflight.or(inherited.max_inflight),
+            concurrency: own.concurrency.or(inherited.concurrency),
+            mode: own.mode.or(inherited.mode).unwrap_or_default(),
+            prefetch_factor: own.prefetch_factor.or(inherited.prefetch_factor).unwrap_or(PREFETCH),
+            shuffle: own.shuffle.or(inherited.shuffle),
+            shuffle_seed: own.shuffle_seed.or(inherited.shuffle_seed),
+            failure_policy: failure_policy.unwrap_or_default(),
             sampling_params: own.sampling_params.over(&inherited.sampling_params),
             min_coverage: own.min_coverage.or(inherited.min_coverage).unwrap_or(0.95),
             score_outcomes: own

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// A dataset, ready to be read.
+#[derive(Clone)]
 pub struct PlannedDataset {
     /// Its settings.
     pub spec: DatasetSpec,

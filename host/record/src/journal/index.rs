@@ -6,7 +6,6 @@ use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
@@ -51,6 +50,7 @@ struct Line {
     row: u64,
     outcome: Outcome,
     holds: Holds,
+    scored_together: u32,
     span: Span,
 }
 
@@ -77,6 +77,7 @@ struct Entry {
     record: Span,
     /// Of length 0 where there are none.
     scores: Span,
+    scored_together: u16,
     outcome: Outcome,
     state: State,
 }
@@ -96,6 +97,9 @@ enum State {
 pub struct IndexedSample {
     /// How the sample ended; of one that awaits its scores, how it will unless they speak against it.
     pub outcome: Outcome,
+    /// How many answers its scores were made together with, itself among them; none where there are no
+    /// scores, or the program that made them did not say it.
+    pub scored_together: Option<u16>,
     row: u64,
     state: State,
 }
@@ -232,7 +236,14 @@ struct RecordKey<'a> {
     #[serde(default)]
     awaits_scores: bool,
     #[serde(default)]
-    scores: Option<IgnoredAny>,
+    scores: Option<ScoresKey>,
+}
+
+/// The part of scores that the index needs.
+#[derive(Deserialize)]
+struct ScoresKey {
+    #[serde(default)]
+    scored_together: u32,
 }
 
 /// Makes an index of one file after the other.
@@ -290,6 +301,7 @@ impl<'a> IndexBuilder<'a> {
                 match (line.holds, last) {
                     (Holds::Scores, Some(entry)) if entry.row == line.row && entry.state != State::Whole => {
                         entry.scores = line.span;
+                        entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
                         entry.outcome = line.outcome;
                         entry.state = State::Scored;
                     }
@@ -317,6 +329,7 @@ impl Line {
             row: self.row,
             record: self.span,
             scores: Span::default(),
+            scored_together: 0,
             outcome: self.outcome,
             state: if self.holds == Holds::Answer { State::Awaits } else { State::Whole },
         }
@@ -325,7 +338,8 @@ impl Line {
 
 impl Entry {
     fn sample(&self) -> IndexedSample {
-        IndexedSample { outcome: self.outcome, row: self.row, state: self.state }
+        let scored_together = (self.scored_together > 0).then_some(self.scored_together);
+        IndexedSample { outcome: self.outcome, scored_together, row: self.row, state: self.state }
     }
 }
 
@@ -338,7 +352,8 @@ impl JournalIndex {
             index: key.index,
             row: row_key(&key.row_digest),
             outcome: key.outcome,
-            holds: match (key.scores, key.awaits_scores) {
+            scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
+            holds: match (&key.scores, key.awaits_scores) {
                 (Some(_), _) => Holds::Scores,
                 (None, true) => Holds::Answer,
                 (None, false) => Holds::Whole,

@@ -83,5 +83,7 @@ fn description(source: &ComparedSource, task_id: &str) -> TaskDescription {
         slices: task.map(|task| task.slices.iter().map(text).collect()).unwrap_or_default(),
         cluster_by: task.and_then(|task| task.cluster_by.as_ref()).map(text),
         repeat: source.repeat(task_id),
+        prompts: Vec::new(),
+        sampling_params: gage_core::Object::new(),
     }
 }

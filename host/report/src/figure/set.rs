@@ -55,6 +55,11 @@ impl<'a> FigureSet<'a> {
         Ok(())
     }
 
+    /// The paths at which no sample has a value, with their keys in the suite.
+    pub(crate) fn unfound_paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.grouping.unfound_paths()
+    }
+
     fn end_sample(&mut self) {
         if std::mem::take(&mut self.has_sample) {
             let place = self.grouping.place();

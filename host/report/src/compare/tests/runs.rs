@@ -26,6 +26,8 @@ pub(super) fn task(task_id: &str) -> TaskDescription {
         slices: Vec::new(),
         cluster_by: None,
         repeat: 1,
+        prompts: Vec::new(),
+        sampling_params: gage_core::Object::new(),
     }
 }
 

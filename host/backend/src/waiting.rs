@@ -1,0 +1,102 @@
+//! Requests that only wait, so that a run which is stopped need not wait with them.
+//!
+//! A backend marks the time in which a request is not in flight: a pause before it is sent again, a
+//! place in a queue. Who drives the request can then give it up there, and nothing is lost.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+tokio::task_local! {
+    /// How many waits the request is in.
+    static WAITS: Cell<u32>;
+}
+
+/// A wait of the request of this task, for as long as it lives.
+struct Mark;
+
+impl Mark {
+    fn set() -> Mark {
+        add(1);
+        Mark
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        add(-1);
+    }
+}
+
+/// Outside of a request nobody asks.
+fn add(change: i32) {
+    let _ = WAITS.try_with(|waits| waits.set(waits.get().saturating_add_signed(change)));
+}
+
+/// Awaits something during which the request is not in flight.
+pub async fn waiting<F: Future>(future: F) -> F::Output {
+    let _mark = Mark::set();
+    future.await
+}
+
+/// Drives a request to its end. Once `stopping` is over it is given up where it only waits, and once
+/// `stopped` is over wherever it is; nothing comes of it then.
+pub async fn cancellable<F: Future>(
+    request: F,
+    stopping: impl Future<Output = ()>,
+    stopped: impl Future<Output = ()>,
+) -> Option<F::Output> {
+    let driven = async {
+        let (mut request, mut stopping, mut stopped) = (pin!(request), pin!(stopping), pin!(stopped));
+        let mut is_stopping = false;
+        poll_fn(|context| {
+            if let Poll::Ready(output) = request.as_mut().poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            is_stopping = is_stopping || stopping.as_mut().poll(context).is_ready();
+            if !is_stopping {
+                return Poll::Pending;
+            }
+            let waits = WAITS.with(Cell::get) > 0;
+            if waits || stopped.as_mut().poll(context).is_ready() { Poll::Ready(None) } else { Poll::Pending }
+        })
+        .await
+    };
+    WAITS.scope(Cell::new(0), driven).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::{pending, ready};
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn what_only_waits_is_given_up_and_what_is_in_flight_is_not() {
+        let waits = waiting(pending::<()>());
+        assert_eq!(cancellable(waits, ready(()), pending()).await, None);
+
+        let (sender, receiver) = oneshot::channel::<u8>();
+        let in_flight = async {
+            waiting(ready(())).await;
+            sender.send(7).ok();
+            receiver.await.ok()
+        };
+        assert_eq!(cancellable(in_flight, ready(()), pending()).await, Some(Some(7)));
+        assert_eq!(cancellable(pending::<()>(), ready(()), ready(())).await, None);
+        assert_eq!(cancellable(ready(1), pending(), pending()).await, Some(1));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_begins_to_wait_after_the_stop_is_given_up_too() {
+        let (sender, receiver) = oneshot::channel::<()>();
+        let request = async {
+            receiver.await.ok();
+            waiting(pending::<()>()).await;
+        };
+        let driven = tokio::spawn(cancellable(request, ready(()), pending()));
+        sender.send(()).expect("it is awaited");
+        assert_eq!(driven.await.expect("no panic"), None);
+    }
+}

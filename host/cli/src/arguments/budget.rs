@@ -1,0 +1,45 @@
+//! What a run may spend.
+
+use clap::Args;
+use gage_config::{BudgetSpec, parse_duration};
+use std::time::Duration;
+
+/// What a run may spend; each wins over the same key of `budget` in the suite. A run that has spent it ends
+/// in order, and can be resumed with more.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Budget")]
+pub(crate) struct BudgetArguments {
+    /// End the run when so much is spent, by the prices of the suite (pricing).
+    #[arg(long, env = "GAGE_HOST_MAX_COST", value_name = "AMOUNT", value_parser = amount)]
+    max_cost: Option<f64>,
+
+    /// End the run when prompts and completions took so many tokens together.
+    #[arg(long, env = "GAGE_HOST_MAX_TOKENS_TOTAL", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_tokens_total: Option<u64>,
+
+    /// End the run after this time: seconds, or like 30m, 1h30m.
+    #[arg(long, env = "GAGE_HOST_MAX_TIME", value_name = "TIME", value_parser = parse_duration)]
+    max_time: Option<Duration>,
+
+    /// End the run when more samples than this have failed.
+    #[arg(long, env = "GAGE_HOST_MAX_FAILURES", value_name = "N")]
+    max_failures: Option<u64>,
+}
+
+impl BudgetArguments {
+    /// The same as the suite says it.
+    pub(crate) fn spec(&self) -> BudgetSpec {
+        BudgetSpec {
+            max_cost: self.max_cost,
+            max_tokens_total: self.max_tokens_total,
+            max_time: self.max_time,
+            max_failures: self.max_failures,
+            cost_span: None,
+        }
+    }
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "a number of at least 0 is needed".to_owned())
+}

@@ -1,0 +1,57 @@
+//! `gage-host plan`.
+
+use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive};
+use clap::Args;
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  gage-host plan config/custom/tiny.yaml
+  gage-host plan suite.yaml --concurrency 64 --latency 0.8..3 --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = PLAN_EXAMPLES)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) config: ConfigArguments,
+
+    /// Requests in flight, at most.
+    #[arg(long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    pub(crate) concurrency: usize,
+
+    /// Tasks that run at the same time; by default what the suite says (task_parallelism), or 1.
+    #[arg(long, env = "GAGE_HOST_TASK_PARALLELISM", value_name = "N", value_parser = positive)]
+    pub(crate) task_parallelism: Option<usize>,
+
+    /// Run at most this many samples of each task.
+    #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_samples: Option<u64>,
+
+    /// How long a request takes, in seconds: a number, or from the least to the most.
+    #[arg(long, value_name = "SECONDS", default_value = "0.5..5", value_parser = range)]
+    pub(crate) latency: (f64, f64),
+
+    /// Print the plan as JSON rather than as a table.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+
+    /// Which logs to show, on the standard error stream.
+    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
+    pub(crate) log: String,
+
+    // Last, for its heading would count for what follows.
+    #[command(flatten)]
+    pub(crate) budget: BudgetArguments,
+}
+
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number > 0.0 && *number < 1e6);
+    match (number(low), number(high)) {
+        (Some(low), Some(high)) if low <= high => Ok((low, high)),
+        _ => Err("write seconds above 0, like 2, or from the least to the most, like 0.5..5".to_owned()),
+    }
+}

@@ -1,0 +1,99 @@
+//! `gage-host plan`: what a suite would do, take and be able to show, without sending anything.
+
+mod table;
+
+use super::setup;
+use crate::arguments::PlanArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_data::{LocateOptions, NoProgress};
+use gage_engine::{Datasets, Estimate, EstimateOptions, Plan};
+use gage_report::smallest_detectable_difference;
+use serde_json::{Value, json};
+
+/// The proportion at which a difference is hardest to find.
+const HARDEST: f64 = 0.5;
+
+pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+    if let Err(message) = setup::logs(&arguments.log) {
+        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+    }
+    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+    };
+    let config = config.map(|mut config| {
+        config.budget = arguments.budget.spec().over(&config.budget);
+        config
+    });
+    let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
+    terminal::show_problems(&problems);
+    let Some(plan) = plan else { return Ok(ExitCode::Configuration) };
+    let cache_folder = setup::cache_folder();
+    let locating = LocateOptions {
+        cache_folder: cache_folder.as_deref(),
+        is_offline: true,
+        progress: &NoProgress,
+        is_cancelled: &|| false,
+    };
+    // What was never fetched is not known, and no reason to end.
+    let datasets = Datasets::locate_present(&plan, &locating);
+    let options = EstimateOptions {
+        concurrency: arguments.concurrency,
+        task_parallelism: arguments.task_parallelism,
+        max_samples: arguments.max_samples,
+        latency: arguments.latency,
+    };
+    let estimate = plan.estimate(&datasets, &options);
+    let exceeded = exceeded(&plan, &estimate);
+    if arguments.json {
+        let document = document(arguments, &estimate, &exceeded);
+        terminal::answer(format_args!("{document:#}"))?;
+    } else {
+        terminal::answer(table::render(arguments, &estimate, &exceeded))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// The difference that a task can show.
+fn detectable(samples: Option<u64>) -> Option<f64> {
+    smallest_detectable_difference(samples?, HARDEST)
+}
+
+/// The budgets that the run would, or may, use up.
+fn exceeded(plan: &Plan, estimate: &Estimate) -> Vec<String> {
+    let budget = &plan.config.budget;
+    let tokens = estimate.prompt_tokens + estimate.completion_tokens;
+    let figures = [
+        ("max_cost", budget.max_cost, estimate.cost.unwrap_or_default()),
+        // Tokens of a run stay far below 2^53.
+        ("max_tokens_total", budget.max_tokens_total.map(|most| most as f64), tokens),
+        ("max_time", budget.max_time.map(|most| most.as_secs_f64()), estimate.seconds),
+    ];
+    figures
+        .into_iter()
+        .filter_map(|(name, most, range)| {
+            let most = most.filter(|most| range.high > *most)?;
+            let how = if range.low > most { "will" } else { "may" };
+            Some(format!("the budget {name} ({most}) {how} end the run before its end"))
+        })
+        .collect()
+}
+
+fn document(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String]) -> Value {
+    let mut document = json!(estimate);
+    for (task, json) in estimate.tasks.iter().zip(document["tasks"].as_array_mut().into_iter().flatten()) {
+        json["smallest_detectable_difference"] = json!(detectable(task.samples));
+    }
+    document["assumptions"] = json!({
+        "concurrency": arguments.concurrency,
+        "latency_s": {"low": arguments.latency.0, "high": arguments.latency.1},
+        "bytes_per_token": 4,
+        "power": 0.8,
+        "alpha": 0.05,
+        "proportion": HARDEST,
+    });
+    document["exceeded_budgets"] = json!(exceeded);
+    document
+}

@@ -1,0 +1,214 @@
+//! The table of a plan, 80 columns wide.
+
+use super::detectable;
+use crate::arguments::PlanArguments;
+use crate::terminal::{Style, wrap};
+use gage_engine::{Estimate, Range, TaskEstimate};
+use unicode_width::UnicodeWidthStr as _;
+
+const WIDTH: usize = 80;
+/// Columns between columns.
+const GAP: usize = 2;
+/// The least that a column of names is cut to.
+const NARROWEST: usize = 8;
+const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "time", "detects"];
+
+type Row = [String; TITLES.len()];
+
+/// The plan as a person reads it.
+pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String]) -> String {
+    let style = Style::of_stdout();
+    let mut rows: Vec<Row> = Vec::new();
+    for task in &estimate.tasks {
+        rows.push(row_of(task));
+        if task.requests.len() > 1 {
+            rows.extend(task.requests.iter().map(|request| {
+                let tokens = request.prompt_tokens + request.completion_tokens;
+                let name = format!("  {}", request.adapter_id);
+                let time = spread(request.seconds, duration);
+                [
+                    name,
+                    String::new(),
+                    whole(request.requests),
+                    whole(tokens),
+                    cost(request.cost),
+                    time,
+                    String::new(),
+                ]
+            }));
+        }
+    }
+    if estimate.tasks.len() > 1 {
+        let tokens = estimate.prompt_tokens + estimate.completion_tokens;
+        let samples: u64 = estimate.tasks.iter().filter_map(|task| task.samples).sum();
+        rows.push([
+            "total".to_owned(),
+            count(samples as f64),
+            whole(estimate.requests),
+            whole(tokens),
+            cost(estimate.cost),
+            spread(estimate.seconds, duration),
+            String::new(),
+        ]);
+    }
+    let mut lines = vec![style.bold(&arguments.config.path().display().to_string()), String::new()];
+    lines.extend(table(&rows, &style));
+    lines.push(String::new());
+    let (least, most) = arguments.latency;
+    let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
+    let mut notes = vec![
+        "tokens: 4 bytes each, by the prompts of the first rows; completions from a tenth of max_new_tokens (256 \
+         where it is not set) to all of them"
+            .to_owned(),
+        format!("time: {latency} for a request (--latency), as many in flight as the suite allows"),
+        "detects: the smallest difference between two independent runs that is found with 80 % power at the 5 % \
+         level, for a proportion of one half; compared in pairs, smaller ones are"
+            .to_owned(),
+    ];
+    for task in &estimate.tasks {
+        notes.extend(task.notes.iter().map(|note| format!("{}: {note}", task.task_id)));
+    }
+    for note in notes {
+        lines.extend(words(&note, WIDTH).into_iter().map(|line| style.dim(&line)));
+    }
+    lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
+    lines.join("\n")
+}
+
+fn row_of(task: &TaskEstimate) -> Row {
+    let sum = |of: fn(&gage_engine::RequestEstimate) -> Range| {
+        task.requests.iter().map(of).fold(Range::default(), std::ops::Add::add)
+    };
+    let tokens = sum(|request| request.prompt_tokens + request.completion_tokens);
+    let priced: Vec<Range> = task.requests.iter().filter_map(|request| request.cost).collect();
+    let priced = (!priced.is_empty()).then(|| priced.into_iter().fold(Range::default(), std::ops::Add::add));
+    let Some(samples) = task.samples else {
+        let unknown = || "?".to_owned();
+        return [task.task_id.clone(), unknown(), unknown(), unknown(), unknown(), unknown(), String::new()];
+    };
+    let at_least = if task.is_at_least { "≥" } else { "" };
+    let shown =
+        detectable(task.samples).map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0));
+    [
+        task.task_id.clone(),
+        format!("{at_least}{}", count(samples as f64)),
+        whole(sum(|request| request.requests)),
+        whole(tokens),
+        cost(priced),
+        spread(task.seconds, duration),
+        shown,
+    ]
+}
+
+/// Rows under their titles: names to the left, figures to the right.
+fn table(rows: &[Row], style: &Style) -> Vec<String> {
+    let titles: Row = TITLES.map(str::to_owned);
+    let is_empty =
+        |place: usize| place > 0 && rows.iter().all(|row| row[place].is_empty() || row[place] == "–");
+    let kept: Vec<usize> = (0..TITLES.len()).filter(|place| !is_empty(*place)).collect();
+    let mut widths: Vec<usize> = kept
+        .iter()
+        .map(|place| rows.iter().chain([&titles]).map(|row| row[*place].width()).max().unwrap_or(0))
+        .collect();
+    let total: usize = widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1);
+    if let Some(first) = widths.first_mut() {
+        *first = first.saturating_sub(total.saturating_sub(WIDTH)).max(NARROWEST.min(*first));
+    }
+    let line = |row: &Row| {
+        let cells = kept.iter().zip(&widths).map(|(place, width)| {
+            let cell = shortened(&row[*place], *width);
+            let blanks = " ".repeat(width.saturating_sub(cell.width()));
+            if *place == 0 { cell + &blanks } else { blanks + &cell }
+        });
+        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+    };
+    std::iter::once(style.bold(&line(&titles))).chain(rows.iter().map(line)).collect()
+}
+
+/// A text that fits a width: its beginning, with an ellipsis where it is cut.
+fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let beginning = wrap(text, width.saturating_sub(1)).into_iter().next().unwrap_or_default();
+    beginning + "…"
+}
+
+/// A text in lines of at most so many columns, broken between words.
+fn words(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let begins = lines.last().is_some_and(|line| line.width() + 1 + word.width() > width);
+        match lines.last_mut() {
+            Some(line) if !begins => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            _ => lines.push(format!("  {word}")),
+        }
+    }
+    lines
+}
+
+fn whole(range: Range) -> String {
+    spread(range, count)
+}
+
+fn cost(range: Option<Range>) -> String {
+    let amount = |amount: f64| match amount {
+        0.0 => "0".to_owned(),
+        small if small < 0.01 => format!("{small:.4}"),
+        amount if amount < 1_000.0 => format!("{amount:.2}"),
+        large => count(large),
+    };
+    range.map_or_else(|| "–".to_owned(), |range| spread(range, amount))
+}
+
+/// A range, or its one value.
+fn spread(range: Range, show: impl Fn(f64) -> String) -> String {
+    let (low, high) = (show(range.low), show(range.high));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
+/// A count in at most five columns.
+fn count(number: f64) -> String {
+    match number {
+        small if small < 10_000.0 => format!("{small:.0}"),
+        number if number < 999_500.0 => format!("{:.0}k", number / 1e3),
+        number if number < 9.95e6 => format!("{:.1}M", number / 1e6),
+        number if number < 9.995e8 => format!("{:.0}M", number / 1e6),
+        number => format!("{:.1}G", number / 1e9),
+    }
+}
+
+/// A time in its two largest units.
+fn duration(seconds: f64) -> String {
+    // Times stay far below 2^53 seconds, and are not negative.
+    let whole = seconds.ceil() as u64;
+    match whole {
+        0..60 => format!("{whole}s"),
+        60..3_600 => format!("{}m{:02}s", whole / 60, whole % 60),
+        3_600..172_800 => format!("{}h{:02}m", whole / 3_600, whole % 3_600 / 60),
+        _ => format!("{}d{:02}h", whole / 86_400, whole % 86_400 / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        for (number, shown) in
+            [(0.0, "0"), (9_999.0, "9999"), (14_042.0, "14k"), (1.23e6, "1.2M"), (5e7, "50M"), (2e9, "2.0G")]
+        {
+            assert_eq!(count(number), shown);
+        }
+        for (seconds, shown) in [(0.2, "1s"), (61.0, "1m01s"), (7_260.0, "2h01m"), (200_000.0, "2d07h")] {
+            assert_eq!(duration(seconds), shown);
+        }
+        assert_eq!(words("one two three", 7), ["one two", "  three"]);
+    }
+}

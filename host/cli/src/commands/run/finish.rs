@@ -1,0 +1,241 @@
+//! The end of a run: what is reported is written, and how the run ended is said.
+
+use super::super::aggregators::Aggregators;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_config::{FailurePolicy, PipelineConfig, RequestKind};
+use gage_core::{Object, Outcome};
+use gage_engine::{RunReport, Spent, StopReason, TaskReport};
+use gage_record::format::CONFIG_FILE;
+use gage_record::{Manifest, RunStatus};
+use gage_report::{
+    Phases, PromptDescription, TableOptions, TaskDescription, Written, render_table, write_reports,
+};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Where the answers of a run are from.
+pub(in crate::commands) enum Origin {
+    /// Models were asked.
+    Models,
+    /// From another run, which may have been cut off.
+    Answers { cut_off: Option<String> },
+}
+
+/// Writes what is reported, and says how the run ended.
+pub(in crate::commands) fn finish(
+    json: bool,
+    config: &PipelineConfig,
+    mut tasks: Vec<TaskDescription>,
+    aggregators: &Aggregators,
+    from: &Origin,
+    report: RunReport,
+    began: Instant,
+) -> anyhow::Result<ExitCode> {
+    let RunReport { folder, mut manifest, tasks: ran, stopped, spent } = report;
+    describe_requests(&mut tasks, config, &manifest);
+    let sum = |part: fn(&TaskReport) -> Duration| ran.iter().map(part).sum();
+    let phases = Phases {
+        dataset_materialization: sum(|task| task.reading),
+        inference: sum(|task| task.inference),
+        evaluation: sum(|task| task.evaluation),
+        wall: began.elapsed(),
+        samples: ran.iter().map(|task| task.counts.total()).sum(),
+        ..Phases::default()
+    };
+    let document =
+        serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
+    let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
+    let written =
+        write_reports(&folder, &tasks, &phases, &|task_id, metric_id| aggregators.fold(task_id, metric_id))?;
+    let again = format!("--run-id {} --resume", folder.run_id());
+    let mut lacking: Vec<String> =
+        ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string).collect();
+    lacking.extend(ran.iter().filter_map(|task| failed_fast(task, stopped.as_ref(), &again)));
+    lacking.extend(uncovered(config, &written, &ran));
+    if let Origin::Answers { cut_off } = from {
+        lacking.extend(cut_off.clone());
+    }
+    let unread: Vec<String> = ran
+        .iter()
+        .filter_map(|task| task.failure.as_ref().map(|error| format!("{}: {error}", task.task_id)))
+        .collect();
+    let (status, code) = match (&stopped, unread.is_empty(), lacking.is_empty()) {
+        (Some(StopReason::Asked), ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
+        (Some(StopReason::Refused { .. }), ..) => (RunStatus::Interrupted, ExitCode::Configuration),
+        (Some(StopReason::Budget(_) | StopReason::Failed(_)), ..) => {
+            (RunStatus::Incomplete, ExitCode::Incomplete)
+        }
+        (None, true, true) => (RunStatus::Complete, ExitCode::Done),
+        (None, true, false) => (RunStatus::Incomplete, ExitCode::Incomplete),
+        (None, false, _) => (RunStatus::Incomplete, ExitCode::Configuration),
+    };
+    manifest.files = written.files.clone();
+    manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
+    manifest.ended_by = stopped.as_ref().and_then(ended_by);
+    manifest.finish(status);
+    manifest.write(&folder)?;
+
+    let path = folder.path().display().to_string();
+    if json {
+        let json = json!({
+            "run_id": folder.run_id(),
+            "folder": path,
+            "status": status.name(),
+            "ended_by": manifest.ended_by,
+            "spent": {
+                "prompt_tokens": spent.prompt_tokens,
+                "completion_tokens": spent.completion_tokens,
+                "cost": spent.cost,
+                "uncounted": spent.uncounted,
+            },
+            "summary": written.summary,
+            "timings": written.timings,
+        });
+        terminal::answer(format_args!("{json:#}"))?;
+    } else {
+        let options = TableOptions {
+            width: terminal::width(),
+            colour: terminal::colour_on_stdout(),
+            run_folder: Some(&path),
+        };
+        terminal::answer(render_table(&written.summary, &written.timings, &options))?;
+    }
+    for task in ran.iter().filter(|task| task.filtered > 0) {
+        let rows = terminal::count_of(task.filtered, "row");
+        terminal::say(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
+    }
+    for example in &written.examples {
+        terminal::say(gage_core::printable_line(&example.to_string()));
+    }
+    for unfound in &written.unfound {
+        terminal::say(format_args!("warning: {unfound}"));
+    }
+    say_spent(&spent, config);
+    match &stopped {
+        Some(StopReason::Asked) if matches!(from, Origin::Answers { .. }) => {
+            terminal::say("interrupted; not all answers are scored: score the run once more");
+        }
+        Some(StopReason::Asked) => terminal::say(format_args!("interrupted; go on with {again}")),
+        Some(StopReason::Budget(text)) => {
+            terminal::say(format_args!(
+                "incomplete: a budget is used up: {text}; go on with a larger one and {again}"
+            ));
+        }
+        Some(StopReason::Refused { backend_id, message }) => {
+            let message = format!("the backend `{backend_id}` refuses every request: {message}");
+            let help = format!(
+                "see to its key, and to what the account may use; then go on with {again}. What had no answer is not \
+                 recorded"
+            );
+            terminal::refuse(&gage_core::printable_line(&message), Some(&help));
+        }
+        Some(StopReason::Failed(_)) | None => {}
+    }
+    if !matches!(stopped, Some(StopReason::Asked)) {
+        lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}")));
+    }
+    for line in &unread {
+        let help = format!("mend the data, and begin a new run; what was read is in {path}");
+        terminal::refuse(line, Some(&help));
+    }
+    Ok(code)
+}
+
+/// Says which prompts and sampling parameters the requests of each task were made with.
+fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
+    let prompts = &manifest.identity["prompts"];
+    for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
+        let mut roles: Vec<&str> = Vec::new();
+        for role in config.roles_of(spec) {
+            if !roles.contains(&role.adapter_id.as_str()) {
+                roles.push(&role.adapter_id);
+            }
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let described = |adapter_id: &str| {
+            let prompt = prompts.get(adapter_id)?;
+            Some(PromptDescription {
+                adapter_id: adapter_id.to_owned(),
+                prompt_id: text(&prompt["prompt_id"]),
+                digest: text(&prompt["digest"]),
+            })
+        };
+        task.prompts = roles.into_iter().filter_map(described).collect();
+        let params = serde_json::to_value(config.sampling_params_of(spec));
+        task.sampling_params = match params {
+            Ok(Value::Object(params)) if spec.steps.inference.request == RequestKind::Generate => params,
+            _ => Object::new(),
+        };
+    }
+}
+
+/// What the manifest says of a run that ended early.
+fn ended_by(reason: &StopReason) -> Option<String> {
+    match reason {
+        StopReason::Asked => None,
+        StopReason::Budget(text) => Some(format!("budget: {text}")),
+        StopReason::Failed(text) => Some(format!("fail_fast: {text}")),
+        StopReason::Refused { backend_id, message } => Some(format!("refused: {backend_id}: {message}")),
+    }
+}
+
+/// A task that its first failed sample ended.
+fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>, again: &str) -> Option<String> {
+    match &task.cut_off {
+        Some(StopReason::Failed(text)) if of_run.is_none() => {
+            Some(format!("{text}, and the task ended there (fail_fast); go on with {again}"))
+        }
+        Some(reason @ StopReason::Failed(text))
+            if of_run == Some(reason) && text.starts_with(&format!("{}:", task.task_id)) =>
+        {
+            Some(format!("{text}, and the run ended there (fail_fast); go on with {again}"))
+        }
+        _ => None,
+    }
+}
+
+/// The tasks of which fewer samples were scored than the suite asks for.
+fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> Vec<String> {
+    let of_tasks = config.tasks.iter().zip(&written.counts).zip(ran);
+    of_tasks
+        .filter(|((task, counts), ran)| {
+            // Where nothing was scored there is no figure, whatever the suite is content with; a task that
+            // the run has not come to says nothing.
+            let nothing = counts.get(Outcome::Scored) == 0;
+            let is_lacking = counts.coverage() < task.min_coverage;
+            let is_enough = task.failure_policy == FailurePolicy::BestEffort;
+            let is_to_come = ran.cut_off.is_some() && counts.total() == 0;
+            (nothing || is_lacking && !is_enough) && !is_to_come
+        })
+        .map(|((task, counts), _)| {
+            let scored = counts.get(Outcome::Scored);
+            let total = counts.total();
+            let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
+            format!(
+                "{}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)",
+                task.task_id
+            )
+        })
+        .collect()
+}
+
+/// Says what the run cost, where the suite has prices, and where a budget could not be held to.
+fn say_spent(spent: &Spent, config: &PipelineConfig) {
+    if let Some(cost) = spent.cost {
+        let tokens = |count| terminal::count_of(count, "token");
+        terminal::say(format_args!(
+            "cost: {cost:.4} ({} of prompts, {} of completions)",
+            tokens(spent.prompt_tokens),
+            tokens(spent.completion_tokens)
+        ));
+    }
+    let is_held = config.budget.max_cost.is_some() || config.budget.max_tokens_total.is_some();
+    if spent.uncounted > 0 && (is_held || spent.cost.is_some()) {
+        terminal::say(format_args!(
+            "warning: {} came without a count of tokens, and no budget or cost holds them",
+            terminal::count_of(spent.uncounted, "answer")
+        ));
+    }
+}

@@ -1,0 +1,165 @@
+//! What each step needs and what it leaves for those behind it: the order of a task follows from it.
+
+use crate::elements::role::RoleType;
+
+/// Something that a step works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Datum {
+    /// The Sample; there from the beginning.
+    Sample,
+    /// What a support step found for the model to read.
+    Context,
+    /// What the model under test said: `model_output`.
+    Answer,
+    /// What judges said: `judge_output`.
+    Judgement,
+    /// The final answer in what the model wrote: `model_output.parsed`.
+    Extraction,
+    /// What the metrics said.
+    Scores,
+}
+
+impl Datum {
+    /// What it is called in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Datum::Sample => "a Sample",
+            Datum::Context => "a context",
+            Datum::Answer => "an answer",
+            Datum::Judgement => "a judgement",
+            Datum::Extraction => "an extracted answer",
+            Datum::Scores => "scores",
+        }
+    }
+}
+
+/// The kinds of steps, in the order in which a task has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepKind {
+    /// Puts something before the model to read.
+    Support,
+    /// Asks the model under test.
+    Inference,
+    /// Asks judges.
+    Judge,
+    /// Finds the final answer in what the model wrote.
+    Extract,
+    /// Has metrics score.
+    AutoEval,
+    /// Writes the figures, which every run does.
+    Report,
+}
+
+/// What a step promises.
+#[derive(Clone, Copy, Debug)]
+pub struct StepContract {
+    /// The step.
+    pub kind: StepKind,
+    /// Its name in a configuration.
+    pub name: &'static str,
+    /// What must be there before it.
+    pub needs: &'static [Datum],
+    /// What is there behind it.
+    pub yields: &'static [Datum],
+    /// The role that it asks where the suite names none.
+    pub role: Option<RoleType>,
+    /// The roles that it may ask where the suite names one.
+    pub may_ask: &'static [RoleType],
+}
+
+/// The models that may answer, judge or help: each in place of another, where the suite says so.
+const MODELS: &[RoleType] = &[RoleType::DutModel, RoleType::JudgeModel, RoleType::HelperModel];
+
+/// All steps, in the order in which a task has them.
+pub const CONTRACTS: [StepContract; 6] = [
+    StepContract {
+        kind: StepKind::Support,
+        name: "support",
+        needs: &[Datum::Sample],
+        yields: &[Datum::Context],
+        role: Some(RoleType::ContextProvider),
+        may_ask: &[RoleType::ContextProvider, RoleType::HelperModel],
+    },
+    StepContract {
+        kind: StepKind::Inference,
+        name: "inference",
+        needs: &[Datum::Sample],
+        yields: &[Datum::Answer],
+        role: Some(RoleType::DutModel),
+        may_ask: MODELS,
+    },
+    StepContract {
+        kind: StepKind::Judge,
+        name: "judge",
+        needs: &[Datum::Sample, Datum::Answer],
+        yields: &[Datum::Judgement],
+        role: Some(RoleType::JudgeModel),
+        may_ask: MODELS,
+    },
+    StepContract {
+        kind: StepKind::Extract,
+        name: "extract",
+        needs: &[Datum::Answer],
+        yields: &[Datum::Extraction],
+        role: None,
+        may_ask: &[],
+    },
+    StepContract {
+        kind: StepKind::AutoEval,
+        name: "auto_eval",
+        needs: &[Datum::Sample, Datum::Answer],
+        yields: &[Datum::Scores],
+        role: None,
+        may_ask: &[],
+    },
+    StepContract {
+        kind: StepKind::Report,
+        name: "report",
+        needs: &[],
+        yields: &[],
+        role: None,
+        may_ask: &[],
+    },
+];
+
+impl StepKind {
+    /// What the step promises.
+    pub fn contract(self) -> &'static StepContract {
+        // The table has one row for each kind, in their order.
+        &CONTRACTS[self as usize]
+    }
+
+    /// Its name in a configuration.
+    pub fn name(self) -> &'static str {
+        self.contract().name
+    }
+}
+
+/// What the steps before one do not give it.
+pub(crate) fn missing(before: &[StepKind], step: StepKind) -> Option<Datum> {
+    let given = |datum: &Datum| {
+        *datum == Datum::Sample || before.iter().any(|one| one.contract().yields.contains(datum))
+    };
+    step.contract().needs.iter().copied().find(|datum| !given(datum))
+}
+
+/// The steps that give something, by name.
+pub(crate) fn givers(datum: Datum) -> impl Iterator<Item = StepKind> {
+    CONTRACTS.iter().filter(move |contract| contract.yields.contains(&datum)).map(|contract| contract.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_a_row_for_each_kind_and_its_order_gives_each_what_it_needs() {
+        let kinds: Vec<StepKind> = CONTRACTS.iter().map(|contract| contract.kind).collect();
+        for (place, kind) in kinds.iter().enumerate() {
+            assert_eq!(kind.contract().kind, *kind);
+            assert_eq!(missing(&kinds[..place], *kind), None, "{}", kind.name());
+        }
+        assert_eq!(missing(&[], StepKind::Judge), Some(Datum::Answer));
+        assert_eq!(givers(Datum::Answer).collect::<Vec<_>>(), [StepKind::Inference]);
+    }
+}

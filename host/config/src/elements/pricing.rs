@@ -1,0 +1,58 @@
+//! `pricing[]`: what the tokens of a model cost.
+
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+
+/// What a price is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Priced {
+    /// A backend, by its id.
+    Backend(String),
+    /// Every backend that asks for a model of this name.
+    Model(String),
+}
+
+/// What a million tokens cost, in a currency that the suite does not name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceSpec {
+    /// Whose tokens.
+    pub of: Priced,
+    /// A million tokens of prompts.
+    pub prompt: f64,
+    /// A million tokens of completions.
+    pub completion: f64,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl PriceSpec {
+    pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PriceSpec> {
+        let mut table = Table::open(node, path, problems)?;
+        let backend = table.text("backend_id", problems);
+        let model = table.text("model", problems);
+        let mut price = |key| {
+            table.required(key, problems);
+            table.float(key, 0.0..=1e9, problems).unwrap_or(0.0)
+        };
+        let (prompt, completion) = (price("prompt"), price("completion"));
+        let of = match (backend, model) {
+            (Some(id), None) => Some(Priced::Backend(id)),
+            (None, Some(name)) => Some(Priced::Model(name)),
+            _ => {
+                problems
+                    .error(node.span, &table.path, "a price is for a `backend_id` or for a `model`")
+                    .help("give one of the two");
+                None
+            }
+        };
+        table.finish(problems);
+        Some(PriceSpec { of: of?, prompt, completion, span: node.span })
+    }
+
+    /// What so many tokens cost.
+    pub fn cost(&self, prompt_tokens: f64, completion_tokens: f64) -> f64 {
+        (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+    }
+}

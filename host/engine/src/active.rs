@@ -1,0 +1,94 @@
+//! A task that runs, as the threads of the run see it.
+
+use crate::plan::PlannedTask;
+use crate::spending::Spending;
+use crate::stop::{Stop, StopReason};
+use gage_backend::BackendError;
+use gage_config::FailurePolicy;
+use gage_core::{Outcome, OutcomeCounts};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A task that runs: its plan, what came of it so far, and who can end it.
+pub(crate) struct ActiveTask {
+    pub(crate) planned: Arc<PlannedTask>,
+    /// Ends this task; set with that of the run.
+    pub(crate) stop: Stop,
+    /// Ends the run.
+    pub(crate) run_stop: Stop,
+    /// What the run has spent.
+    pub(crate) spending: Arc<Spending>,
+    counts: Mutex<OutcomeCounts>,
+    evaluation_ns: AtomicU64,
+}
+
+impl ActiveTask {
+    pub(crate) fn new(planned: &Arc<PlannedTask>, run_stop: &Stop, spending: &Arc<Spending>) -> ActiveTask {
+        ActiveTask {
+            planned: Arc::clone(planned),
+            stop: run_stop.child(),
+            run_stop: run_stop.clone(),
+            spending: Arc::clone(spending),
+            counts: Mutex::default(),
+            evaluation_ns: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.planned.spec.task_id
+    }
+
+    /// A sample is finished and recorded.
+    pub(crate) fn finished(&self, outcome: Outcome, sample_id: &str) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).add(outcome);
+        if !is_failure(outcome) {
+            return;
+        }
+        self.spending.failed(&self.run_stop);
+        if self.planned.spec.failure_policy == FailurePolicy::FailFast {
+            let reason = StopReason::Failed(format!("{}: {sample_id} ended as {outcome}", self.id()));
+            if self.planned.ends_run { self.run_stop.set_for(&reason) } else { self.stop.set_for(&reason) }
+        }
+    }
+
+    /// How the samples that are recorded ended.
+    pub(crate) fn counts(&self) -> OutcomeCounts {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds time that went into scoring.
+    pub(crate) fn evaluated(&self, spent: Duration) {
+        let nanoseconds = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
+        self.evaluation_ns.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// The time that went into scoring, over all threads.
+    pub(crate) fn evaluation(&self) -> Duration {
+        Duration::from_nanos(self.evaluation_ns.load(Ordering::Relaxed))
+    }
+
+    /// Ends the run where an error says that no request will fare better. Returns whether it does.
+    pub(crate) fn is_refused(&self, backend_id: &str, error: &BackendError) -> bool {
+        if error.kind.stops_run() {
+            let (backend_id, message) = (backend_id.to_owned(), error.message.clone());
+            self.run_stop.set_for(&StopReason::Refused { backend_id, message });
+        }
+        error.kind.stops_run()
+    }
+}
+
+/// Whether the sample ended by a fault of the data, the world or a plugin, rather than by what the model
+/// said.
+pub(crate) fn is_failure(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::BackendError
+        | Outcome::JudgeUnparseable
+        | Outcome::PluginError
+        | Outcome::PluginTimeout
+        | Outcome::InvalidSample => true,
+        Outcome::Scored | Outcome::EmptyOutput | Outcome::Truncated | Outcome::Refused | Outcome::Skipped => {
+            false
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! What a plan would do, take and cost, without sending anything.
+//!
+//! Tokens are counted at four bytes each, over the prompts of the first rows; a model's own tokenizer
+//! usually makes fewer of them in English and more in code.
+
+use crate::datasets::Datasets;
+use crate::plan::{Plan, PlannedTask};
+use crate::request::{PromptSize, prompt_size};
+use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
+use gage_data::stream;
+use serde::Serialize;
+use std::ops::{Add, ControlFlow};
+
+/// Rows whose prompts are looked at.
+const ROWS_SEEN: u64 = 64;
+/// Rows that are counted one by one where their number is not known; beyond there are at least so many.
+const MOST_COUNTED: u64 = 2_000_000;
+/// Bytes of a token.
+const BYTES_PER_TOKEN: f64 = 4.0;
+/// Tokens of a completion where nobody bounds them.
+const USUAL_COMPLETION: f64 = 256.0;
+/// The least part of its bound that completions are taken to use.
+const LEAST_COMPLETION: f64 = 0.1;
+/// Bytes that a component puts around the question and the answer that are judged.
+const AROUND_JUDGED: f64 = 1_200.0;
+
+/// What an estimate is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct EstimateOptions {
+    /// Requests in flight.
+    pub concurrency: usize,
+    /// Tasks at the same time; where it is missing what the suite says.
+    pub task_parallelism: Option<usize>,
+    /// At most this many samples of each task.
+    pub max_samples: Option<u64>,
+    /// How long a request takes at least and at most, in seconds.
+    pub latency: (f64, f64),
+}
+
+/// The least and the most that is to be expected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Range {
+    /// The least.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+}
+
+impl Range {
+    fn new(low: f64, high: f64) -> Range {
+        Range { low, high }
+    }
+
+    fn times(self, other: Range) -> Range {
+        Range::new(self.low * other.low, self.high * other.high)
+    }
+}
+
+impl Add for Range {
+    type Output = Range;
+
+    fn add(self, other: Range) -> Range {
+        Range::new(self.low + other.low, self.high + other.high)
+    }
+}
+
+/// What one role is asked for by a task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RequestEstimate {
+    /// The step that asks: `inference` or `judge`.
+    pub step: &'static str,
+    /// The role.
+    pub adapter_id: String,
+    /// Its backend.
+    pub backend_id: String,
+    /// How many requests.
+    pub requests: Range,
+    /// Tokens of their prompts.
+    pub prompt_tokens: Range,
+    /// Tokens of their completions.
+    pub completion_tokens: Range,
+    /// By the prices of the suite; none where it has none for the backend.
+    pub cost: Option<Range>,
+    /// How many are in flight at most.
+    pub in_flight: u64,
+    /// How long they take, in seconds.
+    pub seconds: Range,
+}
+
+/// What a task would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskEstimate {
+    /// The task.
+    pub task_id: String,
+    /// Its dataset.
+    pub dataset_id: String,
+    /// Its samples, before repeats; none where the data is not on this machine, or cannot be read.
+    pub samples: Option<u64>,
+    /// Whether there may be more samples than were counted.
+    pub is_at_least: bool,
+    /// How often each is asked.
+    pub repeat: u64,
+    /// What each role is asked for.
+    pub requests: Vec<RequestEstimate>,
+    /// How long it takes, in seconds.
+    pub seconds: Range,
+    /// What could not be known, in words.
+    pub notes: Vec<String>,
+}
+
+/// What a run would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The tasks, in their order.
+    pub tasks: Vec<TaskEstimate>,
+    /// All requests.
+    pub requests: Range,
+    /// All tokens of prompts.
+    pub prompt_tokens: Range,
+    /// All tokens of completions.
+    pub completion_tokens: Range,
+    /// The cost of all that has a price; none where nothing has.
+    pub cost: Option<Range>,
+    /// How long it takes, in seconds.
+    pub seconds: Range,
+}
+
+impl Plan {
+    /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
+    pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions) -> Estimate {
+        let tasks: Vec<TaskEstimate> =
+            self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
+        let parallelism = options.task_parallelism.unwrap_or(self.config.task_parallelism);
+        let all = || tasks.iter().flat_map(|task| &task.requests);
+        let sum = |of: fn(&RequestEstimate) -> Range| all().map(of).fold(Range::default(), Add::add);
+        let costs: Vec<Range> = all().filter_map(|request| request.cost).collect();
+        Estimate {
+            requests: sum(|request| request.requests),
+            prompt_tokens: sum(|request| request.prompt_tokens),
+            completion_tokens: sum(|request| request.completion_tokens),
+            cost: (!costs.is_empty()).then(|| costs.iter().copied().fold(Range::default(), Add::add)),
+            seconds: seconds_of(&tasks, parallelism),
+            tasks,
+        }
+    }
+
+    fn estimate_task(
+        &self,
+        task: &PlannedTask,
+        datasets: &Datasets,
+        options: &EstimateOptions,
+    ) -> TaskEstimate {
+        let spec = &task.spec;
+        let mut notes = Vec::new();
+        let seen = Seen::of(task, datasets, options.max_samples, &mut notes);
+        let asked = seen.samples.unwrap_or(0) as f64 * spec.repeat as f64;
+        let of = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
+            let work = Work { requests, per_prompt, per_completion };
+            self.of_role(step, role, &work, task, options)
+        };
+        let completion = match spec.steps.inference.request {
+            RequestKind::Loglikelihood => Range::default(),
+            RequestKind::Generate => {
+                let most = task.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
+                Range::new((most * LEAST_COMPLETION).max(1.0), most)
+            }
+        };
+        let prompt = Range::new(seen.prompt_tokens, seen.prompt_tokens);
+        let mut requests = vec![of("inference", &task.role, Range::new(asked, asked), prompt, completion)];
+        if let Some(judges) = &task.judges {
+            let around = AROUND_JUDGED / BYTES_PER_TOKEN;
+            let judged = Range::new(prompt.low + around, prompt.high + around) + completion;
+            for judge in &judges.judges {
+                let most = judge.role.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
+                let reply = Range::new((most * LEAST_COMPLETION).max(1.0), most);
+                let times = Range::new(asked, asked * f64::from(judges.attempts));
+                requests.push(of("judge", &judge.role, times, judged, reply));
+            }
+        }
+        // Judges are asked while the model answers further samples, but not where one waits for the other.
+        let times = requests.iter().map(|request| request.seconds);
+        let seconds = match spec.mode {
+            LoopMode::Sequential => times.fold(Range::default(), Add::add),
+            LoopMode::FireAndForget => times.fold(Range::default(), longest),
+        };
+        TaskEstimate {
+            task_id: spec.task_id.clone(),
+            dataset_id: spec.dataset_id.clone(),
+            samples: seen.samples,
+            is_at_least: seen.is_at_least,
+            repeat: spec.repeat,
+            requests,
+            seconds,
+            notes,
+        }
+    }
+
+    fn of_role(
+        &self,
+        step: &'static str,
+        role: &RoleAdapterSpec,
+        work: &Work,
+        task: &PlannedTask,
+        options: &EstimateOptions,
+    ) -> RequestEstimate {
+        let backend = self.config.backend_of(role);
+        let requests = work.requests;
+        let (prompt_tokens, completion_tokens) =
+            (requests.times(work.per_prompt), requests.times(work.per_completion));
+        let price = backend.and_then(|backend| self.config.price_of(backend));
+        let cost = price.map(|price| {
+            Range::new(
+                price.cost(prompt_tokens.low, completion_tokens.low),
+                price.cost(prompt_tokens.high, completion_tokens.high),
+            )
+        });
+        let in_flight = in_flight(&self.config, role, task, options);
+        let rounds = |requests: f64| (requests / in_flight as f64).ceil();
+        let (least, most) = options.latency;
+        RequestEstimate {
+            step,
+            adapter_id: role.adapter_id.clone(),
+            backend_id: role.backend_id.clone(),
+            requests,
+            prompt_tokens,
+            completion_tokens,
+            cost,
+            in_flight,
+            seconds: Range::new(rounds(requests.low) * least, rounds(requests.high) * most),
+        }
+    }
+}
+
+/// What a role does.
+struct Work {
+    requests: Range,
+    /// Tokens of one prompt.
+    per_prompt: Range,
+    /// Tokens of one completion.
+    per_completion: Range,
+}
+
+/// How many requests of a role are in flight at most, as far as the suite says it.
+fn in_flight(
+    config: &PipelineConfig,
+    role: &RoleAdapterSpec,
+    task: &PlannedTask,
+    options: &EstimateOptions,
+) -> u64 {
+    if task.spec.mode == LoopMode::Sequential {
+        return 1;
+    }
+    let of_backend = config.backend_of(role).and_then(gage_config::BackendSpec::most_requests);
+    let bounds = [of_backend, role.pool_size, task.spec.max_inflight];
+    let of_task = task.spec.concurrency.filter(|_| role.adapter_id == task.role.adapter_id);
+    let least = bounds.into_iter().chain([of_task]).flatten().fold(options.concurrency, usize::min);
+    least.max(1) as u64
+}
+
+fn longest(one: Range, other: Range) -> Range {
+    Range::new(one.low.max(other.low), one.high.max(other.high))
+}
+
+/// How long tasks take, so many at a time, where those that ask the same role share its requests in flight.
+fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
+    let one_by_one = tasks.iter().map(|task| task.seconds).fold(Range::default(), Add::add);
+    if parallelism <= 1 {
+        return one_by_one;
+    }
+    let mut roles: Vec<&str> =
+        tasks.iter().flat_map(|task| &task.requests).map(|request| request.adapter_id.as_str()).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    let of_role = |role: &str| {
+        let all = tasks.iter().flat_map(|task| &task.requests);
+        let own = all.filter(|request| request.adapter_id == role).map(|request| request.seconds);
+        own.fold(Range::default(), Add::add)
+    };
+    // Tasks at a time stay far below 2^53.
+    let share = parallelism as f64;
+    let shared = Range::new(one_by_one.low / share, one_by_one.high / share);
+    let of_tasks = tasks.iter().map(|task| task.seconds);
+    roles.into_iter().map(of_role).chain(of_tasks).fold(shared, longest)
+}
+
+/// What the rows of a task show.
+struct Seen {
+    samples: Option<u64>,
+    is_at_least: bool,
+    /// Tokens of a prompt, on average.
+    prompt_tokens: f64,
+}
+
+impl Seen {
+    fn of(
+        task: &PlannedTask,
+        datasets: &Datasets,
+        max_samples: Option<u64>,
+        notes: &mut Vec<String>,
+    ) -> Seen {
+        let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
+        let unseen = Seen { samples: None, is_at_least: false, prompt_tokens: 0.0 };
+        let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
+            let reason = datasets.why_missing(&task.spec.dataset_id);
+            notes.push(format!("the data is not on this machine, so nothing of it is counted: {reason}"));
+            return unseen;
+        };
+        let spec = &task.dataset.spec;
+        let rows = match dataset.open_as(spec, most) {
+            Ok(rows) => rows,
+            Err(error) => {
+                notes.push(format!("the data cannot be read: {error}"));
+                return unseen;
+            }
+        };
+        let total = rows.total();
+        let (samples, is_at_least) = match total {
+            Some(total) => (total, false),
+            None => {
+                let mut count = 0;
+                for row in rows.take(usize::try_from(MOST_COUNTED).unwrap_or(usize::MAX)) {
+                    if let Err(error) = row {
+                        notes.push(format!("the data cannot be read to its end: {error}"));
+                        break;
+                    }
+                    count += 1;
+                }
+                (count, count == MOST_COUNTED)
+            }
+        };
+        let (mut bytes, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
+        if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(ROWS_SEEN).min(ROWS_SEEN))) {
+            stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
+                match prepared.result.ok().and_then(|sample| prompt_size(task, *sample)) {
+                    Some(PromptSize { bytes: found, has_media }) => {
+                        bytes += found as f64;
+                        seen += 1.0;
+                        media += u64::from(has_media);
+                    }
+                    None => invalid += 1,
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        if media > 0 {
+            notes.push("the tokens of images and sounds are not counted".to_owned());
+        }
+        if invalid > 0 {
+            notes.push(format!("{invalid} of the first rows are no Samples, or have no prompt"));
+        }
+        let mean = if seen > 0.0 { bytes / seen } else { 0.0 };
+        Seen { samples: Some(samples), is_at_least, prompt_tokens: mean / BYTES_PER_TOKEN }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(role: &str, seconds: f64) -> TaskEstimate {
+        let range = Range::new(seconds, seconds);
+        let request = RequestEstimate {
+            step: "inference",
+            adapter_id: role.to_owned(),
+            backend_id: String::new(),
+            requests: range,
+            prompt_tokens: range,
+            completion_tokens: range,
+            cost: None,
+            in_flight: 1,
+            seconds: range,
+        };
+        TaskEstimate {
+            task_id: String::new(),
+            dataset_id: String::new(),
+            samples: None,
+            is_at_least: false,
+            repeat: 1,
+            requests: vec![request],
+            seconds: range,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn tasks_that_ask_one_role_gain_nothing_by_running_together() {
+        let shared = [task("a", 10.0), task("a", 20.0)];
+        assert_eq!(seconds_of(&shared, 1).low, 30.0);
+        assert_eq!(seconds_of(&shared, 2).low, 30.0);
+        let apart = [task("a", 10.0), task("b", 20.0)];
+        assert_eq!(seconds_of(&apart, 2).low, 20.0);
+    }
+}

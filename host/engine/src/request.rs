@@ -1,0 +1,212 @@
+//! The request of a sample: its messages, its parameters, and how large it is.
+
+use crate::plan::PlannedTask;
+use gage_backend::{Continuation, GenerateRequest, LoglikelihoodRequest};
+use gage_config::{ContinuationText, RequestKind};
+use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
+use gage_record::{ErrorNote, Stage};
+use gage_template::PromptContext;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// What a sample asks of its model.
+pub(crate) enum Request {
+    Generate(Box<GenerateRequest>),
+    Loglikelihood(LoglikelihoodRequest),
+}
+
+impl Request {
+    pub(crate) fn has_media(&self) -> bool {
+        let messages = match self {
+            Request::Generate(request) => &request.messages,
+            Request::Loglikelihood(request) => &request.messages,
+        };
+        messages.iter().any(Message::has_media)
+    }
+
+    /// The sampling parameters that go with it, as JSON.
+    pub(crate) fn params(&self) -> Option<Value> {
+        match self {
+            Request::Generate(request) => serde_json::to_value(&request.params).ok(),
+            Request::Loglikelihood(_) => None,
+        }
+    }
+}
+
+/// Why a sample cannot be asked.
+pub(crate) fn prompt_note(kind: &str, message: String, pointer: Option<String>) -> ErrorNote {
+    ErrorNote { stage: Stage::Prompt, kind: kind.to_owned(), message, pointer }
+}
+
+/// How much a sample asks the model.
+pub(crate) struct PromptSize {
+    /// The texts of the request, in bytes.
+    pub(crate) bytes: usize,
+    pub(crate) has_media: bool,
+}
+
+/// How much a sample would ask the model; nothing where no request can be made of it.
+pub(crate) fn prompt_size(task: &PlannedTask, sample: Sample) -> Option<PromptSize> {
+    let parts = Parts::of(task, &sample);
+    let id = sample.id.clone();
+    let request = parts.request(task, &id, &sample.into_value(), 0).ok()?;
+    let has_media = request.has_media();
+    let (messages, prompt, further) = match request {
+        Request::Generate(request) => (request.messages, request.prompt, 0),
+        Request::Loglikelihood(request) => {
+            let further = request.continuations.iter().map(|one| one.text.len()).sum();
+            (request.messages, request.prompt, further)
+        }
+    };
+    let bytes = match prompt {
+        Some(prompt) => prompt.len(),
+        None => messages.iter().flat_map(|message| &message.content).map(text_bytes).sum(),
+    };
+    Some(PromptSize { bytes: bytes + further, has_media })
+}
+
+fn text_bytes(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text { text, .. } => text.len(),
+        _ => 0,
+    }
+}
+
+/// What a request needs of the Sample itself, rather than of its JSON.
+pub(crate) struct Parts {
+    params: Result<SamplingParams, ErrorNote>,
+    /// Whether the Sample says something of its own about them.
+    pub(crate) has_own_params: bool,
+    continuations: Vec<Continuation>,
+    messages: Vec<Message>,
+    shown: Vec<ContentPart>,
+    rendered: Option<String>,
+    tools: Vec<Value>,
+    tool_choice: Option<Value>,
+}
+
+impl Parts {
+    pub(crate) fn of(task: &PlannedTask, sample: &Sample) -> Parts {
+        let own = own_params(sample);
+        let has_own_params = !own.is_empty();
+        let params = SamplingParams::from_object(own).map(|params| params.over(&task.sampling_params));
+        let params = params.map_err(|problems| {
+            let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            prompt_note("sampling_params", message, Some("/sampling_params".to_owned()))
+        });
+        let messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
+        let has_media = messages.iter().any(Message::has_media);
+        // A server's template has to place media, so the messages are sent where there are some.
+        let rendered = sample.rendered_prompt().filter(|_| task.prompt.is_none() && !has_media);
+        Parts {
+            has_own_params,
+            params,
+            continuations: match task.spec.steps.inference.request {
+                RequestKind::Loglikelihood => continuations_of(task, sample),
+                RequestKind::Generate => Vec::new(),
+            },
+            shown: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
+            rendered: rendered.map(str::to_owned),
+            tools: sample.tools.clone(),
+            tool_choice: sample.tool_choice.clone(),
+            messages,
+        }
+    }
+
+    /// The request, for the repeat of this number.
+    pub(crate) fn request(
+        self,
+        task: &PlannedTask,
+        id: &str,
+        sample: &Value,
+        repeat: u64,
+    ) -> Result<Request, ErrorNote> {
+        let mut params = self.params?;
+        // With one seed for all, the same answer would come each time.
+        params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
+        let messages: Vec<Message> = match &task.prompt {
+            None => self.messages,
+            Some(prompt) => {
+                let rendered = prompt.render(&prompt_context(task, sample));
+                rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?
+            }
+        };
+        let messages = with_shown(messages, self.shown);
+        let note = |kind: &str, message: &str, pointer: &str| {
+            Err(prompt_note(kind, message.to_owned(), Some(pointer.to_owned())))
+        };
+        if messages.is_empty() && self.rendered.is_none() {
+            let message = "the sample has no messages, and the role no prompt that could make some";
+            return note("no_messages", message, "/messages");
+        }
+        let (id, prompt, continuations) = (id.to_owned(), self.rendered, self.continuations);
+        match task.spec.steps.inference.request {
+            RequestKind::Generate => {
+                let (tools, tool_choice) = (self.tools, self.tool_choice);
+                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice };
+                Ok(Request::Generate(Box::new(request)))
+            }
+            RequestKind::Loglikelihood if continuations.is_empty() => note(
+                "no_options",
+                "log-likelihood needs the sample's options, and there are none",
+                "/options",
+            ),
+            RequestKind::Loglikelihood if continuations.iter().any(|one| one.text.trim().is_empty()) => {
+                let message = "log-likelihood needs a text for each option, and one is empty";
+                note("empty_option", message, "/options")
+            }
+            RequestKind::Loglikelihood => {
+                Ok(Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt, continuations }))
+            }
+        }
+    }
+}
+
+/// The sampling parameters of a Sample, and behind them those among its generation parameters that are
+/// such. Others, as the width of an image, are for whoever reads the Sample.
+fn own_params(sample: &Sample) -> Object {
+    let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
+    let generation = sample.generation_params.iter().filter(|(name, _)| is_known(name));
+    generation.chain(&sample.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The media of the messages of a Sample, which a prompt's text cannot hold.
+fn media_of(sample: &Sample) -> Vec<ContentPart> {
+    let parts = sample.messages.iter().flat_map(|message| &message.content);
+    parts.filter(|part| matches!(part, ContentPart::Media { .. })).cloned().collect()
+}
+
+/// Puts media before the text of the last message of the user.
+fn with_shown(mut messages: Vec<Message>, shown: Vec<ContentPart>) -> Vec<Message> {
+    if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
+        last.content.splice(0..0, shown);
+    }
+    messages
+}
+
+/// What the prompt of the model under test sees: there is nothing before it.
+fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value) -> PromptContext<'c> {
+    static NOTHING: LazyLock<Object> = LazyLock::new(Object::new);
+    PromptContext {
+        sample,
+        payload: &NOTHING,
+        history: &[],
+        adapter_id: &task.role.adapter_id,
+        role_type: task.role.role_type.name(),
+    }
+}
+
+fn continuations_of(task: &PlannedTask, sample: &Sample) -> Vec<Continuation> {
+    let step = &task.spec.steps.inference;
+    sample
+        .options
+        .iter()
+        .map(|option| {
+            let text = match step.continuation {
+                ContinuationText::Content => &option.content,
+                ContinuationText::Id => &option.id,
+            };
+            Continuation { id: option.id.clone(), text: format!("{}{text}", step.continuation_prefix) }
+        })
+        .collect()
+}

@@ -1,0 +1,243 @@
+//! The tasks of a run, in order or several at a time, and the threads that all of them share.
+
+use crate::active::ActiveTask;
+use crate::datasets::Datasets;
+use crate::earlier::Earlier;
+use crate::events::Events;
+use crate::judging::{Judging, RolePermits};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::recorder::{self, ToRecord};
+use crate::run::{RunError, RunOptions, TaskReport};
+use crate::scoring::{self, Queue, ToScore};
+use crate::session::Session;
+use crate::stop::{Stop, StopReason};
+use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
+use gage_config::FailurePolicy;
+use gage_core::Object;
+use gage_record::{JournalIndex, JournalWriter};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+/// Entries that may wait for the recorder.
+const ENTRIES_WAITING: usize = 512;
+/// Batches that may wait for a scorer.
+const BATCHES_WAITING: usize = 4;
+
+/// A run on its way: what all tasks share.
+pub(crate) struct Running<'r> {
+    plan: &'r Plan,
+    datasets: &'r Datasets,
+    session: &'r Session,
+    options: &'r RunOptions,
+    index: &'r Arc<JournalIndex>,
+    progress: &'r Arc<dyn Progress>,
+    events: &'r Events,
+    stop: &'r Stop,
+    runtime: &'r Handle,
+    permits: RolePermits,
+}
+
+/// Where tasks hand on what came of their rows.
+#[derive(Clone)]
+struct Hands {
+    scorers: mpsc::Sender<ToScore>,
+    recorder: mpsc::Sender<ToRecord>,
+}
+
+impl<'r> Running<'r> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a run that tasks need, each once")]
+    pub(crate) fn new(
+        plan: &'r Plan,
+        datasets: &'r Datasets,
+        session: &'r Session,
+        options: &'r RunOptions,
+        index: &'r Arc<JournalIndex>,
+        progress: &'r Arc<dyn Progress>,
+        events: &'r Events,
+        stop: &'r Stop,
+        runtime: &'r Handle,
+    ) -> Running<'r> {
+        let permits = RolePermits::new(options.concurrency.max(1));
+        Running { plan, datasets, session, options, index, progress, events, stop, runtime, permits }
+    }
+
+    /// Runs the tasks, with scorers and a recorder that all of them share.
+    pub(crate) fn run_tasks(
+        &self,
+        tasks: &[Arc<ActiveTask>],
+        writer: &mut JournalWriter,
+    ) -> Result<Vec<TaskReport>, RunError> {
+        let (batch_sender, batches) = mpsc::channel::<ToScore>(BATCHES_WAITING);
+        let (entry_sender, mut entries) = mpsc::channel::<ToRecord>(ENTRIES_WAITING);
+        let batches: Queue = Arc::new(Mutex::new(batches));
+        let stop = self.stop;
+        std::thread::scope(|threads| {
+            let scorers: Vec<_> = (0..self.options.workers.max(1))
+                .map(|_| {
+                    let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
+                    threads.spawn(move || {
+                        let _guard = StopOnPanic(stop);
+                        scoring::work(&batches, &sender);
+                    })
+                })
+                .collect();
+            // With the last scorer the queue is closed, so that nobody waits for one that is gone.
+            drop(batches);
+            let recorder = threads.spawn(move || {
+                let _guard = StopOnPanic(stop);
+                let result = recorder::work(writer, &mut entries, self.progress.as_ref(), self.events);
+                // With the receiver gone nobody waits for a journal that cannot be written.
+                drop(entries);
+                if result.is_err() {
+                    stop.set();
+                }
+                result
+            });
+            let hands = Hands { scorers: batch_sender, recorder: entry_sender };
+            let ran = self.in_parallel(tasks, &hands);
+            drop(hands);
+            let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+            recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
+            if scored.iter().any(Result::is_err) {
+                return Err(RunError::Panicked("scorer"));
+            }
+            let ran = ran.into_iter().collect::<Result<Vec<_>, _>>()?;
+            ran.into_iter().zip(tasks).map(|(output, task)| self.report(task, output)).collect()
+        })
+    }
+
+    /// Runs tasks in their order, as many at a time as are allowed.
+    fn in_parallel(
+        &self,
+        tasks: &[Arc<ActiveTask>],
+        hands: &Hands,
+    ) -> Vec<Result<Option<TaskOutput>, RunError>> {
+        let parallelism = self.options.task_parallelism.unwrap_or(self.plan.config.task_parallelism);
+        let next = AtomicUsize::new(0);
+        let ended: Mutex<Vec<(usize, Result<Option<TaskOutput>, RunError>)>> = Mutex::default();
+        std::thread::scope(|threads| {
+            for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
+                threads.spawn(|| {
+                    let _guard = StopOnPanic(self.stop);
+                    loop {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(task) = tasks.get(place) else { break };
+                        let result = self.begin(task, hands);
+                        if result.is_err() {
+                            self.stop.set();
+                        }
+                        ended.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                    }
+                });
+            }
+        });
+        let mut ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        ended.sort_by_key(|(place, _)| *place);
+        ended.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Runs a task to its end; nothing where the run is stopped before it begins.
+    fn begin(&self, task: &Arc<ActiveTask>, hands: &Hands) -> Result<Option<TaskOutput>, RunError> {
+        if task.stop.is_set() {
+            return Ok(None);
+        }
+        let (planned, options) = (&task.planned, self.options);
+        let spec = &planned.spec;
+        let task_id = &spec.task_id;
+        self.events.of_task("task_started", task_id, &json!({}));
+        let backend = self.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
+        let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
+        let dataset = self.datasets.get(&planned.dataset.spec.dataset_id);
+        let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
+        let rows = match dataset.open_as(&planned.dataset.spec, most) {
+            Ok(rows) => rows,
+            // The others have data of their own.
+            Err(failure) => {
+                let output = TaskOutput::unread(failure);
+                self.finished(task, &output);
+                return Ok(Some(output));
+            }
+        };
+        let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
+        let index = self.index;
+        let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total));
+        let already = index.samples(task_id).count() as u64;
+        if let Some(total) = total.filter(|total| *total < already) {
+            let message = format!(
+                "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
+            );
+            return Err(RunError::Different(vec![message]));
+        }
+        self.progress.task_started(task_id, total, earlier.as_ref().map_or(0, Earlier::kept));
+        let judging = planned.judges.as_ref().map(|judges| {
+            Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+        });
+        let hands = hands.clone();
+        let output = run_task(TaskInput {
+            task: Arc::clone(task),
+            backend: Arc::clone(backend),
+            judging: judging.transpose()?,
+            rows,
+            preparation: dataset.preparation_of(&planned.dataset),
+            earlier,
+            concurrency: self.permits.most_of(&planned.role, backend.as_ref()),
+            permits: self.permits.of(&planned.role, backend.as_ref()),
+            workers: options.workers,
+            scorers: hands.scorers,
+            recorder: hands.recorder,
+            progress: Arc::clone(self.progress),
+            runtime: self.runtime,
+        })?;
+        self.finished(task, &output);
+        Ok(Some(output))
+    }
+
+    /// Tells of the end of a task, and ends the others where its failure ends the run.
+    fn finished(&self, task: &ActiveTask, output: &TaskOutput) {
+        let task_id = task.id();
+        let outcomes: Object = task
+            .counts()
+            .occurred()
+            .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
+            .collect();
+        let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
+        self.events.of_task("task_finished", task_id, &note);
+        self.progress.task_finished(task_id);
+        let wrong = match (&output.failure, &output.too_many_invalid) {
+            (Some(error), _) => Some(("data_failed", error.to_string())),
+            (None, Some(invalid)) => Some(("too_many_invalid", invalid.to_string())),
+            (None, None) => None,
+        };
+        if let Some((kind, message)) = wrong {
+            self.events.of_task(kind, task_id, &json!({"message": message}));
+            if self.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
+                self.stop.set_for(&StopReason::Failed(format!("{task_id}: {message}")));
+            }
+        }
+    }
+
+    fn report(&self, task: &ActiveTask, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
+        let Some(output) = output else {
+            return Ok(TaskReport { cut_off: task.stop.reason(), ..TaskReport::nothing(task.id()) });
+        };
+        let counts = task.counts();
+        if counts.total() != output.begun {
+            return Err(RunError::Lost { begun: output.begun, recorded: counts.total() });
+        }
+        Ok(TaskReport {
+            task_id: task.id().to_owned(),
+            counts,
+            filtered: output.filtered,
+            too_many_invalid: output.too_many_invalid,
+            failure: output.failure,
+            cut_off: task.stop.reason().filter(|_| output.is_cut_off),
+            reading: output.reading,
+            inference: output.inference,
+            evaluation: task.evaluation(),
+        })
+    }
+}

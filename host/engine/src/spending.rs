@@ -1,0 +1,268 @@
+//! What a run has spent, and the budgets that end it.
+
+use crate::active::is_failure;
+use crate::plan::Plan;
+use crate::stop::{Stop, StopReason};
+use gage_config::{BudgetSpec, PriceSpec};
+use gage_core::Usage;
+use gage_record::{JournalIndex, RecordError, SampleRecord};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a run has spent, by backend. Counts all processes of the run.
+pub(crate) struct Spending {
+    budget: BudgetSpec,
+    accounts: HashMap<String, Account>,
+    failures: AtomicU64,
+    /// Answers of which the backend does not say how many tokens they took.
+    uncounted: AtomicU64,
+}
+
+struct Account {
+    price: Option<PriceSpec>,
+    prompt_tokens: AtomicU64,
+    completion_tokens: AtomicU64,
+}
+
+/// What a run has spent in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens of all prompts, those of judges too, as far as the backends count them.
+    pub prompt_tokens: u64,
+    /// Tokens of all completions.
+    pub completion_tokens: u64,
+    /// By the prices of the suite; none where it has none.
+    pub cost: Option<f64>,
+    /// Answers of which the backend does not say how many tokens they took.
+    pub uncounted: u64,
+}
+
+impl Spending {
+    pub(crate) fn new(plan: &Plan) -> Spending {
+        let account = |price: Option<&PriceSpec>| Account {
+            price: price.cloned(),
+            prompt_tokens: AtomicU64::new(0),
+            completion_tokens: AtomicU64::new(0),
+        };
+        let config = &plan.config;
+        let accounts = plan
+            .backends()
+            .into_iter()
+            .map(|backend| (backend.backend_id.clone(), account(config.price_of(backend))))
+            .collect();
+        Spending {
+            budget: config.budget.clone(),
+            accounts,
+            failures: AtomicU64::new(0),
+            uncounted: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds what earlier processes of the run have spent, as far as the journal says it, and ends the run
+    /// where that is too much already.
+    pub(crate) fn add_earlier(
+        &self,
+        plan: &Plan,
+        index: &JournalIndex,
+        stop: &Stop,
+    ) -> Result<(), RecordError> {
+        let counts_tokens = self.budget.max_cost.is_some()
+            || self.budget.max_tokens_total.is_some()
+            || !plan.config.pricing.is_empty();
+        let mut answers = index.answers();
+        for task in &plan.tasks {
+            let task_id = &task.spec.task_id;
+            for (row, sample) in index.samples(task_id) {
+                let is_kept = !sample.outcome.is_retried_on_resume();
+                if is_kept && sample.is_finished() && is_failure(sample.outcome) {
+                    self.failures.fetch_add(1, Ordering::Relaxed);
+                }
+                if !counts_tokens || !sample.is_answered() {
+                    continue;
+                }
+                if let Some(record) = answers.read(task_id, row)? {
+                    self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
+                        self.spend(backend_id, usage, stop);
+                    }
+                }
+            }
+            if counts_tokens {
+                for record in index.whole_records(task_id) {
+                    let record = record?;
+                    if record.model_output.is_some() {
+                        self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    }
+                }
+            }
+        }
+        self.check_failures(stop);
+        Ok(())
+    }
+
+    /// An answer of a backend took so much. Ends the run where a budget is used up.
+    pub(crate) fn spend(&self, backend_id: &str, usage: Option<Usage>, stop: &Stop) {
+        let Some(account) = self.accounts.get(backend_id) else { return };
+        let Some(usage) = usage else {
+            self.uncounted.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        account.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
+        account.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
+        if let Some(most) = self.budget.max_tokens_total {
+            let spent = self.spent();
+            let tokens = spent.prompt_tokens.saturating_add(spent.completion_tokens);
+            if tokens >= most {
+                stop.set_for(&StopReason::Budget(format!(
+                    "max_tokens_total {most}: {tokens} tokens are spent"
+                )));
+            }
+        }
+        if let Some(most) = self.budget.max_cost {
+            let cost = self.cost();
+            if cost >= most {
+                stop.set_for(&StopReason::Budget(format!("max_cost {most}: {cost:.6} is spent")));
+            }
+        }
+    }
+
+    /// A sample has failed. Ends the run where too many have.
+    pub(crate) fn failed(&self, stop: &Stop) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        self.check_failures(stop);
+    }
+
+    fn check_failures(&self, stop: &Stop) {
+        let failures = self.failures.load(Ordering::Relaxed);
+        if let Some(most) = self.budget.max_failures.filter(|most| failures > *most) {
+            stop.set_for(&StopReason::Budget(format!("max_failures {most}: {failures} samples failed")));
+        }
+    }
+
+    /// Ends the run when its time is over.
+    pub(crate) fn watch_time(&self, stop: &Stop, runtime: &tokio::runtime::Handle) {
+        let Some(most) = self.budget.max_time else { return };
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(most) => {
+                    let text = format!("max_time {} s is over", most.as_secs_f64());
+                    stop.set_for(&StopReason::Budget(text));
+                }
+                () = stop.wait() => {}
+            }
+        });
+    }
+
+    /// What is spent by now.
+    pub(crate) fn spent(&self) -> Spent {
+        let sum = |of: fn(&Account) -> &AtomicU64| {
+            let tokens = self.accounts.values().map(|account| of(account).load(Ordering::Relaxed));
+            tokens.fold(0_u64, u64::saturating_add)
+        };
+        let is_priced = self.accounts.values().any(|account| account.price.is_some());
+        Spent {
+            prompt_tokens: sum(|account| &account.prompt_tokens),
+            completion_tokens: sum(|account| &account.completion_tokens),
+            cost: is_priced.then(|| self.cost()),
+            uncounted: self.uncounted.load(Ordering::Relaxed),
+        }
+    }
+
+    fn cost(&self) -> f64 {
+        let of = |account: &Account| {
+            // Tokens of a run stay far below 2^53.
+            let tokens = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+            let price = account.price.as_ref()?;
+            Some(price.cost(tokens(&account.prompt_tokens), tokens(&account.completion_tokens)))
+        };
+        self.accounts.values().filter_map(of).sum()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn unlimited() -> Spending {
+        Spending {
+            budget: BudgetSpec::default(),
+            accounts: HashMap::new(),
+            failures: AtomicU64::new(0),
+            uncounted: AtomicU64::new(0),
+        }
+    }
+}
+
+/// The usage that an output carries.
+fn usage_in(output: Option<&Value>) -> Option<Usage> {
+    let usage = output?.get("usage")?;
+    let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    usage.is_object().then(|| Usage {
+        prompt_tokens: tokens("prompt_tokens"),
+        completion_tokens: tokens("completion_tokens"),
+    })
+}
+
+/// What each judge took for an answer, by its backend.
+fn judged<'p>(
+    judges: Option<&'p crate::plan::PlannedJudges>,
+    record: &SampleRecord,
+) -> Vec<(&'p str, Option<Usage>)> {
+    let (Some(judges), Some(output)) = (judges, &record.judge_output) else { return Vec::new() };
+    let of = |judge: &'p crate::plan::PlannedJudge| {
+        let own = if judges.judges.len() == 1 { Some(output) } else { output["judges"].get(&judge.judge_id) };
+        (judge.role.backend_id.as_str(), usage_in(own))
+    };
+    judges.judges.iter().map(|judge| of(judge)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_budget_of_failures_allows_so_many() {
+        let spending = Spending {
+            budget: BudgetSpec { max_failures: Some(1), ..BudgetSpec::default() },
+            ..Spending::unlimited()
+        };
+        let stop = Stop::default();
+        spending.failed(&stop);
+        assert!(!stop.is_set());
+        spending.failed(&stop);
+        let Some(StopReason::Budget(text)) = stop.reason() else { panic!("a budget") };
+        assert_eq!(text, "max_failures 1: 2 samples failed");
+    }
+
+    #[test]
+    fn tokens_and_cost_are_those_of_all_backends() {
+        let price = PriceSpec {
+            of: gage_config::Priced::Backend("a".to_owned()),
+            prompt: 2.0,
+            completion: 10.0,
+            span: gage_config::Span { source: 0, start: 0, end: 0 },
+        };
+        let account = |price: Option<PriceSpec>| Account {
+            price,
+            prompt_tokens: AtomicU64::new(0),
+            completion_tokens: AtomicU64::new(0),
+        };
+        let spending = Spending {
+            budget: BudgetSpec { max_cost: Some(0.01), ..BudgetSpec::default() },
+            accounts: HashMap::from([
+                ("a".to_owned(), account(Some(price))),
+                ("b".to_owned(), account(None)),
+            ]),
+            ..Spending::unlimited()
+        };
+        let (spending, stop) = (Arc::new(spending), Stop::default());
+        let usage = Some(Usage { prompt_tokens: 1_000, completion_tokens: 500 });
+        spending.spend("a", usage, &stop);
+        spending.spend("b", usage, &stop);
+        spending.spend("b", None, &stop);
+        let spent = spending.spent();
+        assert_eq!((spent.prompt_tokens, spent.completion_tokens, spent.uncounted), (2_000, 1_000, 1));
+        assert!(spent.cost.is_some_and(|cost| (cost - 0.007).abs() < 1e-12) && !stop.is_set());
+        spending.spend("a", usage, &stop);
+        assert!(matches!(stop.reason(), Some(StopReason::Budget(text)) if text.starts_with("max_cost 0.01")));
+    }
+}

@@ -1,0 +1,552 @@
+//! Several tasks in one run, budgets, failure policies, and what ends a run early, against real servers on
+//! loopback.
+
+use crate::crowd::Crowd;
+use crate::server::{Server, completion, number_of};
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+use wiremock::ResponseTemplate;
+
+/// A suite whose tasks share one backend.
+fn tasks(server: &Server, further: &str, tasks: &str) -> String {
+    suite(&server.backend(", max_retries: 0"), "[exact_match]") + further + "tasks:\n" + tasks
+}
+
+fn answering() -> Server {
+    Server::start(|request| completion(&format!("answer {}", number_of(request))))
+}
+
+fn workspace(count: usize, suite: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(count));
+    workspace.write("suite.yaml", suite);
+    workspace
+}
+
+const FOUR: &str = "  - {task_id: first, dataset_id: rows}
+  - {task_id: second, dataset_id: rows, max_samples: 40, concurrency: 2}
+  - {task_id: third, dataset_id: rows, shuffle: true, shuffle_seed: 7, repeat: 2, max_samples: 33}
+  - {task_id: fourth, dataset_id: rows, mode: sequential, max_samples: 20, slices: [id]}
+";
+
+#[test]
+fn tasks_in_parallel_give_the_bytes_of_tasks_in_order() {
+    let server = answering();
+    let workspace = workspace(90, &tasks(&server, "", FOUR));
+    workspace.run(&["run", "suite.yaml", "--run-id", "order", "--task-parallelism", "1"]).expect_code(0);
+    workspace
+        .run(&["run", "suite.yaml", "--run-id", "parallel", "--task-parallelism", "4", "--concurrency", "32"])
+        .expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read("order"), read("parallel"), "{file}");
+    }
+    let fuel = |run: &str| -> Vec<Value> {
+        let timings = workspace.json(run, "timings.json");
+        timings["tasks"].as_array().into_iter().flatten().map(|task| task["scoring_fuel"].clone()).collect()
+    };
+    assert_eq!(fuel("order"), fuel("parallel"));
+    let totals: Vec<Value> = workspace.json("order", "summary.json")["tasks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|task| task["samples"]["total"].clone())
+        .collect();
+    assert_eq!(totals, [90, 40, 66, 20]);
+    let samples = workspace.samples("order");
+    let ids = |task: &str| -> Vec<String> {
+        let own = samples.iter().filter(|sample| sample["task_id"] == task);
+        own.map(|sample| sample["sample_id"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(ids("second")[..3], ["q0", "q1", "q2"]);
+    let shuffled = ids("third");
+    assert_ne!(shuffled[0], "q0");
+    assert_eq!(shuffled[0], shuffled[1]);
+}
+
+/// Lets requests through in pairs, and counts how many are there at the same time.
+#[derive(Default)]
+struct Gate {
+    inside: Mutex<(usize, usize)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Comes in, and waits a moment for somebody else.
+    fn pass(&self) {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside.0 += 1;
+        inside.1 = inside.1.max(inside.0);
+        self.changed.notify_all();
+        let together = |inside: &mut (usize, usize)| inside.0 < 2 && inside.1 < 2;
+        let waited = self.changed.wait_timeout_while(inside, Duration::from_millis(300), together);
+        let (mut inside, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        inside.0 -= 1;
+    }
+
+    fn most(&self) -> usize {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+#[test]
+fn the_pool_of_a_role_bounds_all_tasks_together() {
+    let gate = Arc::new(Gate::default());
+    let seen = Arc::clone(&gate);
+    let server = Server::start(move |request| {
+        seen.pass();
+        completion(&format!("answer {}", number_of(request)))
+    });
+    let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
+    let text = tasks(&server, "task_parallelism: 2\n", both)
+        .replace("backend_id: model}", "backend_id: model, resource_requirement: {pool_size: 1}}");
+    let workspace = workspace(4, &text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!((gate.most(), server.requests()), (1, 8));
+}
+
+#[test]
+fn a_task_that_fails_does_not_hide_the_others() {
+    let server = answering();
+    let text = tasks(
+        &server,
+        "",
+        "  - {task_id: broken, dataset_id: broken}\n  - {task_id: whole, dataset_id: rows}\n",
+    )
+    .replace(
+        "backends:\n",
+        "  - {dataset_id: broken, loader: jsonl, params: {path: broken.jsonl, on_invalid: error}}\nbackends:\n",
+    );
+    let workspace = workspace(5, &text);
+    workspace.write("broken.jsonl", "{\"id\": \"b\"\n");
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    assert!(ended.stderr.contains("a row of `broken` is no Sample"), "{}", ended.stderr);
+    let summary = workspace.json("r", "summary.json");
+    assert_eq!(summary["tasks"][1]["samples"]["outcomes"]["scored"], 5);
+    // For the whole run it can be said that the first failure ends it.
+    workspace.write("suite.yaml", text.replace("metrics:", "failure_policy: fail_fast\nmetrics:"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "fast"]).expect_code(4);
+    assert_eq!(workspace.json("fast", "summary.json")["tasks"][1]["samples"]["total"], 0);
+}
+
+/// A server that fails for one question.
+fn failing_at(number: usize) -> Server {
+    Server::start(move |request| match number_of(request) {
+        found if found == number => ResponseTemplate::new(400).set_body_string("no"),
+        found => completion(&format!("answer {found}")),
+    })
+}
+
+#[test]
+fn what_a_failed_sample_does_is_for_the_suite_to_say() {
+    let server = failing_at(2);
+    for (policy, code, total, said) in [
+        ("graceful", 4, 10, "9 of 10 samples were scored"),
+        ("best_effort", 0, 10, ""),
+        ("fail_fast", 4, 3, "q2 ended as backend_error, and the task ended there (fail_fast)"),
+    ] {
+        let task = format!(
+            "  - {{task_id: t, dataset_id: rows, mode: sequential, failure_policy: {policy}}}\n  - {{task_id: u, dataset_id: rows, max_samples: 2}}\n"
+        );
+        let workspace = workspace(10, &tasks(&server, "", &task));
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(code);
+        assert!(ended.stderr.contains(said), "{policy}: {}", ended.stderr);
+        let summary = workspace.json("r", "summary.json");
+        let found = &summary["tasks"][0]["samples"];
+        // The sample behind the failed one may be on its way already.
+        let found = found["total"].as_u64().unwrap_or_default();
+        assert!((total..=total + 1).contains(&found) && (total == 3 || found == total), "{policy}: {found}");
+        assert_eq!(summary["tasks"][1]["samples"]["total"], 2, "{policy}");
+    }
+}
+
+#[test]
+fn a_budget_ends_a_run_that_a_larger_one_finishes() {
+    let server = answering();
+    let pricing = "pricing: [{backend_id: model, prompt: 1000, completion: 1000}]\n";
+    // Each answer takes five tokens.
+    for (budget, larger, said) in [
+        ("--max-tokens-total=100", "--max-tokens-total=100000", "max_tokens_total 100:"),
+        ("--max-cost=0.1", "--max-cost=100", "max_cost 0.1:"),
+    ] {
+        let text = suite(&server.backend(""), "[exact_match]") + pricing;
+        let workspace = workspace(200, &text);
+        let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "2"];
+        let ended = workspace.run(&[&run[..], &[budget]].concat()).expect_code(4);
+        assert!(
+            ended.stderr.contains(said) && ended.stderr.contains("--run-id r --resume"),
+            "{}",
+            ended.stderr
+        );
+        assert!(ended.stderr.contains("cost: "), "{}", ended.stderr);
+        let manifest = workspace.json("r", "manifest.json");
+        assert_eq!(manifest["status"], "incomplete");
+        assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(said)), "{manifest}");
+        let recorded = workspace.samples("r").len();
+        assert!((20..60).contains(&recorded), "{recorded} samples");
+        // What was spent before counts.
+        let again = workspace.run(&[&run[..], &["--resume", budget]].concat()).expect_code(4);
+        assert!(again.stderr.contains(said), "{}", again.stderr);
+        assert_eq!(workspace.samples("r").len(), recorded);
+
+        workspace.run(&[&run[..], &["--resume", larger]].concat()).expect_code(0);
+        workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+        for file in ["samples.jsonl", "summary.json"] {
+            let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+            assert_eq!(read("r"), read("whole"), "{budget}: {file}");
+        }
+    }
+}
+
+#[test]
+fn so_many_failures_are_allowed_and_no_more() {
+    let server = Server::start(|_| ResponseTemplate::new(400).set_body_string("no"));
+    let text = suite(&server.backend(", max_retries: 0"), "[exact_match]") + "budget: {max_failures: 3}\n";
+    let workspace = workspace(500, &text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(4);
+    assert!(ended.stderr.contains("max_failures 3: "), "{}", ended.stderr);
+    assert!(server.requests() < 500, "{} requests", server.requests());
+    // A budget that is used up by the last sample has ended nothing.
+    let whole =
+        workspace.run(&["run", "suite.yaml", "--run-id", "all", "--max-failures", "499"]).expect_code(4);
+    assert!(!whole.stderr.contains("budget"), "{}", whole.stderr);
+}
+
+#[test]
+fn time_that_is_over_ends_a_run() {
+    let server = Server::start(|request| match number_of(request) {
+        0 => completion("answer 0"),
+        // Would come long after.
+        _ => ResponseTemplate::new(503).insert_header("retry-after", "3000"),
+    });
+    let text = suite(&server.backend(", retry_base: 3000, retry_limit: 3000"), "[exact_match]");
+    let workspace = workspace(50, &text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--max-time", "1s"]).expect_code(4);
+    assert!(ended.stderr.contains("max_time 1 s is over"), "{}", ended.stderr);
+    let samples = workspace.samples("r");
+    assert_eq!((samples.len(), &samples[0]["outcome"]), (1, &json!("scored")));
+}
+
+#[test]
+fn a_refused_key_ends_the_run_at_once_and_nothing_is_recorded_as_failed() {
+    let is_allowed = Arc::new(AtomicBool::new(false));
+    let allowed = Arc::clone(&is_allowed);
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        match number {
+            // Does not come back while the others are refused.
+            3 if !allowed.load(Ordering::SeqCst) => completion("").set_delay(Duration::from_secs(3_600)),
+            number if number > 20 && !allowed.load(Ordering::SeqCst) => ResponseTemplate::new(401)
+                .set_body_json(json!({"error": {"message": "bad key sk-very-secret"}})),
+            number => completion(&format!("answer {number}")),
+        }
+    });
+    let both = "  - {task_id: a, dataset_id: rows}\n  - {task_id: b, dataset_id: rows}\n";
+    let text =
+        tasks(&server, "task_parallelism: 2\n", both).replace("model: m", "model: m, api_key: '${MY_KEY}'");
+    let workspace = workspace(100, &text);
+    let run = |arguments: &[&str]| {
+        let mut program = workspace.program();
+        program.args(["run", "suite.yaml", "--run-id", "r"]).args(arguments).env("MY_KEY", "sk-very-secret");
+        Ended::of(program.output().expect("the program runs"))
+    };
+    let ended = run(&[]).expect_code(2);
+    assert!(ended.stderr.contains("the backend `model` refuses every request"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
+    assert!(!ended.transcript().contains("sk-very-secret"), "{}", ended.transcript());
+    assert!(workspace.samples("r").iter().all(|sample| sample["outcome"] == "scored"));
+    let manifest = workspace.json("r", "manifest.json");
+    assert_eq!(manifest["status"], "interrupted");
+    assert!(!manifest.to_string().contains("sk-very-secret"), "{manifest}");
+    assert!(server.requests() < 200, "{} requests", server.requests());
+    is_allowed.store(true, Ordering::SeqCst);
+    run(&["--resume"]).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 200);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
+    let (sender, refused) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let is_well = Arc::new(AtomicBool::new(false));
+    let well = Arc::clone(&is_well);
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        if number < 5 || well.load(Ordering::SeqCst) {
+            return completion(&format!("answer {number}"));
+        }
+        let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(());
+        ResponseTemplate::new(503)
+    });
+    let backend = server.backend(", retry_base: 3000, retry_limit: 3000");
+    let workspace = workspace(30, &suite(&backend, "[exact_match]"));
+    let run = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
+    let mut program = workspace.program();
+    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    for _ in 0..4 {
+        refused.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    }
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    // The next attempts are an hour away.
+    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
+    let samples = workspace.samples("r");
+    assert_eq!(samples.len(), 5);
+    assert!(samples.iter().all(|sample| sample["outcome"] == "scored"));
+    is_well.store(true, Ordering::SeqCst);
+    workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 30);
+}
+
+#[test]
+fn what_was_sent_is_recorded() {
+    let bodies: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = Arc::clone(&bodies);
+    let server = Server::start(move |request| {
+        let body = serde_json::from_slice(&request.body).expect("JSON");
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(body);
+        completion("answer 0")
+    });
+    let backend = server.backend(", default_params: {temperature: 0.5, top_p: 0.9, seed: 1}");
+    let text = suite(&backend, "[exact_match]")
+        .replace(
+            "backend_id: model}",
+            "backend_id: model, prompt_id: ask, sampling_params: {seed: 2, max_new_tokens: 8}}",
+        )
+        .replace(
+            "metrics:",
+            "prompts: [{prompt_id: ask, template: '{{ sample.messages[0].content[0].text }}'}]\nmetrics:",
+        )
+        + "tasks: [{task_id: t, dataset_id: rows, sampling_params: {seed: 3}}]\n";
+    let workspace = workspace(1, &text);
+    let own =
+        json!({"id": "q1", "sampling_params": {"seed": 4}, "messages": [{"role": "user", "content": "hi"}]});
+    let own = format!("{own}\n");
+    workspace.write("rows.jsonl", rows(1) + &own);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "1"]).expect_code(0);
+    let task = workspace.json("r", "summary.json")["tasks"][0].clone();
+    let usual = json!({"max_new_tokens": 8, "temperature": 0.5, "top_p": 0.9, "seed": 3});
+    assert_eq!(task["sampling_params"], usual);
+    assert_eq!(task["prompts"][0]["prompt_id"], "ask");
+    assert!(task["prompts"][0]["digest"].as_str().is_some_and(|digest| digest.len() > 16), "{task}");
+    let samples = workspace.samples("r");
+    assert_eq!(samples[0]["model_output"]["sampling_params"], Value::Null);
+    let own = json!({"max_new_tokens": 8, "temperature": 0.5, "top_p": 0.9, "seed": 4});
+    assert_eq!(samples[1]["model_output"]["sampling_params"], own);
+    let bodies = bodies.lock().unwrap_or_else(PoisonError::into_inner);
+    let seeds: Vec<Value> = bodies.iter().map(|body| body["seed"].clone()).collect();
+    assert_eq!(seeds, [3, 4]);
+    assert!(bodies.iter().all(|body| body["max_tokens"] == 8 && body["top_p"] == 0.9));
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_told_of() {
+    let server = answering();
+    let text = suite(&server.backend(""), "[exact_match]")
+        + "tasks: [{task_id: t, dataset_id: rows, slices: [id, metadata.subjct], cluster_by: metadata.txt}]\n";
+    let workspace = workspace(3, &text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    for expected in
+        ["t: no sample has a value at `metadata.subjct` (slices)", "at `metadata.txt` (cluster_by)"]
+    {
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    assert_eq!(ended.stderr.matches("no sample has a value").count(), 2, "{}", ended.stderr);
+}
+
+#[test]
+fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'x'}}";
+    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    let image = "{\"id\":\"i\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://example.com/a.png\"}}]}]}\n";
+    let text = "{\"id\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"question\"}]}\n";
+    workspace.write("rows.jsonl", image.to_owned() + text);
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
+    assert!(ended.stderr.contains("the first Sample of `rows` holds media"), "{}", ended.stderr);
+    assert!(!workspace.path("runs/r").exists());
+    // Behind the first row it is the end of its sample.
+    workspace.write("rows.jsonl", text.to_owned() + image);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let samples = workspace.samples("r");
+    assert_eq!(
+        (&samples[0]["outcome"], &samples[1]["outcome"]),
+        (&json!("scored"), &json!("invalid_sample"))
+    );
+    assert_eq!(samples[1]["error"]["kind"], "media_unsupported");
+}
+
+#[test]
+fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
+    let server = answering();
+    let backend = server.backend("");
+    let one = "tasks: [{task_id: t, dataset_id: rows}]\n";
+    let second = "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics";
+    let provider = "  - {adapter_id: finder, role_type: context_provider, backend_id: model}\nmetrics";
+    let cases: Vec<(&str, &str, String, Vec<&str>)> = vec![
+        ("", "", "tasks: [{task_id: t}]\n".to_owned(), vec!["the task `t` names no dataset", "suite.yaml:"]),
+        (
+            "",
+            "",
+            "tasks: [{task_id: t, dataset_id: rows, max_inflight: 0}]\n".to_owned(),
+            vec!["`max_inflight` must be"],
+        ),
+        (
+            "",
+            "",
+            "tasks: [{task_id: t, dataset_id: rows, mode: fast}]\n".to_owned(),
+            vec!["known are: fire_and_forget, sequential"],
+        ),
+        (
+            "",
+            "",
+            "tasks: [{task_id: t, dataset_id: rows, failure_policy: none}]\n".to_owned(),
+            vec!["fail_fast, graceful, best_effort"],
+        ),
+        ("metrics", second, one.to_owned(), vec!["`inference` could mean any of 2", "dut, other"]),
+        (
+            "{step: inference}",
+            "{step: inference, adapter_id: finder}",
+            String::new(),
+            vec!["there is no role adapter `finder`"],
+        ),
+        (
+            "[{step: inference}, {step: auto_eval}]",
+            "[{step: auto_eval}, {step: inference}]",
+            String::new(),
+            vec!["`inference` must come before `auto_eval`"],
+        ),
+        (
+            "[{step: inference}, ",
+            "[",
+            String::new(),
+            vec!["`auto_eval` needs an answer", "{step: inference}"],
+        ),
+        (
+            "[{step: inference}, ",
+            "[{step: support}, {step: inference}, ",
+            String::new(),
+            vec!["`support` is not run"],
+        ),
+        (
+            "[exact_match]",
+            "[judge_score]",
+            String::new(),
+            vec!["reads `judge_output.", "has no step `judge`"],
+        ),
+        ("", "", "budget: {max_cost: 1}\n".to_owned(), vec!["`max_cost` needs a price", "backend_id: model"]),
+        ("", "", "budget: {max_time: soon}\n".to_owned(), vec!["`soon` is no time"]),
+        (
+            "",
+            "",
+            "pricing: [{backend_id: modle, prompt: 1, completion: 1}]\n".to_owned(),
+            vec!["did you mean `model`?"],
+        ),
+        (
+            "",
+            "",
+            "pricing: [{prompt: 1, completion: 1}]\n".to_owned(),
+            vec!["a `backend_id` or for a `model`"],
+        ),
+        ("", "", "task_parallelism: 0\n".to_owned(), vec!["`task_parallelism` must be"]),
+    ];
+    for (old, new, further, expected) in cases {
+        let text = suite(&backend, "[exact_match]");
+        let text = if old.is_empty() { text } else { text.replacen(old, new, 1) };
+        let workspace = workspace(1, &(text + &further));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        for expected in expected {
+            assert!(ended.stderr.contains(expected), "{new}{further}\n{}", ended.stderr);
+        }
+    }
+    // A role of another kind, and the two ways to name a backend at once.
+    let named = suite(&backend, "[exact_match]")
+        .replacen("metrics", provider, 1)
+        .replace("{step: inference}", "{step: inference, adapter_id: finder}");
+    let ended = workspace(1, &named).run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(
+        ended.stderr.contains("`inference` cannot ask `finder`, which is of the type `context_provider`"),
+        "{}",
+        ended.stderr
+    );
+    let inline = format!(
+        "backend_id: model, backend: {{type: openai_http, config: {{base_url: '{}/v1', model: m}}}}}}",
+        server.server.uri()
+    );
+    let both = suite(&backend, "[exact_match]").replace("backend_id: model}", &inline);
+    let ended = workspace(1, &both).run(&["validate", "suite.yaml"]).expect_code(0);
+    assert!(ended.stderr.contains("`backend` is used"), "{}", ended.stderr);
+}
+
+#[test]
+fn all_samples_that_there_is_room_for_are_asked_at_once() {
+    // More than the answers that may wait for their neighbours.
+    const ALL: usize = 700;
+    let crowd = Crowd::start(ALL);
+    let backend = format!(
+        "type: openai_http\n    config: {{base_url: 'http://{}/v1', model: m, max_concurrency: {ALL}, max_retries: 0}}",
+        crowd.address
+    );
+    let workspace = workspace(ALL, &suite(&backend, "[exact_match]"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "700"]).expect_code(0);
+    assert_eq!((crowd.most(), workspace.samples("r").len()), (ALL, ALL));
+}
+
+/// A suite with a judge and prices, at which nothing is asked.
+fn judged() -> String {
+    let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
+    suite(nobody, "[exact_match]")
+        .replace("metrics:", "  - {adapter_id: strict, role_type: judge_model, backend_id: model}\nmetrics:")
+        .replace("{step: inference},", "{step: inference}, {step: judge},")
+        + "pricing: [{model: m, prompt: 1, completion: 4}]\nbudget: {max_cost: 0.01, max_time: 1d}\n"
+        + "tasks:\n  - {task_id: all, dataset_id: rows, sampling_params: {max_new_tokens: 100}}\n"
+        + "  - {task_id: few, dataset_id: rows, max_samples: 10, repeat: 3, steps: [{step: inference}]}\n"
+}
+
+#[test]
+fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
+    let workspace = workspace(1_000, &judged());
+    let shown = workspace.run(&["plan", "suite.yaml", "--latency", "1..2"]).expect_code(0);
+    assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
+    insta::assert_snapshot!("plan", shown.stdout);
+    let json = workspace.run(&["plan", "suite.yaml", "--latency", "1..2", "--json"]).expect_code(0);
+    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let (all, few) = (&plan["tasks"][0], &plan["tasks"][1]);
+    assert_eq!((&all["samples"], &few["samples"], &few["repeat"]), (&json!(1_000), &json!(10), &json!(3)));
+    assert_eq!(all["requests"][1]["requests"], json!({"low": 1_000.0, "high": 3_000.0}));
+    assert_eq!(few["requests"][0]["requests"]["high"], 30.0);
+    // 1,000 requests, 16 at a time, of one second.
+    assert_eq!(all["requests"][0]["seconds"], json!({"low": 63.0, "high": 126.0}));
+    let difference = all["smallest_detectable_difference"].as_f64().unwrap_or_default();
+    assert!((difference - 2.8016 * (0.5_f64 / 1_000.0).sqrt()).abs() < 1e-4, "{difference}");
+    assert!(!workspace.path("runs").exists());
+}
+
+#[test]
+fn a_plan_of_data_that_is_not_there_yet_says_so() {
+    let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
+    let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
+    let workspace = workspace(1, &text);
+    let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
+    assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);
+    let json = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
+    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
+    for (arguments, said) in [
+        (vec!["--latency", "5..1"], "write seconds above 0"),
+        (vec!["--max-time", "soon"], "`soon` is no time"),
+        (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
+        (vec!["--task-parallelism", "0"], "at least 1"),
+    ] {
+        let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();
+        let ended = workspace.run(&arguments).expect_code(2);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+}
