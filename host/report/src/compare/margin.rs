@@ -2,6 +2,9 @@
 
 use super::binomial::crossing;
 use statrs::function::beta::beta_reg;
+#[cfg(test)]
+use statrs::function::erf::erfc;
+use statrs::function::erf::erfc_inv;
 
 /// Pairs of imagined units, one with the largest gain and one with the largest loss.
 const IMAGINED_PAIRS: u32 = 2;
@@ -90,16 +93,29 @@ pub(super) fn student_quantile(upper: f64, degrees: f64) -> f64 {
     crossing(0.0, 1e7, |t| student_upper_tail(t, degrees) <= upper)
 }
 
-/// How likely a test of a mean at the level `alpha` calls a loss that is `shift` standard errors large.
-///
-/// Student's distribution in place of the non-central one: within one point of it from fifty degrees of
-/// freedom on.
+/// How likely a test of a mean at the level `alpha` calls a loss that is `shift` standard errors large: the
+/// non-central distribution of Student's t by formula 26.7.10 of Abramowitz and Stegun, "Handbook of
+/// Mathematical Functions" (1964).
 #[cfg(test)]
 pub(super) fn power(shift: f64, degrees: f64, alpha: f64) -> f64 {
-    student_upper_tail(student_quantile(alpha, degrees) - shift, degrees)
+    let (middle, width) = non_central(degrees, alpha);
+    erfc((middle - shift) / width / std::f64::consts::SQRT_2) / 2.0
 }
 
-/// The loss, in standard errors, that a test at the level `alpha` calls with a chance above one half.
+/// The loss, in standard errors, that a test at the level `alpha` calls with a chance: the inverse of the
+/// power.
 pub(super) fn visible_shift(degrees: f64, alpha: f64, wanted: f64) -> f64 {
-    student_quantile(alpha, degrees) + student_quantile(1.0 - wanted, degrees)
+    let (middle, width) = non_central(degrees, alpha);
+    middle + width * normal_quantile(1.0 - wanted)
+}
+
+/// What the normal distribution exceeds with a probability.
+pub(super) fn normal_quantile(upper: f64) -> f64 {
+    std::f64::consts::SQRT_2 * erfc_inv(2.0 * upper)
+}
+
+/// Where the loss lies that is called in one of two runs, and how wide around it chance is.
+fn non_central(degrees: f64, alpha: f64) -> (f64, f64) {
+    let critical = student_quantile(alpha, degrees);
+    (critical * (1.0 - 0.25 / degrees), (1.0 + critical * critical / 2.0 / degrees).sqrt())
 }

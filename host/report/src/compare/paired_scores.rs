@@ -1,12 +1,11 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
-use super::margin::{Units, visible_shift};
+use super::margin::{Units, normal_quantile, visible_shift};
 use super::pairing::Measure;
 use super::result::TestNote;
 use super::{mcnemar, sign_flip::SignFlipTest};
 use crate::cluster::ClusterSums;
 use crate::{CompensatedSum, Interval, IntervalMethod, Spread, Z_95, t_interval};
-use statrs::function::erf::erfc_inv;
 use std::collections::BTreeMap;
 
 /// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
@@ -192,9 +191,8 @@ impl PairedScores {
     pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
         let gain = self.mean_gain();
         let deviation = self.units().standard_error() * (self.gains.len() as f64).sqrt();
-        let normal = |upper: f64| std::f64::consts::SQRT_2 * erfc_inv(2.0 * upper);
         let needed = |level: f64, distance: f64| {
-            let root = (normal(level) + normal(1.0 - WANTED_POWER)) * deviation / distance;
+            let root = (normal_quantile(level) + normal_quantile(1.0 - WANTED_POWER)) * deviation / distance;
             Some(root * root).filter(|count| distance > 0.0 && *count < 1e15)
         };
         let (to_pass, to_fail) = (needed(alpha, margin + gain), needed(adjusted_alpha, -gain));

@@ -109,7 +109,8 @@ fn every_gated_metric_must_pass_and_alpha_is_shared_between_them() {
     let verdicts: Vec<Verdict> =
         found.metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict).collect();
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Inconclusive]);
-    assert_eq!(found.metrics[1].gate.as_ref().unwrap().worse_adjusted, 0.0625);
+    let adjusted = found.metrics[1].gate.as_ref().unwrap().worse_adjusted;
+    assert!((adjusted - 0.0625).abs() < 1e-12, "{adjusted}");
     assert_eq!((found.overall[0].n, found.overall[0].tasks), (800, 2));
     let alone = vec![GateSpec { task_id: Some("u".to_owned()), ..GateSpec::new("m", 0.02) }];
     assert_eq!(compared(run(0), run(5), alone).verdict, Some(Verdict::Regression));
