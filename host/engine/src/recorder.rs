@@ -4,7 +4,7 @@
 use crate::events::Events;
 use crate::inference::Inferred;
 use crate::progress::{Finished, Progress};
-use gage_core::{Outcome, OutcomeCounts};
+use gage_core::OutcomeCounts;
 use gage_record::{JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -63,14 +63,12 @@ pub(crate) fn work(
         writer.append_batch(&entries)?;
         for ToRecord { what, permit } in batch.drain(..) {
             drop(permit);
+            events.recorded(task_id, &what);
             match what.finished() {
                 None => progress.sample_answered(task_id),
                 Some(finished) => {
                     counts.add(finished.outcome);
                     progress.sample_finished(&finished);
-                    if finished.outcome != Outcome::Scored {
-                        events.sample_failed(task_id, &finished);
-                    }
                 }
             }
         }

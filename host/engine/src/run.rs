@@ -13,8 +13,7 @@ use crate::stop::Stop;
 use crate::task::{TaskInput, TaskOutput, run_task};
 use gage_core::{Object, OutcomeCounts};
 use gage_data::DataError;
-use gage_observe::EventLog;
-use gage_record::format::EVENTS_FILE;
+use gage_observe::{Observability, ObserveError};
 use gage_record::{
     JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, differences,
 };
@@ -37,6 +36,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
+    /// Who is told of what happens.
+    pub observability: Observability,
 }
 
 /// Why a run ended before its end.
@@ -46,6 +47,9 @@ pub enum RunError {
     /// The run folder cannot be written or read.
     #[error(transparent)]
     Record(RecordError),
+    /// Nobody can be told of what happens.
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
     /// A dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -136,11 +140,8 @@ pub fn run(
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
     let index = Arc::new(index);
-    let events = Events::new(
-        EventLog::open(&folder.path_of(EVENTS_FILE))
-            .map_err(|source| RecordError::io("open", &folder.path_of(EVENTS_FILE), source))?,
-    );
-    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, &json!({"run_id": run_id}));
+    let events = Events::begin(&folder, &options.observability)?;
+    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let mut tasks = Vec::new();
     for task in plan.tasks {
         if stop.is_set() {
@@ -148,7 +149,7 @@ pub fn run(
         }
         let task = Arc::new(task);
         let task_id = task.spec.task_id.clone();
-        events.of_task("task_started", &task_id, &json!({}));
+        events.of_task("task_started", &task_id, json!({}));
         let output = begin_task(
             &task,
             datasets,
@@ -167,14 +168,14 @@ pub fn run(
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
         let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
-        events.of_task("task_finished", &task_id, &note);
+        events.of_task("task_finished", &task_id, note);
         progress.task_finished(&task_id);
         let is_last = output.too_many_invalid.is_some() || output.failure.is_some();
         if let Some(error) = &output.failure {
-            events.of_task("data_failed", &task_id, &json!({"message": error.to_string()}));
+            events.of_task("data_failed", &task_id, json!({"message": error.to_string()}));
         }
         if let Some(invalid) = &output.too_many_invalid {
-            events.of_task("too_many_invalid", &task_id, &json!({"message": invalid.to_string()}));
+            events.of_task("too_many_invalid", &task_id, json!({"message": invalid.to_string()}));
         }
         tasks.push(TaskReport {
             task_id,
@@ -191,7 +192,7 @@ pub fn run(
         }
     }
     let was_stopped = stop.is_set();
-    events.of_run(if was_stopped { "run_interrupted" } else { "run_finished" }, &json!({"run_id": run_id}));
+    events.of_run(if was_stopped { "run_interrupted" } else { "run_finished" }, json!({"run_id": run_id}));
     Ok(RunReport { folder, manifest, tasks, was_stopped })
 }
 

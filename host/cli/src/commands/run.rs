@@ -1,7 +1,7 @@
 //! `gage-host run`: a suite becomes a run folder.
 
 use super::aggregators::Aggregators;
-use super::setup;
+use super::{observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use gage_config::{PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, run};
+use gage_observe::Work;
 use gage_record::format::CONFIG_FILE;
 use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
 use gage_report::{
@@ -20,9 +21,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+    if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
+        return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
+    crate::environment::warn_of_no_effect();
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
     if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
@@ -49,6 +51,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
+    let observability = match observing::observability(&arguments.observe, &run_id) {
+        Ok(observability) => observability,
+        Err(message) => return Ok(terminal::refuse(&message, None)),
+    };
     let was_there = arguments.output_dir.exists();
     if let Err(error) = std::fs::create_dir_all(&arguments.output_dir) {
         let folder = gage_config::shown_path(&arguments.output_dir);
@@ -58,6 +64,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
+        return Ok(terminal::refuse(&message, Some("choose another --metrics-listen")));
+    }
+    let loading = Instant::now();
     let session = runtime.block_on(Session::open(&plan, &registry, &mut problems));
     terminal::show_problems(&problems);
     let Some(session) = session else {
@@ -70,13 +80,19 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 
     let stop = Stop::default();
     runtime.spawn(stop_on_signal(stop.clone()));
-    let progress: Arc<dyn Progress> = Arc::new(TerminalProgress::new(arguments.quiet));
+    let loading = loading.elapsed();
+    let shown = Arc::new(TerminalProgress::new(arguments.progress.progress, arguments.quiet));
+    let progress: Arc<dyn Progress> =
+        Arc::new(observing::Watched::new(Arc::clone(&shown), observability.clone()));
     let options = RunOptions {
         concurrency: arguments.concurrency,
         max_samples: arguments.max_samples,
-        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        workers: arguments
+            .autoeval_workers
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         resume: arguments.resume,
         host_version: env!("CARGO_PKG_VERSION"),
+        observability: observability.clone(),
     };
     let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
     let (tasks, config) = (
@@ -84,20 +100,39 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         plan.config.clone(),
     );
     let root = &arguments.output_dir;
-    let report =
-        match run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle()) {
-            Ok(report) => report,
-            Err(error) => return report_failure(error),
-        };
-    finish(arguments.json, &config, &tasks, &aggregators, &Origin::Models, report, began)
+    let ran = run(plan, &datasets, &session, root, &run_id, &options, &progress, &stop, runtime.handle());
+    shown.finish();
+    let work = observing::finish(&observability);
+    let report = match ran {
+        Ok(report) => report,
+        Err(error) => return report_failure(error),
+    };
+    let from = Origin::Models { loading, work };
+    finish(arguments.json, &config, &tasks, &aggregators, &from, report, began)
 }
 
 /// Where the answers of a run are from.
 pub(super) enum Origin {
-    /// Models were asked.
-    Models,
+    /// Models were asked, that much, and had to be loaded before.
+    Models { loading: Duration, work: Work },
     /// From another run, which may have been cut off.
     Answers { cut_off: Option<String> },
+}
+
+impl Origin {
+    /// What is known of the phases of a run besides its tasks.
+    fn phases(&self) -> Phases {
+        match self {
+            Origin::Models { loading, work } => Phases {
+                stages: [("model_loading".to_owned(), *loading)].into(),
+                requests: work.requests,
+                prompt_tokens: work.prompt_tokens,
+                completion_tokens: work.completion_tokens,
+                ..Phases::default()
+            },
+            Origin::Answers { .. } => Phases::default(),
+        }
+    }
 }
 
 /// Writes what is reported, and says how the run ended.
@@ -118,7 +153,7 @@ pub(super) fn finish(
         evaluation: sum(|task| task.evaluation),
         wall: began.elapsed(),
         samples: ran.iter().map(|task| task.counts.total()).sum(),
-        ..Phases::default()
+        ..from.phases()
     };
     let document =
         serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
