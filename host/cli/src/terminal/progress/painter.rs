@@ -139,7 +139,7 @@ impl Drawing {
                 let is_due = elapsed >= *next;
                 for (now, pace, _) in &running {
                     // The end of a task is worth a line where its way was.
-                    if (is_due || *has_begun) && (is_due || now.has_ended) {
+                    if is_due || (*has_begun && now.has_ended) {
                         say_around_view(&line(now, pace, PLAIN_COLUMNS, false));
                     }
                 }
