@@ -16,6 +16,7 @@ mod hub_server;
 mod interruption;
 mod judging;
 mod languages;
+mod observing;
 mod plugin_commands;
 mod plugins;
 mod server;

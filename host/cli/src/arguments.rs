@@ -3,6 +3,7 @@
 mod budget;
 mod compare;
 mod data;
+mod observe;
 mod plan;
 mod plugin;
 
@@ -11,6 +12,7 @@ pub(crate) use budget::BudgetArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     /// Make, build, inspect, test and measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// List the environment variables that are read, with what they mean and what they are set to.
+    Env(EnvArguments),
     /// Compile the component on the standard input; what the program calls itself for.
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArguments),
@@ -127,6 +131,10 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_MAX_SAMPLES", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_samples: Option<u64>,
 
+    /// Threads that score; by default one for each core.
+    #[arg(long, env = "GAGE_HOST_AUTOEVAL_WORKERS", value_name = "N", value_parser = positive)]
+    pub(crate) autoeval_workers: Option<usize>,
+
     /// Where run folders are made.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
@@ -161,10 +169,14 @@ pub(crate) struct RunArguments {
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 
-    /// Which logs to show, on the standard error stream: warn, info, debug, or for a part
-    /// info,plugin=debug.
-    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
-    pub(crate) log: String,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArguments,
+
+    #[command(flatten)]
+    pub(crate) logs: LogArguments,
+
+    #[command(flatten)]
+    pub(crate) observe: ObserveArguments,
 
     // Last, for its heading would count for what follows.
     #[command(flatten)]
@@ -217,9 +229,11 @@ pub(crate) struct ScoreArguments {
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
 
-    /// Which logs to show, on the standard error stream.
-    #[arg(long, env = "GAGE_HOST_LOG", value_name = "FILTER", default_value = DEFAULT_LOG)]
-    pub(crate) log: String,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArguments,
+
+    #[command(flatten)]
+    pub(crate) logs: LogArguments,
 }
 
 const METRICS_EXAMPLES: &str = "\
@@ -344,6 +358,23 @@ pub(crate) struct SchemaArguments {
     /// Of what.
     #[arg(value_enum)]
     pub(crate) of: SchemaOf,
+}
+
+const ENV_EXAMPLES: &str = "\
+Examples:
+  gage-host env
+  gage-host env --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = ENV_EXAMPLES)]
+pub(crate) struct EnvArguments {
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// List only what is set.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
 }
 
 fn positive(text: &str) -> Result<usize, String> {

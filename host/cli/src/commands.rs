@@ -3,8 +3,10 @@
 mod aggregators;
 pub(crate) mod compare;
 pub(crate) mod data;
+pub(crate) mod env;
 pub(crate) mod list;
 pub(crate) mod metrics;
+pub(crate) mod observing;
 pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod run;

@@ -3,12 +3,12 @@
 
 mod arguments;
 mod commands;
+mod environment;
 mod exit_code;
 mod terminal;
 mod wait_policy;
 
 use arguments::{Arguments, Command};
-use clap::Parser as _;
 use exit_code::ExitCode;
 
 /// Samples are made on some threads and dropped on others, at which the system's allocator is slow.
@@ -17,7 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     wait_policy::make_passive();
-    let arguments = Arguments::parse();
+    let arguments: Arguments = environment::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::execute(*run),
         Command::Score(score) => commands::score::execute(&score),
@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
         Command::Data(data) => commands::data::execute(&data),
         Command::Schema(schema) => commands::schema::execute(&schema),
         Command::List(list) => commands::list::execute(&list),
+        Command::Env(env) => commands::env::execute(&env),
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
         Command::Compile(compile) => commands::plugin::compile(&compile),
     };

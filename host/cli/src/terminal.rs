@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
-pub(crate) use progress::TerminalProgress;
+pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
 
@@ -42,7 +42,7 @@ pub(crate) fn show_problems(problems: &Problems) {
 
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
 pub(crate) fn say(line: impl std::fmt::Display) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    progress::say_around_view(&line);
 }
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.

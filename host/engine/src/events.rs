@@ -1,34 +1,217 @@
-//! The events of a run: when it and its tasks begin and end, and every sample that was not
-//! scored.
+//! What a run tells those who observe it: its events, its counters and its traces.
 
-use crate::progress::Finished;
-use gage_observe::EventLog;
-use serde_json::{Value, json};
+use crate::inference::Inferred;
+use crate::recorder::What;
+use gage_core::Outcome;
+use gage_observe::{Answered, Event, Level, Observability, ObserveError, SampleEnd, Trace};
+use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
+use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
-/// The event log, shared by the threads of a run.
-pub(crate) struct Events(Mutex<EventLog>);
+/// The observers of a run, told by its threads. Nobody waits for them.
+pub(crate) struct Events {
+    trace: Trace,
+    observability: Observability,
+    /// Answers that await their scores: as many as are in flight.
+    answers: Mutex<HashMap<(String, u64), (Answered, SystemTime)>>,
+}
 
 impl Events {
-    pub(crate) fn new(log: EventLog) -> Events {
-        Events(Mutex::new(log))
+    /// Begins to tell of the run in a folder.
+    ///
+    /// # Errors
+    /// When its file of events cannot be opened.
+    pub(crate) fn begin(folder: &RunFolder, observability: &Observability) -> Result<Events, ObserveError> {
+        let (file, unsent) = (folder.path_of(EVENTS_FILE), folder.path_of(UNSENT_EVENTS_FILE));
+        let trace = observability.begin(folder.run_id(), &file, &unsent)?;
+        Ok(Events { trace, observability: observability.clone(), answers: Mutex::default() })
     }
 
-    pub(crate) fn of_run(&self, kind: &str, payload: &Value) {
-        self.append(kind, None, None, payload);
+    pub(crate) fn of_run(&self, kind: &'static str, payload: Value) {
+        self.trace.emit(Event::new(kind, Level::Info, payload));
     }
 
-    pub(crate) fn of_task(&self, kind: &str, task_id: &str, payload: &Value) {
-        self.append(kind, Some(task_id), None, payload);
+    pub(crate) fn of_task(&self, kind: &'static str, task_id: &str, payload: Value) {
+        if let Some(telemetry) = &self.observability.telemetry {
+            match kind {
+                "task_started" => telemetry.task_started(task_id),
+                "task_finished" => telemetry.task_finished(task_id),
+                _ => {}
+            }
+        }
+        let level =
+            if matches!(kind, "data_failed" | "too_many_invalid") { Level::Error } else { Level::Info };
+        self.trace.emit(Event::new(kind, level, payload).of_task(task_id));
     }
 
-    /// A sample that did not end as `scored`.
-    pub(crate) fn sample_failed(&self, task_id: &str, finished: &Finished<'_>) {
-        let payload = json!({"index": finished.index, "outcome": finished.outcome, "error": finished.error});
-        self.append("sample_not_scored", Some(task_id), Some(finished.sample_id), &payload);
+    /// Something of a sample is in the journal.
+    pub(crate) fn recorded(&self, task_id: &str, what: &What) {
+        match what {
+            What::Answer(inferred) => self.answered(task_id, inferred),
+            What::Scores(entry) => {
+                let answered = self.take(task_id, entry.index);
+                let scoring_ms = entry.scores.scoring_ms;
+                self.observability.meters.scored(task_id, scoring_ms);
+                let scores = entry.scores.metrics.iter().filter_map(|metric| {
+                    let value = metric.card.as_ref()?.primary_score?;
+                    Some((metric.metric_id.clone(), value.into()))
+                });
+                let end = End {
+                    index: entry.index,
+                    sample_id: &entry.sample_id,
+                    outcome: entry.outcome,
+                    error: entry.scores.error.as_ref(),
+                    answered,
+                    scoring_ms: Some(scoring_ms),
+                };
+                self.ended(task_id, &end, || scores.collect());
+            }
+            What::Whole(record) => {
+                let answered = answered_of(&record.timing, record.model_output.as_ref());
+                let is_asked = record.timing.attempts > 0;
+                if is_asked {
+                    self.count(task_id, &answered, record.outcome == Outcome::BackendError);
+                }
+                let end = End {
+                    index: record.index,
+                    sample_id: &record.sample_id,
+                    outcome: record.outcome,
+                    error: record.error.as_ref(),
+                    answered: is_asked.then(|| (answered, SystemTime::now())),
+                    scoring_ms: None,
+                };
+                self.ended(task_id, &end, Map::new);
+            }
+        }
     }
 
-    fn append(&self, kind: &str, task_id: Option<&str>, sample_id: Option<&str>, payload: &Value) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).append(kind, task_id, sample_id, payload);
+    fn answered(&self, task_id: &str, inferred: &Inferred) {
+        let answered = answered_of(&inferred.timing, Some(&inferred.model_output));
+        self.count(task_id, &answered, false);
+        if self.tells_of_samples() {
+            let key = (task_id.to_owned(), inferred.index);
+            self.open().insert(key, (answered, SystemTime::now()));
+        }
+        if self.keeps("inference", task_id, &inferred.sample_id) {
+            let mut payload = object_of(&answered);
+            payload.insert("index".to_owned(), inferred.index.into());
+            let event = Event::new("inference_finished", Level::Debug, Value::Object(payload));
+            self.trace.emit_one_of_many(event.of_sample(task_id, &inferred.sample_id));
+        }
     }
+
+    /// A sample is finished. What is not scored is told of always.
+    fn ended(&self, task_id: &str, end: &End<'_>, scores: impl FnOnce() -> Map<String, Value>) {
+        let Observability { meters, telemetry, sampling, .. } = &self.observability;
+        let outcome = end.outcome.name();
+        meters.finished(task_id, outcome);
+        let has_failed = end.outcome != Outcome::Scored;
+        if let Some(error) = end.error {
+            meters.failed(task_id, error.stage.name(), &error.kind);
+        }
+        if let Some(telemetry) = telemetry {
+            telemetry.finished(task_id, outcome);
+            if has_failed || sampling.keeps("scoring", task_id, end.sample_id) {
+                telemetry.sample(&SampleEnd {
+                    task_id,
+                    sample_id: end.sample_id,
+                    index: end.index,
+                    outcome,
+                    error: end
+                        .error
+                        .map(|error| (error.stage.name(), error.kind.as_str(), error.message.as_str())),
+                    answered: end.answered,
+                    scoring_ms: end.scoring_ms,
+                });
+            }
+        }
+        if has_failed {
+            if let Some(error) = end.error.filter(|error| error.stage == Stage::Preprocess) {
+                let payload = json!({"index": end.index, "kind": error.kind, "message": error.message, "pointer": error.pointer});
+                let event = Event::new("data_adapter_failed", Level::Warn, payload);
+                self.trace.emit(event.of_sample(task_id, end.sample_id));
+            }
+            let mut payload = end.answered.map(|(answered, _)| object_of(&answered)).unwrap_or_default();
+            payload.insert("index".to_owned(), end.index.into());
+            payload.insert("outcome".to_owned(), outcome.into());
+            payload.insert("error".to_owned(), serde_json::to_value(end.error).unwrap_or_default());
+            let event = Event::new("sample_not_scored", Level::Warn, Value::Object(payload));
+            self.trace.emit(event.of_sample(task_id, end.sample_id));
+        } else if self.keeps("scoring", task_id, end.sample_id) {
+            let payload = json!({"index": end.index, "scoring_ms": end.scoring_ms, "scores": scores()});
+            let event = Event::new("sample_scored", Level::Debug, payload);
+            self.trace.emit_one_of_many(event.of_sample(task_id, end.sample_id));
+        }
+    }
+
+    fn count(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+        self.observability.meters.answered(task_id, answered, has_failed);
+        if let Some(telemetry) = &self.observability.telemetry {
+            telemetry.answered(task_id, answered, has_failed);
+        }
+    }
+
+    fn tells_of_samples(&self) -> bool {
+        self.observability.has_stages || self.observability.telemetry.is_some()
+    }
+
+    fn keeps(&self, stage: &str, task_id: &str, sample_id: &str) -> bool {
+        self.observability.has_stages && self.observability.sampling.keeps(stage, task_id, sample_id)
+    }
+
+    fn take(&self, task_id: &str, index: u64) -> Option<(Answered, SystemTime)> {
+        if !self.tells_of_samples() {
+            return None;
+        }
+        self.open().remove(&(task_id.to_owned(), index))
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<(String, u64), (Answered, SystemTime)>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Events {
+    /// Writes what was told, also of a run that ends by an error.
+    fn drop(&mut self) {
+        self.observability.end(&self.trace);
+    }
+}
+
+/// How a sample ended.
+struct End<'a> {
+    index: u64,
+    sample_id: &'a str,
+    outcome: Outcome,
+    error: Option<&'a ErrorNote>,
+    answered: Option<(Answered, SystemTime)>,
+    scoring_ms: Option<f64>,
+}
+
+fn answered_of(timing: &SampleTiming, output: Option<&Value>) -> Answered {
+    let tokens = |key: &str| output.and_then(|output| output["usage"][key].as_u64()).unwrap_or(0);
+    Answered {
+        queue_ms: timing.queue_ms,
+        latency_ms: timing.latency_ms,
+        first_token_ms: timing.first_token_ms,
+        attempts: timing.attempts,
+        prompt_tokens: tokens("prompt_tokens"),
+        completion_tokens: tokens("completion_tokens"),
+    }
+}
+
+fn object_of(answered: &Answered) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("attempts".to_owned(), answered.attempts.into());
+    object.insert("queue_ms".to_owned(), answered.queue_ms.into());
+    object.insert("latency_ms".to_owned(), answered.latency_ms.into());
+    if let Some(first_token_ms) = answered.first_token_ms {
+        object.insert("first_token_ms".to_owned(), first_token_ms.into());
+    }
+    object.insert("prompt_tokens".to_owned(), answered.prompt_tokens.into());
+    object.insert("completion_tokens".to_owned(), answered.completion_tokens.into());
+    object
 }

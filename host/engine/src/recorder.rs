@@ -5,7 +5,6 @@ use crate::active::ActiveTask;
 use crate::events::Events;
 use crate::inference::Inferred;
 use crate::progress::{Finished, Progress};
-use gage_core::Outcome;
 use gage_record::{JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,14 +76,12 @@ pub(crate) fn work(
         writer.append_batch(&entries)?;
         synced = Some(Instant::now());
         for ToRecord { task, what, permit } in batch.drain(..) {
+            events.recorded(task.id(), &what);
             match what.finished() {
                 None => progress.sample_answered(task.id()),
                 Some(finished) => {
                     task.finished(finished.outcome, finished.sample_id);
                     progress.sample_finished(&finished);
-                    if finished.outcome != Outcome::Scored {
-                        events.sample_failed(task.id(), &finished);
-                    }
                 }
             }
             // With the last permit of a task everything of it is told.

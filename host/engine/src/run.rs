@@ -13,8 +13,7 @@ use crate::spending::{Spending, Spent};
 use crate::stop::{Stop, StopReason};
 use gage_core::OutcomeCounts;
 use gage_data::DataError;
-use gage_observe::EventLog;
-use gage_record::format::EVENTS_FILE;
+use gage_observe::{Observability, ObserveError};
 use gage_record::{JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -37,6 +36,8 @@ pub struct RunOptions {
     pub resume: bool,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
+    /// Who is told of what happens.
+    pub observability: Observability,
 }
 
 /// Why a run ended before its end.
@@ -46,6 +47,9 @@ pub enum RunError {
     /// The run folder cannot be written or read.
     #[error(transparent)]
     Record(RecordError),
+    /// Nobody can be told of what happens.
+    #[error(transparent)]
+    Observe(#[from] ObserveError),
     /// A dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -157,11 +161,8 @@ pub fn run(
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
     let index = Arc::new(index);
-    let events = Events::new(
-        EventLog::open(&folder.path_of(EVENTS_FILE))
-            .map_err(|source| RecordError::io("open", &folder.path_of(EVENTS_FILE), source))?,
-    );
-    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, &json!({"run_id": run_id}));
+    let events = Events::begin(&folder, &options.observability)?;
+    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
     let spending = Arc::new(Spending::new(plan));
     // What is complete has nothing left to spend on; it only writes its reports anew.
     let of_earlier = if was_complete { Stop::default() } else { stop.clone() };
@@ -176,7 +177,7 @@ pub fn run(
         None => json!({"run_id": run_id}),
         Some(reason) => json!({"run_id": run_id, "reason": described(reason)}),
     };
-    events.of_run(if stopped.is_some() { "run_interrupted" } else { "run_finished" }, &payload);
+    events.of_run(if stopped.is_some() { "run_interrupted" } else { "run_finished" }, payload);
     Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.spent() })
 }
 

@@ -148,7 +148,7 @@ impl<'r> Running<'r> {
         let (planned, options) = (&task.planned, self.options);
         let spec = &planned.spec;
         let task_id = &spec.task_id;
-        self.events.of_task("task_started", task_id, &json!({}));
+        self.events.of_task("task_started", task_id, json!({}));
         let backend = self.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
         let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
         let dataset = self.datasets.get(&planned.dataset.spec.dataset_id);
@@ -205,7 +205,7 @@ impl<'r> Running<'r> {
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
         let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
-        self.events.of_task("task_finished", task_id, &note);
+        self.events.of_task("task_finished", task_id, note);
         self.progress.task_finished(task_id);
         let wrong = match (&output.failure, &output.too_many_invalid) {
             (Some(error), _) => Some(("data_failed", error.to_string())),
@@ -213,7 +213,7 @@ impl<'r> Running<'r> {
             (None, None) => None,
         };
         if let Some((kind, message)) = wrong {
-            self.events.of_task(kind, task_id, &json!({"message": message}));
+            self.events.of_task(kind, task_id, json!({"message": message}));
             if self.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
                 self.stop.set_for(&StopReason::Failed(format!("{task_id}: {message}")));
             }

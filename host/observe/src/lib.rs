@@ -1,11 +1,34 @@
-//! What a run says about itself while it goes on: the events of a run, one a line, and the
-//! set-up of logs.
+//! What a run says about itself while it goes on: events, one a line, to a file, to memory and to a
+//! server; counters for Prometheus; traces and metrics for OpenTelemetry; and the set-up of logs.
 //!
-//! Imports nothing of the workspace; used by the engine, which writes events, and by the
-//! program, which sets up logs.
+//! - **Nobody waits for an observer.** Events pass through a bounded queue to one thread that writes; what
+//!   finds no room is counted, and said once.
+//! - **No failure of an observer fails a run**, or changes its results.
+//! - **Failures are always told of**, however few samples are sampled.
+//!
+//! Imports nothing of the workspace; used by the engine, which says what happens, and by the
+//! program, which says who is told.
 
-mod events;
+mod event;
+mod http;
 mod logs;
+mod meters;
+mod observability;
+mod otlp;
+mod recorder;
+mod sampling;
+mod scrape;
+mod trace;
 
-pub use events::EventLog;
-pub use logs::{LogFormat, init_logs};
+pub use event::{Event, Level};
+pub use http::ClientError;
+pub use logs::{LogFormat, LogSettings, init_logs};
+pub use meters::{Answered, Meters, Work};
+pub use observability::{Observability, ObserveError};
+pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
+pub use recorder::{
+    FileRecorder, HttpRecorder, HttpRecorderError, HttpRecorderSettings, MemoryRecorder, Recorder,
+};
+pub use sampling::Sampling;
+pub use scrape::serve_metrics;
+pub use trace::Trace;

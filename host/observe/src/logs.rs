@@ -1,40 +1,185 @@
-//! Logs, on the standard error stream.
+//! Logs: on the standard error stream, in a file, and among the events of a run.
 
+use crate::{Event, Level, Trace};
+use serde_json::{Map, Value};
+use std::fmt::Debug;
+use std::fs::File;
 use std::io::IsTerminal as _;
-use tracing_subscriber::EnvFilter;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError, RwLock};
+use tracing::field::{Field, Visit};
+use tracing::{Metadata, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer};
 
 /// The shape of log lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// For a person.
+    #[default]
     Text,
     /// One JSON object a line.
     Json,
 }
 
-/// Sends logs to a writer, those that `filter` lets through: `warn`, or
-/// `info,llama.cpp=debug`. Called once; a second call changes nothing.
+/// Which logs are kept where.
+#[derive(Clone, Debug, Default)]
+pub struct LogSettings {
+    /// Those that are shown: `warn`, or `info,llama.cpp=debug`.
+    pub filter: String,
+    /// Their shape.
+    pub format: LogFormat,
+    /// A file that gets them as well, at its end; `filter` counts for it too.
+    pub file: Option<PathBuf>,
+    /// Logs of at least this level are among the events of the run, whatever `filter` says; none where
+    /// there is no level.
+    pub sink: Option<Level>,
+}
+
+/// Sends logs where the settings say; `writer` is the standard error stream. Called once; a second call
+/// changes nothing.
 ///
 /// # Errors
-/// When the filter is not valid.
-pub fn init_logs<W>(filter: &str, format: LogFormat, writer: W) -> Result<(), String>
+/// When the filter is not valid, or the file cannot be opened.
+pub fn init_logs<W>(settings: &LogSettings, writer: W) -> Result<(), String>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| format!("the log filter '{filter}' is not valid: {error}"))?;
     let colour =
         std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_ansi(colour)
-        .log_internal_errors(false);
-    // Fails only where a subscriber is set already.
-    let _ = match format {
-        LogFormat::Text => builder.without_time().try_init(),
-        LogFormat::Json => builder.json().try_init(),
+    let shown = lines(settings.format, colour, writer).with_filter(filter_of(&settings.filter)?);
+    let file = match &settings.file {
+        None => None,
+        Some(path) => {
+            let file = File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .map_err(|error| format!("cannot write logs to {}: {error}", path.display()))?;
+            Some(lines(settings.format, false, Mutex::new(file)).with_filter(filter_of(&settings.filter)?))
+        }
     };
+    let sink = match settings.sink {
+        None => None,
+        // What llama.cpp says of each model file is not what happens in a run.
+        Some(level) => Some(LogSink.with_filter(filter_of(&format!("{},llama-cpp-2=error", level.name()))?)),
+    };
+    // Fails only where a subscriber is set already.
+    let _ = tracing_subscriber::registry().with(shown).with(file).with(sink).try_init();
     Ok(())
+}
+
+fn filter_of(text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(text).map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
+}
+
+fn lines<S, W>(format: LogFormat, colour: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colour).log_internal_errors(false);
+    match format {
+        LogFormat::Text => Box::new(layer.without_time()),
+        LogFormat::Json => Box::new(layer.json()),
+    }
+}
+
+/// The trace of the run that goes on, which gets logs as events.
+static SINK: RwLock<Option<Trace>> = RwLock::new(None);
+
+/// Sends logs to the events of a run from now on; to none where there is no trace.
+pub(crate) fn send_logs_to(trace: Option<Trace>) {
+    *SINK.write().unwrap_or_else(PoisonError::into_inner) = trace;
+}
+
+struct LogSink;
+
+impl<S: Subscriber> Layer<S> for LogSink {
+    fn on_event(&self, event: &tracing::Event<'_>, _context: Context<'_, S>) {
+        // A log that is written while the sink changes has no run to belong to.
+        let Ok(sink) = SINK.try_read() else { return };
+        let Some(trace) = &*sink else { return };
+        let mut fields = Fields(Map::new());
+        fields.0.insert("target".to_owned(), event.metadata().target().into());
+        event.record(&mut fields);
+        let level = level_of(event.metadata());
+        let event = Event::new("log", level, Value::Object(fields.0));
+        if level >= Level::Warn { trace.emit(event) } else { trace.emit_one_of_many(event) }
+    }
+}
+
+fn level_of(metadata: &Metadata<'_>) -> Level {
+    match *metadata.level() {
+        tracing::Level::ERROR => Level::Error,
+        tracing::Level::WARN => Level::Warn,
+        tracing::Level::INFO => Level::Info,
+        _ => Level::Debug,
+    }
+}
+
+/// The fields of a log, as JSON.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.put(field, format!("{value:?}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryRecorder;
+
+    #[test]
+    fn logs_are_among_the_events_of_the_run_that_goes_on() {
+        let subscriber = tracing_subscriber::registry().with(LogSink);
+        let memory = MemoryRecorder::default();
+        let trace = Trace::start(vec![Box::new(memory.clone())], 0).unwrap();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!("before the run");
+            send_logs_to(Some(trace.clone()));
+            tracing::warn!(count = 3, name = "a", "something {}", "happened");
+            tracing::debug!("small");
+            send_logs_to(None);
+            tracing::warn!("behind it");
+        });
+        trace.finish();
+        let events = memory.events();
+        assert_eq!(events.len(), 2, "{events:?}");
+        assert_eq!((events[0].kind.as_ref(), events[0].level), ("log", Level::Warn));
+        assert_eq!(events[0].payload["message"], "something happened");
+        assert_eq!((&events[0].payload["count"], &events[0].payload["name"]), (&3.into(), &"a".into()));
+        assert_eq!(events[1].level, Level::Debug);
+    }
 }

@@ -30,6 +30,8 @@ pub const SUMMARY_FILE: &str = "summary.json";
 pub const TIMINGS_FILE: &str = "timings.json";
 /// What happened, in order of time.
 pub const EVENTS_FILE: &str = "events.jsonl";
+/// Events that a server was to get and did not.
+pub const UNSENT_EVENTS_FILE: &str = "events-unsent.jsonl";
 
 /// Held by the one process that writes; empty.
 pub(crate) const WRITER_LOCK_FILE: &str = ".lock";

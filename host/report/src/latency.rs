@@ -9,7 +9,7 @@ const LONGEST: u64 = 24 * 3600 * 1_000_000;
 /// Significant digits of a quantile. About 110 KB a histogram.
 const DIGITS: u8 = 3;
 
-/// How long model calls took, in milliseconds. Quantiles have three significant digits, the
+/// How long something took, as model calls do, in milliseconds. Quantiles have three significant digits, the
 /// largest and the mean are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
@@ -30,7 +30,8 @@ pub struct LatencyFigures {
 /// Collects latencies.
 #[derive(Debug)]
 pub(crate) struct LatencyBuilder {
-    /// `None` only if the bounds above were not valid.
+    /// `None` before the first latency, so that what is never measured takes no room, and where the bounds
+    /// above were not valid.
     histogram: Option<Histogram<u32>>,
     count: u64,
     sum: CompensatedSum,
@@ -39,14 +40,16 @@ pub(crate) struct LatencyBuilder {
 
 impl LatencyBuilder {
     pub(crate) fn new() -> LatencyBuilder {
-        let histogram = Histogram::new_with_max(LONGEST, DIGITS).ok();
-        LatencyBuilder { histogram, count: 0, sum: CompensatedSum::default(), longest: 0.0 }
+        LatencyBuilder { histogram: None, count: 0, sum: CompensatedSum::default(), longest: 0.0 }
     }
 
     pub(crate) fn add(&mut self, milliseconds: f64) {
         self.count += 1;
         self.sum.add(milliseconds);
         self.longest = self.longest.max(milliseconds);
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new_with_max(LONGEST, DIGITS).ok();
+        }
         if let Some(histogram) = &mut self.histogram {
             // A float becomes the nearest number in range.
             histogram.saturating_record((milliseconds * 1_000.0).round() as u64);

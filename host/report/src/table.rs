@@ -25,6 +25,7 @@ pub struct TableOptions<'a> {
 
 const INDENT: &str = "  ";
 const GAP: &str = "  ";
+const TIME_GAP: &str = " · ";
 const HEADER: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
@@ -44,7 +45,7 @@ pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions
         lines.extend(ends);
     }
     lines.push(String::new());
-    lines.push(format!("{INDENT}{}", time_line(timings)));
+    lines.extend(time_lines(timings, options.width));
     if let Some(folder) = options.run_folder {
         lines.push(format!("{INDENT}{}", paint.with(FAINT, &printable_line(folder))));
     }
@@ -151,7 +152,8 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     summary.tasks.iter().filter_map(line).collect()
 }
 
-fn time_line(timings: &Timings) -> String {
+/// What took how long, in as many lines as it takes.
+fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(rate) = timings.throughput_total_samples_per_s {
         parts.push(format!("{rate:.1} samples/s"));
@@ -161,12 +163,29 @@ fn time_line(timings: &Timings) -> String {
         let (p50, p95) = (milliseconds(latency.p50_ms), milliseconds(latency.p95_ms));
         parts.push(format!("model calls p50 {p50}, p95 {p95}"));
     }
+    if let Some(first_token) = timings.first_token {
+        let (p50, p95) = (milliseconds(first_token.p50_ms), milliseconds(first_token.p95_ms));
+        parts.push(format!("first token p50 {p50}, p95 {p95}"));
+    }
+    if let Some(rate) = timings.throughput_completion_tokens_per_s {
+        parts.push(format!("{rate:.0} tokens/s"));
+    }
     match timings.retries {
         0 => {}
         1 => parts.push("1 retry".to_owned()),
         retries => parts.push(format!("{retries} retries")),
     }
-    parts.join(" · ")
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if width_of(line) + width_of(TIME_GAP) + width_of(&part) <= width => {
+                line.push_str(TIME_GAP);
+                line.push_str(&part);
+            }
+            _ => lines.push(format!("{INDENT}{part}")),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -29,6 +29,12 @@ pub struct Phases {
     pub samples: u64,
     /// Further parts, by name.
     pub stages: BTreeMap<String, Duration>,
+    /// Model calls in that time, those that were made again counted too.
+    pub requests: u64,
+    /// Tokens of the prompts in that time, as far as the backends count them.
+    pub prompt_tokens: u64,
+    /// Tokens of the answers in that time, as far as the backends count them.
+    pub completion_tokens: u64,
 }
 
 /// The computer that the run was made on.
@@ -68,6 +74,10 @@ pub struct TaskTimings {
     pub scoring_fuel: u64,
     /// How long the calls took that were answered; null when there were none.
     pub latency: Option<LatencyFigures>,
+    /// From the start of a call to the first piece of its answer; null where no pieces were seen, and in
+    /// files of older programs.
+    #[serde(default)]
+    pub first_token: Option<LatencyFigures>,
 }
 
 /// Everything that varies from run to run. A rate whose time is 0, and a latency without
@@ -94,6 +104,16 @@ pub struct Timings {
     pub throughput_inference_samples_per_s: Option<f64>,
     /// Samples over evaluation time.
     pub throughput_auto_eval_samples_per_s: Option<f64>,
+    /// Model calls over inference time, those that were made again counted too; null in files of older
+    /// programs, as the next two.
+    #[serde(default)]
+    pub throughput_requests_per_s: Option<f64>,
+    /// Tokens of prompts over inference time, as far as the backends count them.
+    #[serde(default)]
+    pub throughput_prompt_tokens_per_s: Option<f64>,
+    /// Tokens of answers over inference time, as far as the backends count them.
+    #[serde(default)]
+    pub throughput_completion_tokens_per_s: Option<f64>,
     /// Wall time over samples.
     pub latency_total_ms_per_sample: Option<f64>,
     /// Inference time over samples.
@@ -104,8 +124,25 @@ pub struct Timings {
     pub samples: u64,
     /// How long the model calls of all tasks took; null when there were none.
     pub latency: Option<LatencyFigures>,
+    /// From the start of a call to the first piece of its answer, of all tasks; null where no pieces were
+    /// seen, and in files of older programs.
+    #[serde(default)]
+    pub first_token: Option<LatencyFigures>,
+    /// From the moment that a sample was ready to that when its model call began, of all tasks; null when
+    /// there were no calls, and in files of older programs.
+    #[serde(default)]
+    pub queue: Option<LatencyFigures>,
     /// Calls that were made again.
     pub retries: u64,
+    /// Model calls that the rates are of; 0 in files of older programs, as the next two.
+    #[serde(default)]
+    pub requests: u64,
+    /// Tokens of prompts that the rates are of.
+    #[serde(default)]
+    pub prompt_tokens: u64,
+    /// Tokens of answers that the rates are of.
+    #[serde(default)]
+    pub completion_tokens: u64,
     /// The tasks, in the order of the suite.
     pub tasks: Vec<TaskTimings>,
     /// The figures of metrics that read a clock.
@@ -137,11 +174,14 @@ pub struct TimingsBuilder<'a> {
     tasks: Vec<TaskBuilder<'a>>,
     positions: TaskPositions,
     latency: LatencyBuilder,
+    first_token: LatencyBuilder,
+    queue: LatencyBuilder,
 }
 
 struct TaskBuilder<'a> {
     task_id: String,
     latency: LatencyBuilder,
+    first_token: LatencyBuilder,
     retries: u64,
     scoring_fuel: u64,
     metrics: FigureSet<'a>,
@@ -154,6 +194,7 @@ impl<'a> TimingsBuilder<'a> {
         let builder = |task: &TaskDescription| TaskBuilder {
             task_id: task.task_id.clone(),
             latency: LatencyBuilder::new(),
+            first_token: LatencyBuilder::new(),
             retries: 0,
             scoring_fuel: 0,
             metrics: FigureSet::new(task, &task.timing_metrics, folds),
@@ -162,6 +203,8 @@ impl<'a> TimingsBuilder<'a> {
             tasks: tasks.iter().map(builder).collect(),
             positions: TaskPositions::new(tasks),
             latency: LatencyBuilder::new(),
+            first_token: LatencyBuilder::new(),
+            queue: LatencyBuilder::new(),
         }
     }
 
@@ -177,6 +220,11 @@ impl<'a> TimingsBuilder<'a> {
         if record.model_output.is_some() && record.timing.attempts > 0 {
             task.latency.add(record.timing.latency_ms);
             self.latency.add(record.timing.latency_ms);
+            self.queue.add(record.timing.queue_ms);
+            if let Some(first_token_ms) = record.timing.first_token_ms {
+                task.first_token.add(first_token_ms);
+                self.first_token.add(first_token_ms);
+            }
         }
         task.metrics.add(&record.timing_metrics, record)
     }
@@ -186,6 +234,9 @@ impl<'a> TimingsBuilder<'a> {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
         let per_sample = |time: Duration| divide(seconds(time) * 1_000.0, phases.samples as f64);
+        // What nobody counted has no rate.
+        let of_inference =
+            |count: u64| (count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten();
         let execution = phases.inference + phases.evaluation;
         let retries = self.tasks.iter().map(|task| task.retries).sum();
         let (tasks, figures): (Vec<_>, Vec<_>) = self.tasks.into_iter().map(TaskBuilder::finish).unzip();
@@ -200,6 +251,9 @@ impl<'a> TimingsBuilder<'a> {
             throughput_total_samples_per_s: rate(phases.wall),
             throughput_inference_samples_per_s: rate(phases.inference),
             throughput_auto_eval_samples_per_s: rate(phases.evaluation),
+            throughput_requests_per_s: of_inference(phases.requests),
+            throughput_prompt_tokens_per_s: of_inference(phases.prompt_tokens),
+            throughput_completion_tokens_per_s: of_inference(phases.completion_tokens),
             latency_total_ms_per_sample: per_sample(phases.wall),
             latency_inference_ms_per_sample: per_sample(phases.inference),
             stages: phases
@@ -209,7 +263,12 @@ impl<'a> TimingsBuilder<'a> {
                 .collect(),
             samples: phases.samples,
             latency: self.latency.finish(),
+            first_token: self.first_token.finish(),
+            queue: self.queue.finish(),
             retries,
+            requests: phases.requests,
+            prompt_tokens: phases.prompt_tokens,
+            completion_tokens: phases.completion_tokens,
             tasks,
             timing_metrics: figures.into_iter().flatten().collect(),
             machine,
@@ -225,6 +284,7 @@ impl TaskBuilder<'_> {
             retries: self.retries,
             scoring_fuel: self.scoring_fuel,
             latency: self.latency.finish(),
+            first_token: self.first_token.finish(),
             task_id: self.task_id,
         };
         (timings, figures)
@@ -261,6 +321,9 @@ mod tests {
             wall: Duration::from_secs(4),
             samples: 8,
             stages: BTreeMap::from([("judge".to_owned(), Duration::from_secs(3))]),
+            requests: 10,
+            prompt_tokens: 1_000,
+            completion_tokens: 0,
         };
         let text = timings(&[], &phases).to_json().unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -274,6 +337,8 @@ mod tests {
             ("throughput_total_samples_per_s", 2.0),
             ("throughput_inference_samples_per_s", 4.0),
             ("throughput_auto_eval_samples_per_s", 8.0),
+            ("throughput_requests_per_s", 5.0),
+            ("throughput_prompt_tokens_per_s", 500.0),
             ("latency_total_ms_per_sample", 500.0),
             ("latency_inference_ms_per_sample", 250.0),
         ];
@@ -281,6 +346,46 @@ mod tests {
             assert_eq!(value[name], expected, "{name}");
         }
         assert_eq!(value["stages"]["judge_total_s"], 3.0);
+        assert_eq!(value["throughput_completion_tokens_per_s"], Value::Null, "nobody counted them");
+    }
+
+    #[test]
+    fn files_of_older_programs_are_read() {
+        let text = timings(&[sample("a", 0, 1.0, 10.0)], &Phases::default()).to_json().unwrap();
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        let new = [
+            "first_token",
+            "queue",
+            "requests",
+            "prompt_tokens",
+            "completion_tokens",
+            "throughput_requests_per_s",
+            "throughput_prompt_tokens_per_s",
+            "throughput_completion_tokens_per_s",
+        ];
+        for key in new {
+            assert!(value.as_object_mut().unwrap().shift_remove(key).is_some(), "{key}");
+        }
+        value["tasks"][0].as_object_mut().unwrap().shift_remove("first_token");
+        let read = Timings::from_value(value).unwrap();
+        assert_eq!((read.queue, read.requests, read.latency.unwrap().max_ms), (None, 0, 10.0));
+    }
+
+    #[test]
+    fn first_tokens_and_queues_have_quantiles_of_their_own() {
+        let timed = |index, queue_ms, first_token_ms| {
+            let mut record = sample("a", index, 1.0, 100.0);
+            (record.timing.queue_ms, record.timing.first_token_ms) = (queue_ms, first_token_ms);
+            record
+        };
+        let records = [timed(0, 5.0, Some(20.0)), timed(1, 15.0, Some(40.0)), timed(2, 10.0, None)];
+        let timings = timings(&records, &Phases::default());
+        assert_eq!((timings.queue.unwrap().mean_ms, timings.queue.unwrap().max_ms), (10.0, 15.0));
+        assert_eq!(timings.first_token.unwrap().mean_ms, 30.0);
+        assert_eq!(
+            (timings.tasks[0].first_token.unwrap().max_ms, timings.tasks[1].first_token),
+            (40.0, None)
+        );
     }
 
     #[test]

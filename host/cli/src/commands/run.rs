@@ -3,7 +3,7 @@
 mod finish;
 
 use super::aggregators::Aggregators;
-use super::setup;
+use super::{observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
@@ -20,9 +20,10 @@ use std::time::{Instant, SystemTime};
 
 pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+    if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
+        return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
+    crate::environment::warn_of_no_effect();
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
     if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
@@ -53,6 +54,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
+    let observability = match observing::observability(&arguments.observe, &run_id) {
+        Ok(observability) => observability,
+        Err(message) => return Ok(terminal::refuse(&message, None)),
+    };
     let was_there = arguments.output_dir.exists();
     if let Err(error) = std::fs::create_dir_all(&arguments.output_dir) {
         let folder = gage_config::shown_path(&arguments.output_dir);
@@ -62,6 +67,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
+        return Ok(terminal::refuse(&message, Some("choose another --metrics-listen")));
+    }
+    let loading = Instant::now();
     let tape = match tape_of(&arguments) {
         Ok(tape) => tape,
         Err(error) => {
@@ -86,14 +95,20 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 
     let stop = Stop::default();
     runtime.spawn(stop_on_signal(stop.clone()));
-    let progress: Arc<dyn Progress> = Arc::new(TerminalProgress::new(arguments.quiet));
+    let loading = loading.elapsed();
+    let shown = Arc::new(TerminalProgress::new(arguments.progress.progress, arguments.quiet));
+    let progress: Arc<dyn Progress> =
+        Arc::new(observing::Watched::new(Arc::clone(&shown), observability.clone()));
     let options = RunOptions {
         concurrency: arguments.concurrency,
         max_samples: arguments.max_samples,
-        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        workers: arguments
+            .autoeval_workers
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         task_parallelism: arguments.task_parallelism,
         resume: arguments.resume,
         host_version: env!("CARGO_PKG_VERSION"),
+        observability: observability.clone(),
     };
     let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
     let tasks: Vec<TaskDescription> =
@@ -101,13 +116,16 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let root = &arguments.output_dir;
     let handle = runtime.handle();
     let ran = run(&plan, &datasets, &session, root, &run_id, &options, &progress, &stop, handle);
+    shown.finish();
+    let work = observing::finish(&observability);
     // What was answered is kept, however the run ended.
     let recorded = tape.map_or(Ok(0), |tape| tape.finish());
     let report = match ran {
         Ok(report) => report,
         Err(error) => return report_failure(error),
     };
-    let code = finish(arguments.json, &plan.config, tasks, &aggregators, &Origin::Models, report, began)?;
+    let from = Origin::Models { loading, work };
+    let code = finish(arguments.json, &plan.config, tasks, &aggregators, &from, report, began)?;
     if let Err(error) = recorded {
         terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
         return Ok(ExitCode::Internal);

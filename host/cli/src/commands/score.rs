@@ -1,7 +1,7 @@
 //! `gage-host score`: the answers of a run, scored once more.
 
 use super::aggregators::Aggregators;
-use super::{run, setup};
+use super::{observing, run, setup};
 use crate::arguments::ScoreArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, TerminalProgress};
@@ -15,8 +15,8 @@ use std::time::Instant;
 
 pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
-    if let Err(message) = setup::logs(&arguments.log) {
-        return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
+    if let Err(message) = observing::logs(&arguments.logs, None) {
+        return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     let parent = match RunReader::open(&arguments.run) {
         Ok(parent) => parent,
@@ -54,11 +54,12 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     let stop = Stop::default();
     runtime.spawn(run::stop_on_signal(stop.clone()));
-    let progress = TerminalProgress::new(arguments.quiet);
+    let progress = TerminalProgress::new(arguments.progress.progress, arguments.quiet);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let version = env!("CARGO_PKG_VERSION");
     let scored =
         rescore(&parent, &config.document, &scoring, root, &run_id, version, workers, &progress, &stop);
+    progress.finish();
     let report = match scored {
         Ok(report) => report,
         Err(RescoreError::Record(error)) => return Ok(refuse(&error)),

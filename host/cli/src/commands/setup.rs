@@ -1,10 +1,11 @@
 //! What commands begin with: the registry of plugins, and the suite.
 
 use crate::arguments::ConfigArguments;
+use crate::environment;
 use crate::terminal::CompilingLine;
 use anyhow::anyhow;
 use gage_config::{Environment, PipelineConfig, Problems, load, shown_path};
-use gage_observe::{LogFormat, init_logs};
+use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// # Errors
 /// When the filter is not valid.
 pub(crate) fn logs(filter: &str) -> Result<(), String> {
-    init_logs(filter, LogFormat::Text, std::io::stderr)
+    init_logs(&LogSettings { filter: filter.to_owned(), ..LogSettings::default() }, std::io::stderr)
 }
 
 /// The argument by which this program is called to compile a component, as a child of itself.
@@ -60,17 +61,25 @@ pub(crate) fn registry(
     Ok(Ok(registry))
 }
 
-/// `$GAGE_CACHE_DIR`, or else the user's cache folder.
+/// The folder that a variable names, or else the user's cache folder.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("GAGE_CACHE_DIR")
+    let named = environment::CACHE_FOLDERS.into_iter().find_map(set);
+    named
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("gage-host")))
         .or_else(|| set("HOME").map(|folder| folder.join(".cache/gage-host")))
 }
 
-/// Reads a suite.
+/// Reads a suite. What it leaves open may be said by variables of the environment.
 pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    suite_at(&arguments.path(), &arguments.overrides)
+    let path = arguments.path();
+    let (config, problems) = suite_at(&path, &arguments.overrides)?;
+    let defaults =
+        config.as_ref().map(|config| environment::defaults_of(&config.document)).unwrap_or_default();
+    if defaults.is_empty() {
+        return Ok((config, problems));
+    }
+    suite_at(&path, &[arguments.overrides.clone(), defaults].concat())
 }
 
 /// Reads the suite in a file, with values set on the command line.

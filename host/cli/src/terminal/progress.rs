@@ -1,95 +1,114 @@
-//! The progress of a run: a bar with throughput, the time that is left and the running score.
+//! The progress of a run: lines that stay in their place on a terminal, lines now and then elsewhere, or
+//! JSON for machines; on the standard error stream.
+//!
+//! The threads of a run only count; a thread of its own draws, a few times a second.
 
-use gage_core::{MetricResult, Outcome};
+mod layout;
+mod machine;
+mod pace;
+mod painter;
+mod tally;
+mod view;
+
 use gage_engine::{Finished, Progress};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::sync::{Mutex, PoisonError};
+use painter::Painter;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use tally::TaskTally;
+pub(crate) use view::{say_around_view, stderr_around_view};
 
-const WITH_TOTAL: &str = "{prefix:.bold} {bar:24.green/dim} {pos}/{len} {rate:.dim} {eta:.dim} {msg}";
-const WITHOUT_TOTAL: &str = "{prefix:.bold} {spinner:.green} {pos} {rate:.dim} {elapsed:.dim} {msg}";
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ProgressKind {
+    /// `live` on a terminal, else `plain`.
+    Auto,
+    /// A line for each task that runs, which stays in its place.
+    Live,
+    /// A line for each task that runs, every few seconds; none for a run that is done before.
+    Plain,
+    /// An object of JSON a line: every second, and where a task begins or ends.
+    Json,
+    /// Nothing.
+    None,
+}
 
-/// Draws on the standard error stream; nothing where that is no terminal or the user wants
-/// quiet.
+impl ProgressKind {
+    /// What is shown here: nothing where the user wants quiet.
+    fn settle(self, quiet: bool) -> ProgressKind {
+        match self {
+            _ if quiet => ProgressKind::None,
+            ProgressKind::Auto if view::is_possible() => ProgressKind::Live,
+            ProgressKind::Auto => ProgressKind::Plain,
+            other => other,
+        }
+    }
+}
+
+/// Counts what happens, and has it drawn.
 pub(crate) struct TerminalProgress {
-    bar: ProgressBar,
-    quiet: bool,
-    score: Mutex<RunningScore>,
+    tasks: Arc<Tasks>,
+    painter: Mutex<Option<Painter>>,
+    is_shown: bool,
 }
 
-#[derive(Default)]
-struct RunningScore {
-    sum: f64,
-    scored: u64,
-    failed: u64,
-}
+/// The tasks that were begun.
+type Tasks = RwLock<Vec<Arc<TaskTally>>>;
 
 impl TerminalProgress {
-    pub(crate) fn new(quiet: bool) -> TerminalProgress {
-        // Nothing is drawn before the first task begins.
-        TerminalProgress { bar: ProgressBar::hidden(), quiet, score: Mutex::default() }
+    pub(crate) fn new(kind: ProgressKind, quiet: bool) -> TerminalProgress {
+        let tasks = Arc::new(Tasks::default());
+        let painter = Painter::start(kind.settle(quiet), Arc::clone(&tasks));
+        TerminalProgress { tasks, is_shown: painter.is_some(), painter: Mutex::new(painter) }
+    }
+
+    /// Shows the last of it, and nothing more.
+    pub(crate) fn finish(&self) {
+        let painter = self.painter.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(painter);
+    }
+
+    fn with(&self, task_id: &str, count: impl FnOnce(&TaskTally)) {
+        if self.is_shown {
+            let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(task) = tasks.iter().rev().find(|task| task.task_id() == task_id) {
+                count(task);
+            }
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(painter) = &*self.painter.lock().unwrap_or_else(PoisonError::into_inner) {
+            painter.wake();
+        }
     }
 }
 
 impl Progress for TerminalProgress {
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64) {
-        *self.score.lock().unwrap_or_else(PoisonError::into_inner) = RunningScore::default();
-        self.bar.reset();
-        let template = if total.is_some() { WITH_TOTAL } else { WITHOUT_TOTAL };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            let rate = |state: &ProgressState, text: &mut dyn std::fmt::Write| {
-                // Nothing is lost where a bar cannot be drawn.
-                let _ = write!(text, "{:.1}/s", state.per_sec());
-            };
-            self.bar.set_style(style.progress_chars("━━╌").with_key("rate", rate));
-        }
-        match total {
-            Some(total) => self.bar.set_length(total),
-            None => self.bar.unset_length(),
-        }
-        self.bar.set_prefix(task_id.to_owned());
-        self.bar.set_message("");
-        self.bar.set_position(done);
-        self.bar.reset_eta();
-        if !self.quiet {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        if self.is_shown {
+            let task = Arc::new(TaskTally::new(task_id, total, done));
+            self.tasks.write().unwrap_or_else(PoisonError::into_inner).push(task);
+            self.wake();
         }
     }
 
-    fn request_began(&self, _task_id: &str) {}
+    fn request_began(&self, task_id: &str) {
+        self.with(task_id, |task| task.in_flight(1));
+    }
 
-    fn request_ended(&self, _task_id: &str) {}
+    fn request_ended(&self, task_id: &str) {
+        self.with(task_id, |task| task.in_flight(-1));
+    }
 
-    fn sample_answered(&self, _task_id: &str) {
-        self.bar.inc(1);
+    fn sample_answered(&self, task_id: &str) {
+        self.with(task_id, TaskTally::advance);
     }
 
     fn sample_finished(&self, finished: &Finished<'_>) {
-        let mut score = self.score.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = finished.metrics.first().or_else(|| finished.timing_metrics.first());
-        if let Some(value) = first.and_then(MetricResult::score) {
-            score.sum += value;
-            score.scored += 1;
-        }
-        if finished.outcome != Outcome::Scored {
-            score.failed += 1;
-        }
-        let mut message = String::new();
-        if let Some(first) = first.filter(|_| score.scored > 0) {
-            // Counts of samples stay far below 2^53.
-            message = format!("{} {:.4}", first.metric_id, score.sum / score.scored as f64);
-        }
-        if score.failed > 0 {
-            message = format!("{message} · {} not scored", score.failed);
-        }
-        if !message.is_empty() {
-            self.bar.set_message(message);
-        }
-        if !finished.was_answered {
-            self.bar.inc(1);
-        }
+        self.with(finished.task_id, |task| task.finished(finished));
     }
 
-    fn task_finished(&self, _task_id: &str) {
-        self.bar.finish_and_clear();
+    fn task_finished(&self, task_id: &str) {
+        self.with(task_id, TaskTally::end);
+        self.wake();
     }
 }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use gage_config::{FailurePolicy, PipelineConfig, RequestKind};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, Spent, StopReason, TaskReport};
+use gage_observe::Work;
 use gage_record::format::CONFIG_FILE;
 use gage_record::{Manifest, RunStatus};
 use gage_report::{
@@ -17,10 +18,26 @@ use std::time::{Duration, Instant};
 
 /// Where the answers of a run are from.
 pub(in crate::commands) enum Origin {
-    /// Models were asked.
-    Models,
+    /// Models were asked, that much, and had to be loaded before.
+    Models { loading: Duration, work: Work },
     /// From another run, which may have been cut off.
     Answers { cut_off: Option<String> },
+}
+
+impl Origin {
+    /// What is known of the phases of a run besides its tasks.
+    fn phases(&self) -> Phases {
+        match self {
+            Origin::Models { loading, work } => Phases {
+                stages: [("model_loading".to_owned(), *loading)].into(),
+                requests: work.requests,
+                prompt_tokens: work.prompt_tokens,
+                completion_tokens: work.completion_tokens,
+                ..Phases::default()
+            },
+            Origin::Answers { .. } => Phases::default(),
+        }
+    }
 }
 
 /// Writes what is reported, and says how the run ended.
@@ -42,7 +59,7 @@ pub(in crate::commands) fn finish(
         evaluation: sum(|task| task.evaluation),
         wall: began.elapsed(),
         samples: ran.iter().map(|task| task.counts.total()).sum(),
-        ..Phases::default()
+        ..from.phases()
     };
     let document =
         serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;

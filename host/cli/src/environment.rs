@@ -1,0 +1,209 @@
+//! The variables of the environment that the program reads: one for every long flag, those of the older
+//! program whose place they take, and some that belong to nobody alone.
+
+mod earlier;
+mod others;
+
+use crate::arguments::Arguments;
+use clap::builder::FalseyValueParser;
+use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
+pub(crate) use earlier::{EARLIER, Successor};
+pub(crate) use others::OTHERS;
+use serde_json::Value;
+
+/// What the names of flags' variables begin with.
+const PREFIX: &str = "GAGE_HOST_";
+
+/// Variables that name the folder of caches; the first that is set counts.
+pub(crate) const CACHE_FOLDERS: [&str; 3] = ["GAGE_HOST_CACHE_DIR", "GAGE_CACHE_DIR", "GAGE_EVAL_DATA_CACHE"];
+
+/// Reads the command line and the environment. Ends the process where they cannot be read.
+pub(crate) fn parse() -> Arguments {
+    let matches = command(&variable).get_matches();
+    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The value of a variable; one that is empty is as good as none.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The command line, with a variable for every long flag.
+pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
+    with_variables(Arguments::command(), variable)
+}
+
+fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -> Command {
+    let command = command.mut_args(|arg| with_variable(arg, variable));
+    command.mut_subcommands(|command| with_variables(command, variable))
+}
+
+fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
+    let Some(long) = arg.get_long().filter(|long| !arg.is_hide_set() && !matches!(*long, "help" | "version"))
+    else {
+        return arg;
+    };
+    let name = match arg.get_env() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => format!("{PREFIX}{}", long.to_uppercase().replace('-', "_")),
+    };
+    let arg = match arg.get_action() {
+        ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()),
+        _ => arg,
+    };
+    if variable(&name).is_none() {
+        let is_earlier = |successor| matches!(successor, Successor::Flag(flag) if flag == name);
+        let earlier =
+            EARLIER.iter().find(|earlier| is_earlier(earlier.successor) && variable(earlier.name).is_some());
+        if let Some(earlier) = earlier {
+            return arg.env(earlier.name);
+        }
+        // A variable that is set to nothing would be an empty value.
+        if std::env::var_os(&name).is_some() {
+            return arg.env(None::<&'static str>);
+        }
+        if name == "GAGE_HOST_CONCURRENCY"
+            && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value))
+        {
+            return arg.default_value("1").env("GAGE_HOST_CONCURRENCY");
+        }
+    }
+    // Names live as long as the process, a few bytes each.
+    let name: &'static str = name.leak();
+    arg.env(name)
+}
+
+/// What variables say of a suite where it says nothing itself, as overrides. `document` is the suite.
+pub(crate) fn defaults_of(document: &Value) -> Vec<String> {
+    defaults_with(document, &variable)
+}
+
+fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut defaults = Vec::new();
+    for earlier in EARLIER {
+        let Successor::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
+        let Some(value) = variable(name).or_else(|| variable(earlier.name)) else { continue };
+        let value = if is_boolean { is_true(&value).to_string() } else { value };
+        let entries = document[list].as_array().into_iter().flatten().enumerate();
+        for (place, entry) in entries {
+            let said = key.split('.').try_fold(entry, |value, segment| value.get(segment));
+            if said.is_none_or(Value::is_null) {
+                defaults.push(format!("{list}.{place}.{key}={value}"));
+            }
+        }
+    }
+    defaults
+}
+
+/// Warns of variables that are set and change nothing.
+pub(crate) fn warn_of_no_effect() {
+    for earlier in EARLIER {
+        if let Successor::None(reason) = earlier.successor
+            && variable(earlier.name).is_some()
+        {
+            tracing::warn!("{} is set and has no effect: {reason}", earlier.name);
+        }
+    }
+}
+
+fn is_true(value: &str) -> bool {
+    !matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "n" | "no" | "f" | "false" | "off")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Command as Given;
+    use serde_json::json;
+
+    fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Result<crate::arguments::RunArguments, String> {
+        let given = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        // Only names come from what is given; clap reads the values itself, so defaults stand for them.
+        let words = ["gage-host", "run", "suite.yaml"].into_iter().chain(arguments.iter().copied());
+        let matches = command(&given).try_get_matches_from(words).map_err(|error| error.to_string())?;
+        match Arguments::from_arg_matches(&matches).map_err(|error| error.to_string())?.command {
+            Given::Run(run) => Ok(*run),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn every_long_flag_has_a_variable_and_names_are_not_shared_by_accident() {
+        fn look(command: &Command, seen: &mut Vec<String>) {
+            for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+                let Some(long) = arg.get_long().filter(|long| !matches!(*long, "help" | "version")) else {
+                    continue;
+                };
+                let name = arg.get_env().unwrap_or_else(|| panic!("--{long} has no variable"));
+                let name = name.to_string_lossy().into_owned();
+                assert!(name.starts_with(PREFIX), "{name}");
+                seen.push(name);
+            }
+            command.get_subcommands().for_each(|command| look(command, seen));
+        }
+        let mut seen = Vec::new();
+        look(&command(&|_| None), &mut seen);
+        assert!(seen.len() > 50 && seen.contains(&"GAGE_HOST_MAX_SAMPLES".to_owned()), "{seen:?}");
+    }
+
+    #[test]
+    fn an_earlier_variable_stands_in_where_its_successor_is_not_set() {
+        let env_of = |variables: &[(&str, &str)]| {
+            let given = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            let command = command(&given);
+            let run = command.find_subcommand("run").unwrap();
+            let arg = run.get_arguments().find(|arg| arg.get_long() == Some("concurrency")).unwrap();
+            arg.get_env().unwrap().to_string_lossy().into_owned()
+        };
+        assert_eq!(env_of(&[]), "GAGE_HOST_CONCURRENCY");
+        assert_eq!(env_of(&[("GAGE_EVAL_THREADS", "4")]), "GAGE_EVAL_THREADS");
+        assert_eq!(
+            env_of(&[("GAGE_EVAL_THREADS", "4"), ("GAGE_HOST_CONCURRENCY", "5")]),
+            "GAGE_HOST_CONCURRENCY"
+        );
+        assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "true")], &[]).unwrap().concurrency, 1);
+        assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "0")], &[]).unwrap().concurrency, 16);
+        assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "1")], &["--concurrency", "3"]).unwrap().concurrency, 3);
+    }
+
+    #[test]
+    fn a_suite_is_asked_first() {
+        let document = json!({
+            "datasets": [{"params": {"shuffle": false, "media": {"factor": 14}}}, {"params": {}}],
+            "tasks": [{"max_inflight": 3}, {}],
+        });
+        let given = |name: &str| match name {
+            "GAGE_EVAL_SHUFFLE" => Some("1".to_owned()),
+            "GAGE_HOST_IMAGE_FACTOR" => Some("28".to_owned()),
+            "GAGE_EVAL_MAX_INFLIGHT" => Some("7".to_owned()),
+            _ => None,
+        };
+        let expected =
+            ["datasets.1.params.shuffle=true", "tasks.1.max_inflight=7", "datasets.1.params.media.factor=28"];
+        let mut found = defaults_with(&document, &given);
+        found.sort();
+        let mut expected: Vec<String> = expected.map(str::to_owned).into();
+        expected.sort();
+        assert_eq!(found, expected);
+        assert_eq!(defaults_with(&document, &|_| None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_successor_is_there() {
+        let command = command(&|_| None);
+        let run = command.find_subcommand("run").unwrap();
+        let names: Vec<String> = run
+            .get_arguments()
+            .filter_map(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()))
+            .collect();
+        for earlier in EARLIER {
+            if let Successor::Flag(name) = earlier.successor {
+                assert!(names.iter().any(|known| known == name), "{name}");
+            }
+        }
+    }
+}

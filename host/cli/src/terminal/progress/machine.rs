@@ -1,0 +1,49 @@
+//! Progress as JSON, an object a line.
+
+use super::pace::Pace;
+use super::tally::Snapshot;
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where a task begins, goes on or ends. `event` is `task_started`, `progress` or `task_finished`.
+pub(super) fn object(event: &str, task: &Snapshot, pace: &Pace) -> Value {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let score = task.score.as_ref().map(|(metric_id, score)| {
+        let interval = score.interval.map(|(low, high)| json!({"low": low, "high": high, "level": 0.95}));
+        json!({"metric_id": metric_id, "mean": score.mean, "scored": score.scored, "interval": interval})
+    });
+    let failures: serde_json::Map<String, Value> =
+        task.failures.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
+    json!({
+        "event": event,
+        "unix_ms": u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+        "task_id": task.task_id,
+        "total": task.total,
+        "done": task.done,
+        "in_flight": task.in_flight,
+        "elapsed_s": task.elapsed.as_secs_f64(),
+        "samples_per_s": pace.rate(),
+        "eta_s": pace.left(task.total).map(|left| left.as_secs_f64()),
+        "score": score,
+        "failures": failures,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tally::tests::snapshot;
+    use super::*;
+
+    #[test]
+    fn everything_of_a_line_is_there_and_what_is_unknown_is_null() {
+        let object = object("progress", &snapshot("t"), &Pace::default());
+        let text = object.to_string();
+        assert!(!text.contains('\n'));
+        assert_eq!(
+            (&object["done"], &object["total"], &object["eta_s"]),
+            (&120.into(), &500.into(), &Value::Null)
+        );
+        assert_eq!(object["failures"], json!({"timeout": 3, "truncated": 1}));
+        assert_eq!(object["score"]["interval"]["low"], 0.6896);
+    }
+}

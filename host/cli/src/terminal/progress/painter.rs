@@ -1,0 +1,165 @@
+//! The thread that draws: as often as a person can read, whatever the run does.
+
+use super::layout::line;
+use super::machine::object;
+use super::pace::Pace;
+use super::tally::{Snapshot, TaskTally};
+use super::view::{MOST_LINES, View, columns, say_around_view};
+use super::{ProgressKind, Tasks};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often lines in their place are drawn.
+const LIVE: Duration = Duration::from_millis(200);
+/// How often JSON is written.
+const MACHINE: Duration = Duration::from_secs(1);
+/// How long the first plain line waits. A run that is done before needs none.
+const FIRST_PLAIN: Duration = Duration::from_secs(5);
+/// The longest time between plain lines.
+const LAST_PLAIN: Duration = Duration::from_secs(60);
+/// Columns of plain lines, which no terminal bounds.
+const PLAIN_COLUMNS: usize = 160;
+
+/// Draws until it is dropped.
+pub(super) struct Painter {
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Painter {
+    /// Starts the thread; none where nothing is to be drawn, or the machine has no thread left.
+    pub(super) fn start(kind: ProgressKind, tasks: Arc<Tasks>) -> Option<Painter> {
+        let canvas = match kind {
+            ProgressKind::Live => Canvas::Live(View::open()),
+            ProgressKind::Plain => Canvas::Plain { next: FIRST_PLAIN, has_begun: false },
+            ProgressKind::Json => Canvas::Json,
+            ProgressKind::Auto | ProgressKind::None => return None,
+        };
+        let (wake, woken) = sync_channel(1);
+        let drawing = Drawing { tasks, shown: Vec::new(), canvas, began: Instant::now() };
+        let thread =
+            std::thread::Builder::new().name("progress".to_owned()).spawn(move || drawing.run(&woken));
+        Some(Painter { wake: Some(wake), thread: Some(thread.ok()?) })
+    }
+
+    /// Has it look at once.
+    pub(super) fn wake(&self) {
+        if let Some(wake) = &self.wake {
+            // Where it was woken already, it looks anyway.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Drop for Painter {
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            // What it failed to draw is lost, and nothing else.
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Canvas {
+    Live(View),
+    Plain { next: Duration, has_begun: bool },
+    Json,
+}
+
+struct Drawing {
+    tasks: Arc<Tasks>,
+    /// The tasks that were seen, and whether their end was shown.
+    shown: Vec<Shown>,
+    canvas: Canvas,
+    began: Instant,
+}
+
+struct Shown {
+    task: Arc<TaskTally>,
+    pace: Pace,
+    has_ended: bool,
+}
+
+impl Drawing {
+    fn run(mut self, woken: &Receiver<()>) {
+        loop {
+            let patience = match &self.canvas {
+                Canvas::Live(_) => LIVE,
+                Canvas::Json => MACHINE,
+                Canvas::Plain { next, .. } => next.saturating_sub(self.began.elapsed()).min(MACHINE),
+            };
+            match woken.recv_timeout(patience) {
+                Ok(()) => self.draw(false),
+                Err(RecvTimeoutError::Timeout) => self.draw(true),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.draw(false);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Draws what is new; `is_time` where it is time for all that runs.
+    fn draw(&mut self, is_time: bool) {
+        let tasks = self.tasks.read().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<Arc<TaskTally>> = tasks.iter().skip(self.shown.len()).cloned().collect();
+        drop(tasks);
+        let first_new = self.shown.len();
+        self.shown.extend(new.into_iter().map(|task| Shown {
+            task,
+            pace: Pace::default(),
+            has_ended: false,
+        }));
+        let mut running: Vec<(Snapshot, &Pace, bool)> = Vec::new();
+        for (place, shown) in self.shown.iter_mut().enumerate().filter(|(_, shown)| !shown.has_ended) {
+            let now = shown.task.snapshot();
+            shown.pace.note(now.elapsed, now.done);
+            shown.has_ended = now.has_ended;
+            running.push((now, &shown.pace, place >= first_new));
+        }
+        match &mut self.canvas {
+            Canvas::Live(view) => {
+                let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
+                let open: Vec<_> = running.iter().filter(|(now, ..)| !now.has_ended).collect();
+                let mut lines: Vec<String> = open
+                    .iter()
+                    .take(MOST_LINES)
+                    .map(|(now, pace, _)| line(now, pace, columns, has_colour))
+                    .collect();
+                if open.len() > MOST_LINES {
+                    lines.push(format!("and {} more tasks", open.len() - MOST_LINES));
+                }
+                view.show(&lines);
+            }
+            Canvas::Plain { next, has_begun } => {
+                let elapsed = self.began.elapsed();
+                let is_due = elapsed >= *next;
+                for (now, pace, _) in &running {
+                    // The end of a task is worth a line where its way was.
+                    if is_due || (*has_begun && now.has_ended) {
+                        say_around_view(&line(now, pace, PLAIN_COLUMNS, false));
+                    }
+                }
+                if is_due {
+                    *has_begun = true;
+                    *next = elapsed + (elapsed / 20).clamp(FIRST_PLAIN, LAST_PLAIN);
+                }
+            }
+            Canvas::Json => {
+                for (now, pace, is_new) in &running {
+                    if *is_new {
+                        say_around_view(&object("task_started", now, pace));
+                    }
+                    match now.has_ended {
+                        true => say_around_view(&object("task_finished", now, pace)),
+                        false if is_time => say_around_view(&object("progress", now, pace)),
+                        false => {}
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What is counted of a task. A sample costs a few atomic additions and a short lock that its recorder
+//! shares with nobody but who draws.
+
+use gage_core::{MetricResult, Outcome};
+use gage_engine::Finished;
+use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Kinds of failures that are told apart; a component may make up as many as it likes.
+const MOST_KINDS: usize = 32;
+
+/// The counts of a task.
+pub(super) struct TaskTally {
+    task_id: String,
+    total: Option<u64>,
+    began: Instant,
+    done: AtomicU64,
+    in_flight: AtomicI64,
+    has_ended: AtomicBool,
+    ends: Mutex<Ends>,
+}
+
+/// How samples ended.
+#[derive(Default)]
+struct Ends {
+    metric_id: Option<String>,
+    score: Score,
+    failures: BTreeMap<String, u64>,
+}
+
+/// A task at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Snapshot {
+    pub(super) task_id: String,
+    /// Its samples, where their number is known.
+    pub(super) total: Option<u64>,
+    /// Samples that were answered, or failed.
+    pub(super) done: u64,
+    /// Samples whose model is being asked.
+    pub(super) in_flight: u64,
+    /// Since the task began.
+    pub(super) elapsed: Duration,
+    /// The first metric, and what it says so far.
+    pub(super) score: Option<(String, RunningScore)>,
+    /// Samples that were not scored, by kind.
+    pub(super) failures: Vec<(String, u64)>,
+    pub(super) has_ended: bool,
+}
+
+/// A mean of scores, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RunningScore {
+    pub(super) mean: f64,
+    pub(super) scored: u64,
+    /// At 95 %: Wilson's for scores that are 0 or 1, else Student's t.
+    pub(super) interval: Option<(f64, f64)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Score {
+    count: u64,
+    ones: u64,
+    others: u64,
+    sum: f64,
+    spread: Spread,
+}
+
+impl Score {
+    fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.spread.add(value);
+        if value == 1.0 {
+            self.ones += 1;
+        } else if value != 0.0 {
+            self.others += 1;
+        }
+    }
+
+    fn now(&self) -> Option<RunningScore> {
+        if self.count == 0 {
+            return None;
+        }
+        // Counts of samples stay far below 2^53.
+        let mean = self.sum / self.count as f64;
+        let interval = if self.others == 0 {
+            wilson_interval(self.ones, self.count)
+        } else {
+            let error = self.spread.standard_error();
+            error.and_then(|error| t_interval(mean, error, self.count - 1, IntervalMethod::T))
+        };
+        let interval = interval.map(|interval| (interval.low, interval.high));
+        Some(RunningScore { mean, scored: self.count, interval })
+    }
+}
+
+impl TaskTally {
+    /// A task that begins, of which so many samples are done already.
+    pub(super) fn new(task_id: &str, total: Option<u64>, done: u64) -> TaskTally {
+        TaskTally {
+            task_id: task_id.to_owned(),
+            total,
+            began: Instant::now(),
+            done: AtomicU64::new(done),
+            in_flight: AtomicI64::new(0),
+            has_ended: AtomicBool::new(false),
+            ends: Mutex::default(),
+        }
+    }
+
+    pub(super) fn task_id(&self) -> &str {
+        &self.task_id
+    }
+
+    pub(super) fn in_flight(&self, change: i64) {
+        self.in_flight.fetch_add(change, Ordering::Relaxed);
+    }
+
+    pub(super) fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn finished(&self, finished: &Finished<'_>) {
+        if !finished.was_answered {
+            self.advance();
+        }
+        let first = finished.metrics.first().or_else(|| finished.timing_metrics.first());
+        let mut ends = self.ends();
+        if let Some((first, value)) = first.and_then(|first| Some((first, MetricResult::score(first)?))) {
+            if ends.metric_id.is_none() {
+                ends.metric_id = Some(first.metric_id.clone());
+            }
+            ends.score.add(value);
+        }
+        if finished.outcome != Outcome::Scored {
+            // Of a backend's failures it matters which; of the others their name says it.
+            let kind = match finished.error {
+                Some(error) if finished.outcome == Outcome::BackendError => error.kind.as_str(),
+                _ => finished.outcome.name(),
+            };
+            let is_known = ends.failures.contains_key(kind) || ends.failures.len() < MOST_KINDS;
+            let kind = if is_known { kind } else { "other" };
+            match ends.failures.get_mut(kind) {
+                Some(count) => *count += 1,
+                None => drop(ends.failures.insert(kind.to_owned(), 1)),
+            }
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let ends = self.ends();
+        let score = ends.metric_id.clone().zip(ends.score.now());
+        let mut failures: Vec<(String, u64)> =
+            ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
+        drop(ends);
+        failures.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        Snapshot {
+            task_id: self.task_id.clone(),
+            total: self.total,
+            done: self.done.load(Ordering::Relaxed),
+            in_flight: self.in_flight.load(Ordering::Relaxed).try_into().unwrap_or(0),
+            elapsed: self.began.elapsed(),
+            score,
+            failures,
+            has_ended: self.has_ended(),
+        }
+    }
+
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use gage_core::ScoreCard;
+    use gage_record::{ErrorNote, Stage};
+
+    /// A task in the middle of its run.
+    pub(in super::super) fn snapshot(task_id: &str) -> Snapshot {
+        let interval = Some((0.6896, 0.7744));
+        Snapshot {
+            task_id: task_id.to_owned(),
+            total: Some(500),
+            done: 120,
+            in_flight: 16,
+            elapsed: Duration::from_secs(3),
+            score: Some(("exact_match".to_owned(), RunningScore { mean: 0.7333, scored: 110, interval })),
+            failures: vec![("timeout".to_owned(), 3), ("truncated".to_owned(), 1)],
+            has_ended: false,
+        }
+    }
+
+    fn metric(value: f64) -> MetricResult {
+        MetricResult {
+            metric_id: "m".to_owned(),
+            scorer_version: String::new(),
+            outcome: Outcome::Scored,
+            card: Some(ScoreCard { primary_score: Some(value), ..ScoreCard::default() }),
+            error: None,
+        }
+    }
+
+    fn finish(task: &TaskTally, outcome: Outcome, error: Option<&ErrorNote>, metrics: &[MetricResult]) {
+        task.finished(&Finished {
+            task_id: "t",
+            index: 0,
+            sample_id: "s",
+            outcome,
+            error,
+            metrics,
+            timing_metrics: &[],
+            was_answered: false,
+        });
+    }
+
+    #[test]
+    fn scores_of_0_and_1_have_wilsons_interval_and_others_students() {
+        let task = TaskTally::new("t", Some(10), 2);
+        for value in [1.0, 1.0, 0.0, 1.0] {
+            finish(&task, Outcome::Scored, None, &[metric(value)]);
+        }
+        let wilson = wilson_interval(3, 4).map(|interval| (interval.low, interval.high));
+        let now = task.snapshot();
+        assert_eq!(
+            now.score,
+            Some(("m".to_owned(), RunningScore { mean: 0.75, scored: 4, interval: wilson }))
+        );
+        assert_eq!((now.done, now.total), (6, Some(10)));
+        finish(&task, Outcome::Scored, None, &[metric(0.5)]);
+        let (_, score) = task.snapshot().score.unwrap();
+        assert!(score.interval != wilson && score.mean == 0.7, "{score:?}");
+    }
+
+    #[test]
+    fn failures_are_counted_by_kind_and_kinds_are_bounded() {
+        let task = TaskTally::new("t", None, 0);
+        let error = |kind: &str| ErrorNote {
+            stage: Stage::Inference,
+            kind: kind.to_owned(),
+            message: String::new(),
+            pointer: None,
+        };
+        finish(&task, Outcome::Truncated, None, &[]);
+        finish(&task, Outcome::BackendError, Some(&error("timeout")), &[]);
+        finish(&task, Outcome::BackendError, Some(&error("timeout")), &[]);
+        let counts = [("timeout".to_owned(), 2), ("truncated".to_owned(), 1)];
+        assert_eq!(task.snapshot().failures, counts);
+        for number in 0..100 {
+            finish(&task, Outcome::BackendError, Some(&error(&format!("kind {number}"))), &[]);
+        }
+        let failures = task.snapshot().failures;
+        assert_eq!(failures.len(), MOST_KINDS + 1);
+        assert_eq!(failures.iter().map(|(_, count)| count).sum::<u64>(), 103);
+    }
+}

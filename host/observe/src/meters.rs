@@ -1,0 +1,305 @@
+//! What is counted and measured while a run goes on, for Prometheus and for the figures at its end.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What is known of a model's answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// From the moment that the sample was ready to its turn, in milliseconds.
+    pub queue_ms: f64,
+    /// The model call, its last attempt, in milliseconds.
+    pub latency_ms: f64,
+    /// From the start of the call to the first piece of the answer, in milliseconds.
+    pub first_token_ms: Option<f64>,
+    /// How often the model was called; 0 when it never was.
+    pub attempts: u32,
+    /// Tokens of the prompt, where the backend counts them.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer, where the backend counts them.
+    pub completion_tokens: u64,
+}
+
+/// What a process asked of its models, all tasks together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Calls, those that were made again counted too.
+    pub requests: u64,
+    /// Tokens of prompts.
+    pub prompt_tokens: u64,
+    /// Tokens of answers.
+    pub completion_tokens: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfTask {
+    task_id: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ended {
+    task_id: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Failed {
+    task_id: String,
+    stage: &'static str,
+    kind: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Tokens {
+    task_id: String,
+    r#type: &'static str,
+}
+
+type Durations = Family<OfTask, Histogram, fn() -> Histogram>;
+
+/// Counters of a run. Clones are handles of the same; nothing here waits for anything.
+#[derive(Clone)]
+pub struct Meters(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    tasks: RwLock<HashMap<String, Arc<TaskMeters>>>,
+    planned: Family<OfTask, Gauge>,
+    ended: Family<Ended, Counter>,
+    failed: Family<Failed, Counter>,
+    requests: Family<OfTask, Counter>,
+    retries: Family<OfTask, Counter>,
+    in_flight: Family<OfTask, Gauge>,
+    tokens: Family<Tokens, Counter>,
+    durations: [Durations; 4],
+    requests_of_all: AtomicU64,
+    tokens_of_all: [AtomicU64; 2],
+}
+
+/// The handles of a task, which are looked up once.
+struct TaskMeters {
+    requests: Counter,
+    retries: Counter,
+    in_flight: Gauge,
+    tokens: [Counter; 2],
+    request: Histogram,
+    first_token: Histogram,
+    queue: Histogram,
+    scoring: Histogram,
+}
+
+const TOKEN_TYPES: [&str; 2] = ["prompt", "completion"];
+
+const DURATIONS: [(&str, &str); 4] = [
+    ("request_duration_seconds", "How long model calls took that were answered"),
+    ("time_to_first_token_seconds", "From the start of a model call to the first piece of its answer"),
+    ("queue_duration_seconds", "From the moment that a sample was ready to its turn"),
+    ("scoring_duration_seconds", "A sample's share of the time of its batch of scores"),
+];
+
+/// From 100 µs to about 28 minutes, each step twice the one before.
+fn durations() -> Histogram {
+    Histogram::new(exponential_buckets(0.0001, 2.0, 24))
+}
+
+impl Meters {
+    /// Counters at zero.
+    pub fn new(version: &str) -> Meters {
+        let mut registry = Registry::with_prefix("gage_host");
+        let build = prometheus_client::metrics::info::Info::new(vec![("version", version.to_owned())]);
+        registry.register("build", "The program", build);
+        let inner = Inner {
+            tasks: RwLock::default(),
+            planned: Family::default(),
+            ended: Family::default(),
+            failed: Family::default(),
+            requests: Family::default(),
+            retries: Family::default(),
+            in_flight: Family::default(),
+            tokens: Family::default(),
+            durations: std::array::from_fn(|_| Family::new_with_constructor(durations as fn() -> Histogram)),
+            requests_of_all: AtomicU64::new(0),
+            tokens_of_all: [const { AtomicU64::new(0) }; 2],
+            registry: Registry::default(),
+        };
+        registry.register("samples_planned", "Samples of a task, where that is known", inner.planned.clone());
+        registry.register("samples", "Samples that are finished, by how they ended", inner.ended.clone());
+        registry.register(
+            "failures",
+            "Samples that were not scored, by stage and kind",
+            inner.failed.clone(),
+        );
+        registry.register(
+            "requests",
+            "Model calls, those that were made again counted too",
+            inner.requests.clone(),
+        );
+        registry.register("retries", "Model calls that were made again", inner.retries.clone());
+        registry.register(
+            "requests_in_flight",
+            "Samples whose model is being asked",
+            inner.in_flight.clone(),
+        );
+        registry.register("tokens", "Tokens, as far as the backend counts them", inner.tokens.clone());
+        for ((name, help), family) in DURATIONS.into_iter().zip(&inner.durations) {
+            registry.register(name, help, family.clone());
+        }
+        Meters(Arc::new(Inner { registry, ..inner }))
+    }
+
+    /// A task begins, with so many samples where that is known.
+    pub fn task_started(&self, task_id: &str, total: Option<u64>) {
+        if let Some(total) = total.and_then(|total| i64::try_from(total).ok()) {
+            self.0.planned.get_or_create_owned(&OfTask { task_id: task_id.to_owned() }).set(total);
+        }
+    }
+
+    /// The model of a sample is asked.
+    pub fn request_began(&self, task_id: &str) {
+        self.task(task_id).in_flight.inc();
+    }
+
+    /// The model of a sample has answered, or failed.
+    pub fn request_ended(&self, task_id: &str) {
+        self.task(task_id).in_flight.dec();
+    }
+
+    /// A model has answered, or failed in the end.
+    pub fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+        let task = self.task(task_id);
+        let attempts = u64::from(answered.attempts);
+        task.requests.inc_by(attempts);
+        task.retries.inc_by(attempts.saturating_sub(1));
+        self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
+        let tokens = [answered.prompt_tokens, answered.completion_tokens];
+        for ((counter, all), count) in task.tokens.iter().zip(&self.0.tokens_of_all).zip(tokens) {
+            counter.inc_by(count);
+            all.fetch_add(count, Ordering::Relaxed);
+        }
+        if attempts == 0 {
+            return;
+        }
+        task.queue.observe(answered.queue_ms / 1_000.0);
+        if !has_failed {
+            task.request.observe(answered.latency_ms / 1_000.0);
+        }
+        if let Some(first_token_ms) = answered.first_token_ms {
+            task.first_token.observe(first_token_ms / 1_000.0);
+        }
+    }
+
+    /// A sample's share of the time of its batch.
+    pub fn scored(&self, task_id: &str, scoring_ms: f64) {
+        self.task(task_id).scoring.observe(scoring_ms / 1_000.0);
+    }
+
+    /// A sample is finished.
+    pub fn finished(&self, task_id: &str, outcome: &'static str) {
+        self.0.ended.get_or_create(&Ended { task_id: task_id.to_owned(), outcome }).inc();
+    }
+
+    /// A sample was not scored.
+    pub fn failed(&self, task_id: &str, stage: &'static str, kind: &str) {
+        self.0
+            .failed
+            .get_or_create(&Failed { task_id: task_id.to_owned(), stage, kind: kind.to_owned() })
+            .inc();
+    }
+
+    /// What was asked of the models so far.
+    pub fn work(&self) -> Work {
+        let [prompt, completion] = &self.0.tokens_of_all;
+        Work {
+            requests: self.0.requests_of_all.load(Ordering::Relaxed),
+            prompt_tokens: prompt.load(Ordering::Relaxed),
+            completion_tokens: completion.load(Ordering::Relaxed),
+        }
+    }
+
+    /// All of it in the text format of OpenMetrics, which Prometheus reads.
+    pub fn encode(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = prometheus_client::encoding::text::encode(&mut text, &self.0.registry);
+        text
+    }
+
+    fn task(&self, task_id: &str) -> Arc<TaskMeters> {
+        if let Some(task) = self.0.tasks.read().unwrap_or_else(PoisonError::into_inner).get(task_id) {
+            return Arc::clone(task);
+        }
+        let mut tasks = self.0.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(tasks.entry(task_id.to_owned()).or_insert_with(|| Arc::new(self.0.meters_of(task_id))))
+    }
+}
+
+impl Inner {
+    fn meters_of(&self, task_id: &str) -> TaskMeters {
+        let of_task = OfTask { task_id: task_id.to_owned() };
+        let [request, first_token, queue, scoring] =
+            [0, 1, 2, 3].map(|place: usize| self.durations[place].get_or_create_owned(&of_task));
+        TaskMeters {
+            requests: self.requests.get_or_create_owned(&of_task),
+            retries: self.retries.get_or_create_owned(&of_task),
+            in_flight: self.in_flight.get_or_create_owned(&of_task),
+            tokens: TOKEN_TYPES.map(|name| {
+                self.tokens.get_or_create_owned(&Tokens { task_id: task_id.to_owned(), r#type: name })
+            }),
+            request,
+            first_token,
+            queue,
+            scoring,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_can_be_read() {
+        let meters = Meters::new("1.2.3");
+        meters.task_started("t", Some(3));
+        meters.request_began("t");
+        let answered = Answered {
+            queue_ms: 1.0,
+            latency_ms: 50.0,
+            first_token_ms: Some(10.0),
+            attempts: 3,
+            prompt_tokens: 7,
+            completion_tokens: 2,
+        };
+        meters.answered("t", &answered, false);
+        meters.answered("u", &Answered { attempts: 1, ..Answered::default() }, true);
+        meters.answered("u", &Answered::default(), true);
+        meters.finished("t", "scored");
+        meters.failed("a \"b\"\n", "load", "not_json");
+        let text = meters.encode();
+        for line in [
+            "gage_host_build_info{version=\"1.2.3\"} 1",
+            "gage_host_samples_planned{task_id=\"t\"} 3",
+            "gage_host_requests_total{task_id=\"t\"} 3",
+            "gage_host_retries_total{task_id=\"t\"} 2",
+            "gage_host_requests_in_flight{task_id=\"t\"} 1",
+            "gage_host_tokens_total{task_id=\"t\",type=\"prompt\"} 7",
+            "gage_host_samples_total{task_id=\"t\",outcome=\"scored\"} 1",
+            "gage_host_request_duration_seconds_count{task_id=\"t\"} 1",
+            "gage_host_request_duration_seconds_count{task_id=\"u\"} 0",
+            "gage_host_queue_duration_seconds_count{task_id=\"u\"} 1",
+            "gage_host_failures_total{task_id=\"a \\\"b\\\"\\n\",stage=\"load\",kind=\"not_json\"} 1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+        meters.request_ended("t");
+        assert!(meters.encode().contains("gage_host_requests_in_flight{task_id=\"t\"} 0"));
+        assert_eq!(meters.work(), Work { requests: 4, prompt_tokens: 7, completion_tokens: 2 });
+    }
+}

@@ -1,0 +1,306 @@
+//! Traces and metrics of a run to an OpenTelemetry collector, by OTLP over HTTP.
+
+mod client;
+mod instruments;
+
+use crate::http::ClientError;
+use crate::meters::Answered;
+use client::{CountedSpans, Transport};
+use instruments::Instruments;
+use opentelemetry::trace::{
+    Link, Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, Tracer as _,
+    TracerProvider as _,
+};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_otlp::{
+    MetricExporter, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Spans that may wait to be sent.
+const SPANS_WAITING: usize = 16_384;
+/// How long the end of a run waits for what is still to be sent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where traces and metrics go.
+#[derive(Clone, Debug)]
+pub struct TelemetrySettings {
+    /// The collector: `http://127.0.0.1:4318`. `/v1/traces` and `/v1/metrics` are put behind it. Headers
+    /// are taken from `OTEL_EXPORTER_OTLP_HEADERS`.
+    pub endpoint: String,
+    /// How long a post may take; default 10 s.
+    pub timeout: Duration,
+    /// The run, which the resource names.
+    pub run_id: String,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// Why nothing can be sent at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TelemetryError {
+    /// The address is none, or no client can be made.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The settings of the exporter are not valid; they may be of the environment.
+    #[error("cannot export traces and metrics: {0}")]
+    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
+    /// The machine has no thread left.
+    #[error("cannot begin to export traces and metrics: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// A sample at its end.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleEnd<'a> {
+    /// Its task.
+    pub task_id: &'a str,
+    /// Its id.
+    pub sample_id: &'a str,
+    /// The number of its row.
+    pub index: u64,
+    /// How it ended.
+    pub outcome: &'a str,
+    /// Where and why it failed: the stage, the kind and the message.
+    pub error: Option<(&'a str, &'a str, &'a str)>,
+    /// Its answer, and when that was recorded.
+    pub answered: Option<(Answered, SystemTime)>,
+    /// Its share of the time of scoring, in milliseconds.
+    pub scoring_ms: Option<f64>,
+}
+
+/// Sends a trace of the run with a span for each task, a trace for each sample that is kept, linked to
+/// the span of its task, and metrics. Nothing here waits but [`Telemetry::finish`].
+pub struct Telemetry {
+    tracer: SdkTracer,
+    spans: SdkTracerProvider,
+    metrics: SdkMeterProvider,
+    instruments: Instruments,
+    run: Context,
+    tasks: Mutex<HashMap<String, Context>>,
+    ended: AtomicU64,
+    arrived: Arc<AtomicU64>,
+    transport: Transport,
+    // The exporters send by this as long as they live.
+    runtime: Mutex<Option<tokio::runtime::Runtime>>,
+}
+
+impl Telemetry {
+    /// Begins the trace of a run.
+    ///
+    /// # Errors
+    /// When the address is not one of a server, or the environment has settings that are not valid.
+    pub fn start(settings: &TelemetrySettings) -> Result<Telemetry, TelemetryError> {
+        let (_, client) = crate::http::client(&settings.endpoint, settings.timeout)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("telemetry")
+            .enable_all()
+            .build()?;
+        let transport = Transport::new(client, runtime.handle().clone());
+        let base = settings.endpoint.trim().trim_end_matches('/');
+        let resource = Resource::builder()
+            .with_attribute(KeyValue::new("service.version", settings.version.clone()))
+            .with_attribute(KeyValue::new("service.instance.id", settings.run_id.clone()))
+            .with_attribute(KeyValue::new("gage.run_id", settings.run_id.clone()));
+        let named = std::env::var_os("OTEL_SERVICE_NAME").is_some_and(|name| !name.is_empty());
+        let resource = if named { resource } else { resource.with_service_name("gage-host") }.build();
+
+        let arrived = Arc::new(AtomicU64::new(0));
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(transport.clone())
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(settings.timeout)
+            .with_endpoint(format!("{base}/v1/traces"))
+            .build()?;
+        let batches = BatchConfigBuilder::default().with_max_queue_size(SPANS_WAITING).build();
+        let exporter = CountedSpans::new(exporter, Arc::clone(&arrived));
+        let spans = SdkTracerProvider::builder()
+            .with_span_processor(BatchSpanProcessor::builder(exporter).with_batch_config(batches).build())
+            .with_resource(resource.clone())
+            .build();
+        let exporter = MetricExporter::builder()
+            .with_http()
+            .with_http_client(transport.clone())
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(settings.timeout)
+            .with_endpoint(format!("{base}/v1/metrics"))
+            .build()?;
+        let metrics =
+            SdkMeterProvider::builder().with_periodic_exporter(exporter).with_resource(resource).build();
+        let instruments = Instruments::new(&metrics);
+        let tracer = spans.tracer("gage-host");
+        let mut run = tracer.build_with_context(SpanBuilder::from_name("run"), &Context::new());
+        run.set_attribute(KeyValue::new("gage.run_id", settings.run_id.clone()));
+        Ok(Telemetry {
+            tracer,
+            spans,
+            metrics,
+            instruments,
+            run: Context::new().with_span(run),
+            tasks: Mutex::default(),
+            ended: AtomicU64::new(0),
+            arrived,
+            transport,
+            runtime: Mutex::new(Some(runtime)),
+        })
+    }
+
+    /// A task begins.
+    pub fn task_started(&self, task_id: &str) {
+        let builder = SpanBuilder::from_name("task").with_attributes([task(task_id)]);
+        let span = self.tracer.build_with_context(builder, &self.run);
+        let context = Context::new().with_span(span);
+        if let Some(earlier) = self.open_tasks().insert(task_id.to_owned(), context) {
+            self.end(&earlier);
+        }
+    }
+
+    /// A task ends.
+    pub fn task_finished(&self, task_id: &str) {
+        let context = self.open_tasks().remove(task_id);
+        context.iter().for_each(|context| self.end(context));
+    }
+
+    /// The model of a sample is asked, or has answered.
+    pub fn in_flight(&self, task_id: &str, change: i64) {
+        self.instruments.in_flight(task_id, change);
+    }
+
+    /// A model has answered, or failed in the end.
+    pub fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
+        self.instruments.answered(task_id, answered, has_failed);
+    }
+
+    /// A sample is finished, for the metrics.
+    pub fn finished(&self, task_id: &str, outcome: &str) {
+        self.instruments.finished(task_id, outcome);
+    }
+
+    /// A sample is finished, for the traces. Where its parts lie in time is worked out from how long they
+    /// took, before the moment at which they were recorded.
+    pub fn sample(&self, sample: &SampleEnd<'_>) {
+        let end = SystemTime::now();
+        let of_task =
+            self.open_tasks().get(sample.task_id).map(|context| context.span().span_context().clone());
+        let milliseconds = |ms: f64| Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default();
+        let before = |time: SystemTime, ms: f64| time.checked_sub(milliseconds(ms)).unwrap_or(time);
+        let scored_from = before(end, sample.scoring_ms.unwrap_or_default());
+        let start = sample
+            .answered
+            .map_or(scored_from, |(answered, at)| before(at, answered.latency_ms + answered.queue_ms));
+        let mut attributes = vec![
+            task(sample.task_id),
+            KeyValue::new("gage.sample_id", sample.sample_id.to_owned()),
+            KeyValue::new("gage.sample_index", i64::try_from(sample.index).unwrap_or(i64::MAX)),
+            KeyValue::new("gage.outcome", sample.outcome.to_owned()),
+        ];
+        if let Some((stage, kind, _)) = sample.error {
+            attributes.push(KeyValue::new("gage.stage", stage.to_owned()));
+            attributes.push(KeyValue::new("error.type", kind.to_owned()));
+        }
+        let links = of_task.map(|context: SpanContext| Link::with_context(context)).into_iter().collect();
+        let builder = SpanBuilder::from_name("sample")
+            .with_start_time(start)
+            .with_attributes(attributes)
+            .with_links(links);
+        let mut span = self.tracer.build_with_context(builder, &Context::new());
+        if let Some((_, _, message)) = sample.error {
+            span.set_status(Status::error(message.to_owned()));
+        }
+        let whole = Context::new().with_span(span);
+        if let Some((answered, at)) = sample.answered {
+            let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            let mut attributes = vec![
+                KeyValue::new("gage.attempts", i64::from(answered.attempts)),
+                KeyValue::new("gage.queue_ms", answered.queue_ms),
+                KeyValue::new("gen_ai.usage.input_tokens", count(answered.prompt_tokens)),
+                KeyValue::new("gen_ai.usage.output_tokens", count(answered.completion_tokens)),
+            ];
+            attributes.extend(answered.first_token_ms.map(|ms| KeyValue::new("gage.first_token_ms", ms)));
+            self.part("inference", SpanKind::Client, before(at, answered.latency_ms), at, attributes, &whole);
+        }
+        if sample.scoring_ms.is_some() {
+            self.part("scoring", SpanKind::Internal, scored_from, end, Vec::new(), &whole);
+        }
+        whole.span().end_with_timestamp(end);
+        self.count(&whole);
+    }
+
+    /// Ends the trace, and sends what is left, for at most some seconds. Returns how many spans did not
+    /// arrive; says so once.
+    pub fn finish(&self) -> u64 {
+        let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return 0;
+        };
+        let tasks: Vec<Context> = self.open_tasks().drain().map(|(_, context)| context).collect();
+        tasks.iter().for_each(|context| self.end(context));
+        self.end(&self.run);
+        // What went wrong is known from the transport.
+        let _ = self.spans.shutdown_with_timeout(PATIENCE);
+        let _ = self.metrics.shutdown_with_timeout(PATIENCE);
+        runtime.shutdown_background();
+        let lost = self.ended.load(Ordering::Relaxed).saturating_sub(self.arrived.load(Ordering::Relaxed));
+        let reason = self.transport.last_error();
+        if lost > 0 || reason.is_some() {
+            let reason = reason.unwrap_or_else(|| "they came faster than they could be sent".to_owned());
+            tracing::warn!(
+                lost_spans = lost,
+                reason,
+                "not everything reached the collector; results are not affected"
+            );
+        }
+        lost
+    }
+
+    fn part(
+        &self,
+        name: &'static str,
+        kind: SpanKind,
+        start: SystemTime,
+        end: SystemTime,
+        attributes: Vec<KeyValue>,
+        whole: &Context,
+    ) {
+        let builder =
+            SpanBuilder::from_name(name).with_kind(kind).with_start_time(start).with_attributes(attributes);
+        let mut span = self.tracer.build_with_context(builder, whole);
+        let is_recording = span.is_recording();
+        span.end_with_timestamp(end);
+        self.ended.fetch_add(u64::from(is_recording), Ordering::Relaxed);
+    }
+
+    fn end(&self, context: &Context) {
+        let is_recording = context.span().is_recording();
+        context.span().end();
+        self.ended.fetch_add(u64::from(is_recording), Ordering::Relaxed);
+    }
+
+    /// Counts a span that has ended already.
+    fn count(&self, context: &Context) {
+        let is_sampled = context.span().span_context().is_sampled();
+        self.ended.fetch_add(u64::from(is_sampled), Ordering::Relaxed);
+    }
+
+    fn open_tasks(&self) -> std::sync::MutexGuard<'_, HashMap<String, Context>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn task(task_id: &str) -> KeyValue {
+    KeyValue::new("gage.task_id", task_id.to_owned())
+}

@@ -1,0 +1,146 @@
+//! `events.jsonl`: what happened, in order of time. A help for people; nothing rests on it.
+
+use super::Recorder;
+use crate::Event;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Most bytes that are held back.
+const MOST_HELD_BYTES: usize = 1 << 18;
+
+/// Appends lines to a file.
+#[derive(Debug)]
+pub struct FileRecorder {
+    path: PathBuf,
+    file: File,
+    length: u64,
+    lines: u64,
+    held: Vec<u8>,
+    held_events: u64,
+    lost_events: u64,
+}
+
+impl FileRecorder {
+    /// Opens a file of events, or begins it. A line that has no end is cut off.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn open(path: &Path) -> io::Result<FileRecorder> {
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).truncate(false).read(true).write(true).open(path)?;
+        let (lines, length) = whole_lines(&mut file)?;
+        cut(&mut file, length)?;
+        let path = path.to_owned();
+        Ok(FileRecorder { path, file, length, lines, held: Vec::new(), held_events: 0, lost_events: 0 })
+    }
+
+    /// How many lines there were when it was opened; ids go on where they ended.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Adds lines of so many events.
+    pub(super) fn append(&mut self, lines: &[u8], events: u64) {
+        self.held.extend_from_slice(lines);
+        self.held_events += events;
+        if self.held.len() >= MOST_HELD_BYTES {
+            self.flush();
+        }
+    }
+}
+
+impl Recorder for FileRecorder {
+    fn record(&mut self, _event: &Event, line: &[u8]) {
+        self.append(line, 1);
+    }
+
+    /// Writes what is held back. Does not wait for the disk.
+    fn flush(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        match self.file.write_all(&self.held) {
+            Ok(()) => self.length += self.held.len() as u64,
+            Err(error) => {
+                // Where even this fails, a reader meets half a line.
+                let _ = cut(&mut self.file, self.length);
+                if self.lost_events == 0 {
+                    let path = self.path.display();
+                    tracing::warn!(%path, %error, "events are lost; the run goes on, and its results are not affected");
+                }
+                self.lost_events += self.held_events;
+            }
+        }
+        self.held.clear();
+        self.held_events = 0;
+    }
+
+    fn finish(&mut self) -> u64 {
+        self.flush();
+        self.lost_events
+    }
+}
+
+impl Drop for FileRecorder {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Number of lines that end, and their length.
+fn whole_lines(file: &mut File) -> io::Result<(u64, u64)> {
+    let mut buffer = vec![0_u8; 1 << 16];
+    let (mut lines, mut whole, mut position) = (0, 0, 0);
+    loop {
+        let length = file.read(&mut buffer)?;
+        if length == 0 {
+            return Ok((lines, whole));
+        }
+        for (offset, _) in buffer[..length].iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+            lines += 1;
+            whole = position + offset as u64 + 1;
+        }
+        position += length as u64;
+    }
+}
+
+fn cut(file: &mut File, length: u64) -> io::Result<()> {
+    file.set_len(length)?;
+    file.seek(SeekFrom::Start(length)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Level;
+    use serde_json::Value;
+    use std::fs;
+
+    #[test]
+    fn a_torn_end_is_cut_and_lines_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, "{}\n{}\n{\"event_id\": 2, \"kin").unwrap();
+        let mut recorder = FileRecorder::open(&path).unwrap();
+        assert_eq!(recorder.lines(), 2);
+        let event = Event::new("a", Level::Info, Value::Null);
+        recorder.record(&event, b"{\"event_id\": 2}\n");
+        assert_eq!(recorder.finish(), 0);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n{}\n{\"event_id\": 2}\n");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_full_disk_does_not_take_is_counted() {
+        // The device takes nothing, as a disk that is full.
+        let file = OpenOptions::new().read(true).write(true).open("/dev/full").unwrap();
+        let path = PathBuf::from("/dev/full");
+        let (held, length, lines) = (Vec::new(), 0, 0);
+        let mut recorder = FileRecorder { path, file, length, lines, held, held_events: 0, lost_events: 0 };
+        (0..3).for_each(|_| recorder.append(b"{}\n", 1));
+        recorder.flush();
+        recorder.append(b"{}\n", 1);
+        assert_eq!(recorder.finish(), 4);
+    }
+}

@@ -1,0 +1,259 @@
+//! Events to a server: batches of JSON, posted by a thread of their own.
+
+use super::{FileRecorder, Recorder};
+use crate::Event;
+use crate::http::{ClientError, client, without_secrets};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Batches that may wait to be posted.
+const BATCHES_WAITING: usize = 64;
+/// Posts before the share of those that failed says something.
+const LEAST_POSTS: u64 = 5;
+/// How long a batch that is not full waits for more events.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How events are posted.
+#[derive(Clone, Debug)]
+pub struct HttpRecorderSettings {
+    /// Where to: `https://collector.example/events`. A user name and a password in it are sent as such,
+    /// and never shown.
+    pub url: String,
+    /// The run, which each post names.
+    pub run_id: String,
+    /// Events in one post; default 50.
+    pub batch: usize,
+    /// The share of posts that may fail, in percent. Above it nothing more is posted; default 5.
+    pub fail_pct: f64,
+    /// How long a post may take; default 10 s.
+    pub timeout: Duration,
+    /// The file that gets the events that did not arrive.
+    pub fallback: PathBuf,
+}
+
+/// Why events cannot be posted at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpRecorderError {
+    /// The address is none, or no client can be made.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The machine has no thread left, or no event loop.
+    #[error("cannot begin to post events: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Posts events as `{"run_id": …, "events": […]}`. What does not arrive is written to a file instead, and
+/// where more posts fail than may, everything is. Only what that file does not take is lost.
+pub struct HttpRecorder {
+    settings: HttpRecorderSettings,
+    fallback: Arc<Fallback>,
+    sender: Option<SyncSender<Batch>>,
+    worker: Option<JoinHandle<()>>,
+    held: Batch,
+    held_since: Option<Instant>,
+}
+
+/// Lines of events, one after the other.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<u8>,
+    events: u64,
+}
+
+impl HttpRecorder {
+    /// Looks at the settings, without posting anything.
+    ///
+    /// # Errors
+    /// When the address is not one of a server.
+    pub fn check(settings: &HttpRecorderSettings) -> Result<(), HttpRecorderError> {
+        client(&settings.url, settings.timeout)?;
+        Ok(())
+    }
+
+    /// Starts the thread that posts.
+    ///
+    /// # Errors
+    /// When the address is not one of a server, or the machine has no thread left.
+    pub fn start(settings: HttpRecorderSettings) -> Result<HttpRecorder, HttpRecorderError> {
+        let (url, client) = client(&settings.url, settings.timeout)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (sender, batches) = sync_channel(BATCHES_WAITING);
+        let fallback = Arc::new(Fallback { path: settings.fallback.clone(), state: Mutex::default() });
+        let poster = Poster {
+            client,
+            url,
+            run_id: settings.run_id.clone(),
+            fail_pct: settings.fail_pct,
+            fallback: Arc::clone(&fallback),
+            posts: 0,
+            failed: 0,
+            is_given_up: false,
+        };
+        let worker = std::thread::Builder::new()
+            .name("event-posts".to_owned())
+            .spawn(move || poster.work(&batches, &runtime))?;
+        Ok(HttpRecorder {
+            settings,
+            fallback,
+            sender: Some(sender),
+            worker: Some(worker),
+            held: Batch::default(),
+            held_since: None,
+        })
+    }
+
+    fn post(&mut self) {
+        self.held_since = None;
+        let batch = std::mem::take(&mut self.held);
+        if batch.events == 0 {
+            return;
+        }
+        let refused = match &self.sender {
+            None => Some(batch),
+            Some(sender) => match sender.try_send(batch) {
+                Ok(()) => None,
+                Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => Some(batch),
+            },
+        };
+        if let Some(batch) = refused {
+            self.fallback.keep(&batch, "the server is slower than the run");
+        }
+    }
+}
+
+impl Recorder for HttpRecorder {
+    fn record(&mut self, _event: &Event, line: &[u8]) {
+        self.held.lines.extend_from_slice(line);
+        self.held.events += 1;
+        self.held_since.get_or_insert_with(Instant::now);
+        if self.held.events >= self.settings.batch.max(1) as u64 {
+            self.post();
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.held_since.is_some_and(|since| since.elapsed() >= PATIENCE) {
+            self.post();
+        }
+    }
+
+    /// Waits until what was handed over is posted or in the file: no longer than the time of the posts
+    /// that it takes to give up.
+    fn finish(&mut self) -> u64 {
+        self.post();
+        self.sender = None;
+        if let Some(worker) = self.worker.take() {
+            // A thread that failed has lost what it held, and nothing else.
+            let _ = worker.join();
+        }
+        self.fallback.finish()
+    }
+}
+
+/// The thread that posts.
+struct Poster {
+    client: reqwest::Client,
+    url: reqwest::Url,
+    run_id: String,
+    fail_pct: f64,
+    fallback: Arc<Fallback>,
+    posts: u64,
+    failed: u64,
+    is_given_up: bool,
+}
+
+impl Poster {
+    fn work(mut self, batches: &Receiver<Batch>, runtime: &tokio::runtime::Runtime) {
+        for batch in batches {
+            if self.is_given_up {
+                self.fallback.keep(&batch, "too many posts failed");
+                continue;
+            }
+            self.posts += 1;
+            if let Err(reason) = runtime.block_on(self.post(&batch)) {
+                self.failed += 1;
+                self.fallback.keep(&batch, &reason);
+                // Counts of posts stay far below 2^53.
+                let share = self.failed as f64 / self.posts as f64 * 100.0;
+                if self.posts >= LEAST_POSTS && share > self.fail_pct {
+                    self.is_given_up = true;
+                    let (failed, posts) = (self.failed, self.posts);
+                    tracing::warn!(failed, posts, "no more events are posted, for too many posts failed");
+                }
+            }
+        }
+    }
+
+    async fn post(&self, batch: &Batch) -> Result<(), String> {
+        let body = body_of(&self.run_id, batch);
+        let request =
+            self.client.post(self.url.clone()).header(reqwest::header::CONTENT_TYPE, "application/json");
+        match request.body(body).send().await {
+            Ok(response) if response.status().is_success() => Ok(()),
+            Ok(response) => Err(format!("the server answered {}", response.status())),
+            Err(error) => Err(without_secrets(error)),
+        }
+    }
+}
+
+/// `{"run_id": …, "events": […]}`, without a second look at the events.
+fn body_of(run_id: &str, batch: &Batch) -> Vec<u8> {
+    let mut body = format!("{{\"run_id\":{},\"events\":[", serde_json::Value::from(run_id)).into_bytes();
+    let lines = batch.lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    for (number, line) in lines.enumerate() {
+        if number > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(line);
+    }
+    body.extend_from_slice(b"]}");
+    body
+}
+
+/// The file of events that did not arrive, which begins with the first of them.
+struct Fallback {
+    path: PathBuf,
+    state: Mutex<FallbackState>,
+}
+
+#[derive(Default)]
+struct FallbackState {
+    file: Option<FileRecorder>,
+    is_said: bool,
+    lost: u64,
+}
+
+impl Fallback {
+    fn keep(&self, batch: &Batch, reason: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.is_said {
+            state.is_said = true;
+            let path = self.path.display();
+            tracing::warn!(%path, reason, "events could not be posted; those that did not arrive are in the file");
+        }
+        if state.file.is_none() {
+            match FileRecorder::open(&self.path) {
+                Ok(file) => state.file = Some(file),
+                Err(error) => {
+                    if state.lost == 0 {
+                        tracing::warn!(path = %self.path.display(), %error, "events are lost");
+                    }
+                    state.lost += batch.events;
+                }
+            }
+        }
+        if let Some(file) = &mut state.file {
+            file.append(&batch.lines, batch.events);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_file = state.file.as_mut().map_or(0, Recorder::finish);
+        state.lost + of_file
+    }
+}

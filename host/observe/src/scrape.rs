@@ -1,0 +1,69 @@
+//! The address at which Prometheus reads the counters of a run.
+
+use crate::Meters;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+/// The format of [`Meters::encode`].
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// How long a reader may take to send its request.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Readers at once.
+const MOST_READERS: usize = 32;
+
+/// Listens at an address, for as long as the runtime lives that this is called in: `GET /metrics` gives the
+/// counters. Returns the address with its real port.
+///
+/// # Errors
+/// When the address cannot be listened at.
+pub async fn serve_metrics(address: SocketAddr, meters: Meters) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(accept(listener, meters));
+    Ok(address)
+}
+
+async fn accept(listener: TcpListener, meters: Meters) {
+    let readers = std::sync::Arc::new(Semaphore::new(MOST_READERS));
+    while let Ok(reader) = std::sync::Arc::clone(&readers).acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let meters = meters.clone();
+                tokio::spawn(async move {
+                    let service = service_fn(move |request| answer(request, meters.clone()));
+                    let mut server = hyper::server::conn::http1::Builder::new();
+                    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+                    // A reader that goes away has nothing to be told.
+                    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+                    drop(reader);
+                });
+            }
+            // As where no file can be opened any more, which passes.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+async fn answer(request: Request<Incoming>, meters: Meters) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (status, kind, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => (StatusCode::OK, OPEN_METRICS, meters.encode()),
+        (_, "/metrics") => {
+            (StatusCode::METHOD_NOT_ALLOWED, "text/plain", "only GET is answered\n".to_owned())
+        }
+        _ => (StatusCode::NOT_FOUND, "text/plain", "the counters are at /metrics\n".to_owned()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok(response)
+}

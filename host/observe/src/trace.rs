@@ -1,0 +1,242 @@
+//! The events of a run: emitted from any thread without waiting, written by one thread.
+
+use crate::Level;
+use crate::event::Event;
+use crate::recorder::Recorder;
+use serde_json::json;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Events that may wait for the thread that writes them. An event is a few hundred bytes.
+const MOST_WAITING: usize = 16_384;
+/// From this on only what matters is taken: failures, and what is not about a single sample.
+const CROWDED: usize = MOST_WAITING / 4 * 3;
+/// How long an event is held back at most before it can be read in the file.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Takes the events of a run. Clones are handles of the same; what was emitted before
+/// [`Trace::finish`] is recorded.
+#[derive(Clone)]
+pub struct Trace(Arc<Shared>);
+
+struct Shared {
+    sender: SyncSender<Message>,
+    waiting: AtomicUsize,
+    lost: AtomicU64,
+    writer: Mutex<Option<JoinHandle<u64>>>,
+}
+
+enum Message {
+    Event(Box<Event>),
+    Finish,
+}
+
+impl Trace {
+    /// Starts the thread that writes, with `first_id` as the id of the first event.
+    ///
+    /// # Errors
+    /// When the machine has no thread left.
+    pub fn start(recorders: Vec<Box<dyn Recorder>>, first_id: u64) -> std::io::Result<Trace> {
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let shared = Arc::new(Shared {
+            sender,
+            waiting: AtomicUsize::new(0),
+            lost: AtomicU64::new(0),
+            writer: Mutex::new(None),
+        });
+        // A strong handle would keep the thread from ever seeing its last sender go.
+        let counts = Arc::downgrade(&shared);
+        let writer = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
+            let mut writer = Writer { recorders, next_id: first_id, lost: 0 };
+            writer.run(&receiver, || {
+                if let Some(shared) = counts.upgrade() {
+                    shared.waiting.fetch_sub(1, Ordering::Relaxed);
+                }
+            });
+            writer.finish()
+        })?;
+        *shared.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
+        Ok(Trace(shared))
+    }
+
+    /// Takes an event that matters: of the run, of a task, of a failure. Never waits; lost only where
+    /// even the room that is kept for such events is used up.
+    pub fn emit(&self, event: Event) {
+        self.put(event, MOST_WAITING);
+    }
+
+    /// Takes one of many events; lost, and counted, where the thread that writes cannot keep up.
+    pub fn emit_one_of_many(&self, event: Event) {
+        self.put(event, CROWDED);
+    }
+
+    /// How many events found no room so far.
+    pub fn lost_events(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Writes what was emitted, and ends the thread. Returns how many events were lost on the way or by a
+    /// recorder. Later events are lost.
+    pub fn finish(&self) -> u64 {
+        let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(writer) = writer else { return self.lost_events() };
+        let lost = self.lost_events();
+        if lost > 0 {
+            tracing::warn!(lost, "events are lost: they came faster than they could be written");
+            self.emit(Event::new("events_lost", Level::Warn, json!({"count": lost})));
+        }
+        // Fails only where the thread is gone.
+        let _ = self.0.sender.send(Message::Finish);
+        lost + writer.join().unwrap_or(0)
+    }
+
+    fn put(&self, event: Event, most: usize) {
+        let waiting = self.0.waiting.fetch_add(1, Ordering::Relaxed);
+        let is_full = waiting >= most
+            || match self.0.sender.try_send(Message::Event(Box::new(event))) {
+                Ok(()) => false,
+                Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => true,
+            };
+        if is_full {
+            self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.0.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+struct Writer {
+    recorders: Vec<Box<dyn Recorder>>,
+    next_id: u64,
+    lost: u64,
+}
+
+impl Writer {
+    fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) {
+        let mut held_since: Option<Instant> = None;
+        loop {
+            let patience = held_since.map(|since| PATIENCE.saturating_sub(since.elapsed()));
+            let message = match patience {
+                None => receiver.recv().ok(),
+                Some(patience) => match receiver.recv_timeout(patience) {
+                    Ok(message) if !patience.is_zero() => Some(message),
+                    Err(RecvTimeoutError::Disconnected) => None,
+                    late => {
+                        self.recorders.iter_mut().for_each(|recorder| recorder.flush());
+                        held_since = None;
+                        match late {
+                            Ok(message) => Some(message),
+                            Err(_) => continue,
+                        }
+                    }
+                },
+            };
+            match message {
+                Some(Message::Event(event)) => {
+                    taken();
+                    self.record(&event);
+                    held_since.get_or_insert_with(Instant::now);
+                }
+                Some(Message::Finish) | None => return,
+            }
+        }
+    }
+
+    fn record(&mut self, event: &Event) {
+        match event.line(self.next_id) {
+            Ok(line) => {
+                self.next_id += 1;
+                self.recorders.iter_mut().for_each(|recorder| recorder.record(event, &line));
+            }
+            Err(error) => {
+                tracing::warn!(kind = %event.kind, %error, "an event is lost, for it is no JSON");
+                self.lost += 1;
+            }
+        }
+    }
+
+    fn finish(mut self) -> u64 {
+        self.lost + self.recorders.iter_mut().map(|recorder| recorder.finish()).sum::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FileRecorder, MemoryRecorder};
+    use serde_json::Value;
+
+    #[test]
+    fn events_are_written_in_order_and_their_ids_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        for round in 0..2 {
+            let file = FileRecorder::open(&path).unwrap();
+            let first = file.lines();
+            let memory = MemoryRecorder::default();
+            let trace = Trace::start(vec![Box::new(file), Box::new(memory.clone())], first).unwrap();
+            for number in 0..100 {
+                trace.emit(Event::new("tick", Level::Info, json!({"round": round, "number": number})));
+            }
+            assert_eq!(trace.finish(), 0);
+            assert_eq!(memory.events().len(), 100);
+            assert_eq!(trace.finish(), 0);
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let ids: Vec<u64> = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["event_id"].as_u64().unwrap())
+            .collect();
+        assert_eq!(ids, (0..200).collect::<Vec<u64>>());
+    }
+
+    /// Takes an event only when it is allowed to.
+    struct Slow(Receiver<()>, MemoryRecorder);
+
+    impl Recorder for Slow {
+        fn record(&mut self, event: &Event, line: &[u8]) {
+            let _ = self.0.recv();
+            self.1.record(event, line);
+        }
+
+        fn flush(&mut self) {}
+
+        fn finish(&mut self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_slow_disk_stops_nobody_and_what_matters_still_has_room() {
+        let (allow, allowed) = std::sync::mpsc::channel();
+        let memory = MemoryRecorder::default();
+        let trace = Trace::start(vec![Box::new(Slow(allowed, memory.clone()))], 0).unwrap();
+        for _ in 0..MOST_WAITING {
+            trace.emit_one_of_many(Event::new("sample", Level::Debug, Value::Null));
+        }
+        trace.emit(Event::new("failure", Level::Warn, Value::Null));
+        let lost = trace.lost_events();
+        assert!(lost > 0 && lost as usize >= MOST_WAITING - CROWDED - 1, "{lost}");
+        // With nobody to allow, everything is allowed.
+        drop(allow);
+        assert_eq!(trace.finish(), lost);
+        let events = memory.events();
+        let kinds: Vec<&str> = events.iter().rev().take(2).map(|event| event.kind.as_ref()).collect();
+        assert_eq!(kinds, ["events_lost", "failure"]);
+        assert_eq!(events[events.len() - 1].payload["count"], lost);
+        assert_eq!(events.len() as u64, MOST_WAITING as u64 - lost + 2);
+    }
+
+    #[test]
+    fn a_trace_that_nobody_finishes_ends_with_its_last_handle() {
+        let memory = MemoryRecorder::default();
+        let trace = Trace::start(vec![Box::new(memory.clone())], 0).unwrap();
+        trace.emit(Event::new("a", Level::Info, Value::Null));
+        let writer = trace.0.writer.lock().unwrap().take().unwrap();
+        drop(trace);
+        assert_eq!(writer.join().unwrap(), 0);
+        assert_eq!(memory.events().len(), 1);
+    }
+}

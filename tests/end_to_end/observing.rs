@@ -1,0 +1,215 @@
+//! What a run tells while it goes on, and to whom.
+
+use crate::server::{Server, completion, number_of};
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use wiremock::ResponseTemplate;
+
+/// A workspace with a suite of so many samples; the server fails the third for good.
+fn prepared(count: usize) -> (Workspace, Server) {
+    let server = Server::start(|request| match number_of(request) {
+        2 => ResponseTemplate::new(400).set_body_string("no"),
+        number => completion(&format!("answer {number}")),
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(count));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    (workspace, server)
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn of_kind<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
+    events.iter().filter(|event| event["kind"] == kind).collect()
+}
+
+#[test]
+fn failures_are_told_of_always_and_stages_where_they_are_asked_for() {
+    let (workspace, _server) = prepared(10);
+    workspace.run(&["run", "suite.yaml", "--run-id", "usual"]).expect_code(4);
+    let usual = lines(&workspace.read("runs/usual/events.jsonl"));
+    assert_eq!(of_kind(&usual, "sample_not_scored").len(), 1);
+    assert!(of_kind(&usual, "sample_scored").is_empty() && of_kind(&usual, "inference_finished").is_empty());
+
+    let arguments =
+        ["run", "suite.yaml", "--observability", "--event-sampling", "inference=0", "--run-id", "all"];
+    workspace.run(&arguments).expect_code(4);
+    let all = lines(&workspace.read("runs/all/events.jsonl"));
+    let ids: Vec<u64> = all.iter().filter_map(|event| event["event_id"].as_u64()).collect();
+    assert_eq!(ids, (0..all.len() as u64).collect::<Vec<_>>());
+    assert_eq!(all.first().map(|event| &event["kind"]), Some(&json!("run_started")));
+    assert_eq!(all.last().map(|event| &event["kind"]), Some(&json!("run_finished")));
+    assert_eq!(of_kind(&all, "sample_scored").len(), 9);
+    assert!(of_kind(&all, "inference_finished").is_empty());
+    let failed = of_kind(&all, "sample_not_scored")[0];
+    assert_eq!((&failed["sample_id"], &failed["level"]), (&json!("q2"), &json!("warn")));
+    assert_eq!(failed["payload"]["outcome"], "backend_error");
+
+    let timings = workspace.json("all", "timings.json");
+    assert_eq!((&timings["prompt_tokens"], &timings["completion_tokens"]), (&json!(27), &json!(18)));
+    assert!(
+        timings["requests"].as_u64() >= Some(10) && timings["queue"]["p99_ms"].is_number(),
+        "{timings:#}"
+    );
+    assert!(timings["throughput_completion_tokens_per_s"].is_number(), "{timings:#}");
+    assert!(timings["stages"]["model_loading_total_s"].is_number(), "{timings:#}");
+}
+
+#[test]
+fn a_server_gets_the_events_that_the_file_has() {
+    let (workspace, server) = prepared(30);
+    let posted: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let seen = Arc::clone(&posted);
+    server.also_at("/events", move |request| {
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        assert_eq!(body["run_id"], "r");
+        seen.lock().expect("a lock").extend(body["events"].as_array().expect("events").clone());
+        ResponseTemplate::new(202)
+    });
+    let url = format!("{}/events", server.server.uri());
+    let arguments = ["run", "suite.yaml", "--observability", "--run-id", "r", "--report-http-batch", "7"];
+    let mut command = workspace.program();
+    command.args(arguments).env("GAGE_EVAL_REPORT_HTTP_URL", url);
+    Ended::of(command.output().expect("it runs")).expect_code(0);
+    let file = lines(&workspace.read("runs/r/events.jsonl"));
+    assert_eq!(*posted.lock().expect("a lock"), file);
+    assert!(!workspace.path("runs/r/events-unsent.jsonl").exists());
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_before_anything_is_written() {
+    let (workspace, _server) = prepared(3);
+    let cases = [
+        ["--report-http-url", "ftp://user:hunter2@host/"],
+        ["--otlp-endpoint", "collector"],
+        ["--metrics-listen", "127.0.0.1:99999"],
+        ["--event-sampling", "2"],
+        ["--log-file", "no/such/folder/log"],
+        ["--log", "a=b=c"],
+    ];
+    for [flag, value] in cases {
+        let ended = workspace.run(&["run", "suite.yaml", flag, value]).expect_code(2);
+        assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
+        assert!(!workspace.path("runs").exists(), "{flag}");
+    }
+}
+
+#[test]
+fn counters_can_be_read_while_the_run_goes_on() {
+    let (address_sender, addresses) = std::sync::mpsc::channel::<String>();
+    let addresses = Mutex::new(addresses);
+    let read: Arc<Mutex<String>> = Arc::default();
+    let seen = Arc::clone(&read);
+    // The answer to the second question waits until the counters were read.
+    let server = Server::start(move |request| {
+        if number_of(request) == 1 {
+            let address = addresses.lock().expect("a lock").recv_timeout(Duration::from_secs(120));
+            let mut stream = TcpStream::connect(address.expect("an address")).expect("a connection");
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").expect("sent");
+            stream.read_to_string(&mut seen.lock().expect("a lock")).expect("an answer");
+        }
+        completion(&format!("answer {}", number_of(request)))
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(3));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let mut command = workspace.program();
+    command.args(["run", "suite.yaml", "--concurrency", "1", "--metrics-listen", "0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    for line in BufReader::new(child.stderr.take().expect("a stream")).lines() {
+        let line = line.expect("text");
+        if let Some(rest) = line.strip_prefix("counters are at http://") {
+            let address = rest.trim_end_matches("/metrics").to_owned();
+            address_sender.send(address).expect("somebody waits");
+        }
+    }
+    assert!(child.wait().expect("it ends").success());
+    let read = read.lock().expect("a lock");
+    for line in ["gage_host_samples_planned{task_id=\"", "gage_host_requests_in_flight{task_id=\""] {
+        assert!(read.contains(line), "{line} is not in\n{read}");
+    }
+    assert!(
+        read.lines().any(|line| line.starts_with("gage_host_requests_in_flight") && line.ends_with("} 1"))
+    );
+}
+
+#[test]
+fn progress_for_machines_is_apart_from_the_answer() {
+    let (workspace, _server) = prepared(10);
+    let arguments = ["run", "suite.yaml", "--progress", "json", "--json", "--run-id", "r"];
+    let ended = workspace.run(&arguments).expect_code(4);
+    let _: Value = serde_json::from_str(&ended.stdout).expect("JSON and nothing else");
+    let objects = ended.stderr.lines().filter(|line| line.starts_with('{')).collect::<Vec<_>>().join("\n");
+    let objects = lines(&objects);
+    let last = objects.last().expect("objects");
+    assert_eq!(objects.first().map(|object| &object["event"]), Some(&json!("task_started")));
+    assert_eq!(
+        (&last["event"], &last["done"], &last["total"]),
+        (&json!("task_finished"), &json!(10), &json!(10))
+    );
+    assert_eq!(last["score"]["scored"], 9);
+    assert_eq!(last["failures"].as_object().map(serde_json::Map::len), Some(1));
+    let quiet = workspace.run(&["run", "suite.yaml", "--progress", "json", "--quiet", "--run-id", "q"]);
+    assert!(!quiet.stderr.contains("task_started"), "{}", quiet.stderr);
+}
+
+#[test]
+fn logs_can_go_to_a_file_and_are_among_the_events() {
+    let (workspace, _server) = prepared(3);
+    let mut command = workspace.program();
+    command.args(["run", "suite.yaml", "--log-file", "log", "--log-json", "--run-id", "r"]);
+    command.env("GAGE_EVAL_BUFFER_THRESHOLD", "10");
+    let ended = Ended::of(command.output().expect("it runs")).expect_code(4);
+    assert!(ended.stderr.contains("GAGE_EVAL_BUFFER_THRESHOLD is set and has no effect"), "{}", ended.stderr);
+    let logs = lines(&workspace.read("log"));
+    assert!(logs.iter().any(|log| log["level"] == "WARN"), "{logs:?}");
+}
+
+#[test]
+fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
+    let (workspace, _server) = prepared(2);
+    let run = |variables: &[(&str, &str)], run_id: &str| {
+        let mut command = workspace.program();
+        command.args(["run", "suite.yaml", "--run-id", run_id]).envs(variables.iter().copied());
+        Ended::of(command.output().expect("it runs"))
+    };
+    let earlier =
+        [("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_EVAL_SAVE_DIR", "elsewhere"), ("GAGE_EVAL_SHUFFLE", "1")];
+    run(&earlier, "a").expect_code(0);
+    assert_eq!(lines(&workspace.read("elsewhere/a/samples.jsonl")).len(), 1);
+    assert!(workspace.read("elsewhere/a/config.yaml").contains("shuffle: true"));
+    run(&[("GAGE_EVAL_MAX_SAMPLES", "1"), ("GAGE_HOST_MAX_SAMPLES", "2")], "b").expect_code(0);
+    assert_eq!(workspace.samples("b").len(), 2);
+    run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_HOST_MAX_SAMPLES", "1")], "c").expect_code(0);
+    assert!(!workspace.path("runs/c/events.jsonl").exists());
+}
+
+#[test]
+fn variables_are_listed_without_their_secrets() {
+    let workspace = Workspace::new();
+    let mut command = workspace.program();
+    command.args(["env", "--json"]);
+    command.env("GAGE_HOST_OTLP_ENDPOINT", "https://user:hunter2@host/");
+    command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2");
+    command.env("GAGE_EVAL_THREADS", "4");
+    let ended = Ended::of(command.output().expect("it runs")).expect_code(0);
+    assert!(!ended.stdout.contains("hunter2"), "{}", ended.stdout);
+    let listed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let earlier = listed["gage_eval"].as_array().expect("a list");
+    let threads = earlier.iter().find(|one| one["name"] == "GAGE_EVAL_THREADS").expect("it is listed");
+    assert_eq!((&threads["value"], &threads["successor"]), (&json!("4"), &json!("GAGE_HOST_CONCURRENCY")));
+
+    let mut command = workspace.program();
+    // What differs from machine to machine is not part of the list.
+    command.env_remove("HOME").env_remove("GAGE_CACHE_DIR").env_remove("OMP_WAIT_POLICY").arg("env");
+    let ended =
+        Ended::of(command.env("OMP_WAIT_POLICY", "passive").output().expect("it runs")).expect_code(0);
+    insta::assert_snapshot!("env", ended.stdout);
+}
