@@ -13,6 +13,7 @@ mod overrides;
 mod parse;
 mod pipeline;
 mod problems;
+mod secrets;
 mod source;
 mod table;
 
@@ -36,6 +37,9 @@ pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::task::TaskSpec;
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
-pub use pipeline::{Environment, PipelineConfig, load, load_datasets};
+pub use pipeline::{
+    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, parse_document,
+};
 pub use problems::{Problem, Problems, Severity};
+pub use secrets::{is_secret_key, public_text};
 pub use source::{Source, Sources, Span, shown_path};

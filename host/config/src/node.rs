@@ -1,5 +1,6 @@
 //! The document as a tree in which every value knows where it was written.
 
+use crate::secrets::{is_secret_key, names_secret, public_part, public_text};
 use crate::source::Span;
 use serde_json::Value;
 
@@ -145,7 +146,8 @@ impl Node {
                 let public = |entry: &Entry| {
                     let is_secret = is_secret || is_secret_key(&entry.key);
                     let value = match (&entry.written, &entry.node.value) {
-                        (Some(written), _) if is_secret || names_secret(written) => written.as_str().into(),
+                        (Some(written), _) if is_secret => public_text(written).into(),
+                        (Some(written), _) if names_secret(written) => public_part(written).into(),
                         (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
                         _ if is_secret => "(secret)".into(),
@@ -159,21 +161,4 @@ impl Node {
             _ => self.to_json(),
         }
     }
-}
-
-/// Whether the value of a key is never written down.
-fn is_secret_key(key: &str) -> bool {
-    const ENDS: [&str; 8] =
-        ["api_key", "apikey", "authorization", "password", "secret", "_token", "credential", "credentials"];
-    let key = key.to_lowercase().replace('-', "_");
-    key == "headers" || key == "token" || ENDS.iter().any(|name| key.ends_with(name))
-}
-
-/// Whether a text takes a part of itself from a variable whose name says that it is secret.
-fn names_secret(written: &str) -> bool {
-    const PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
-    written.split("${").skip(1).any(|rest| {
-        let name = rest.split([':', '}']).next().unwrap_or_default().to_uppercase();
-        PARTS.iter().any(|part| name.contains(part))
-    })
 }

@@ -13,8 +13,13 @@ const MOST_NODES: usize = 200_000;
 /// Nor be nested deeper than this.
 const MOST_LEVELS: usize = 64;
 
-/// Parses a text that holds one YAML document, and replaces `${…}` in its strings.
-pub(crate) fn parse(number: usize, environment: &Environment<'_>, problems: &mut Problems) -> Option<Node> {
+/// Parses a text that holds one YAML document, and replaces `${…}` in its strings; without an environment
+/// they stay as they are.
+pub(crate) fn parse(
+    number: usize,
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) -> Option<Node> {
     let text = problems.sources.get(number)?.text.clone();
     let mut reader = Reader {
         offsets: text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect(),
@@ -35,7 +40,7 @@ struct Reader<'t, 'p> {
     anchors: HashMap<usize, Node>,
     count: usize,
     source: usize,
-    environment: &'p Environment<'p>,
+    environment: Option<&'p Environment<'p>>,
     problems: &'p mut Problems,
 }
 
@@ -190,7 +195,8 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<Cow<'_, Tag>>, span: Span) -> Read {
-        let (expanded, is_changed) = match expand(text, self.environment) {
+        let expansion = self.environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
+        let (expanded, is_changed) = match expansion {
             Ok(expanded) => {
                 let is_changed = matches!(expanded, Cow::Owned(_));
                 (expanded, is_changed)
@@ -202,8 +208,10 @@ impl<'t> Reader<'t, '_> {
         };
         let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
         let value = if is_text { NodeValue::Text(expanded.to_string()) } else { self.plain(&expanded, span) };
+        // What is not expanded yet may still become a number.
+        let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
-        let plain = (!is_text).then(|| expanded.into_owned());
+        let plain = (!is_text || is_open).then(|| expanded.into_owned());
         Read { node: Node { value, span, plain }, written: is_changed.then(|| text.to_owned()) }
     }
 
