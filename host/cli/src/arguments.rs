@@ -2,15 +2,21 @@
 
 mod data;
 mod plugin;
+mod suite;
 
 use crate::commands::setup::COMPILE;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+use gage_core::Outcome;
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
 };
 use std::path::PathBuf;
+pub(crate) use suite::{
+    DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
+    RunsListArguments, RunsShowArguments, VerifyArguments,
+};
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
@@ -20,6 +26,7 @@ Exit codes:
   0    done
   1    internal error
   2    the configuration or the command line is wrong; nothing was written
+  3    something is another than what was locked (--locked), or than what a run has recorded (verify)
   4    incomplete: fewer samples were scored than the suite asks for (min_coverage), or more rows
        are no Samples than a dataset allows (max_invalid)
   130  interrupted; go on with --resume";
@@ -39,6 +46,17 @@ pub(crate) enum Command {
     Run(Box<RunArguments>),
     /// Score the answers of a run once more, with other metrics or newer plugins; no model is asked.
     Score(Box<ScoreArguments>),
+    /// Freeze a suite: make a template of it, under a digest.
+    Distill(DistillArguments),
+    /// Make a configuration of a template, to run it.
+    Init(InitArguments),
+    /// Write down everything that a suite is made from, or say what of it has changed.
+    Lock(LockArguments),
+    /// Say whether a run folder is as it was written, and whether its figures come out again.
+    Verify(VerifyArguments),
+    /// List, show and delete run folders.
+    #[command(subcommand)]
+    Runs(RunsCommand),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
     /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
@@ -61,7 +79,7 @@ pub(crate) enum Command {
 /// Which configuration, and what to change in it.
 #[derive(Args, Debug)]
 pub(crate) struct ConfigArguments {
-    /// The suite, a YAML file of the kind PipelineConfig.
+    /// The suite, a YAML file of the kind PipelineConfig or RunConfig.
     #[arg(value_name = "CONFIG", required_unless_present = "config_option")]
     pub(crate) config: Option<PathBuf>,
 
@@ -91,7 +109,8 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
-  gage-host run config/custom/tiny.yaml --run-id nightly --resume";
+  gage-host run config/custom/tiny.yaml --run-id nightly --resume
+  gage-host run config/run_configs/sums_run_1.yaml --locked";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -120,9 +139,25 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_RESUME", requires = "run_id")]
     pub(crate) resume: bool,
 
+    /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.
+    #[arg(long, env = "GAGE_HOST_RETRY", value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
+    pub(crate) retry: Vec<Outcome>,
+
     /// Fetch no dataset: use what was fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
+
+    /// Refuse to run where anything that can change a figure is another than what was locked.
+    #[arg(long, env = "GAGE_HOST_LOCKED")]
+    pub(crate) locked: bool,
+
+    /// The same, and use no network but to ask models.
+    #[arg(long, env = "GAGE_HOST_FROZEN")]
+    pub(crate) frozen: bool,
+
+    /// The lock; by default the suite's file with .gage.lock in place of .yaml. Needs --locked or --frozen.
+    #[arg(long, env = "GAGE_HOST_LOCK", value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
 
     /// Print the summary as JSON rather than as a table.
     #[arg(long, env = "GAGE_HOST_JSON")]
@@ -322,4 +357,13 @@ fn positive(text: &str) -> Result<usize, String> {
 
 fn run_id(text: &str) -> Result<String, String> {
     gage_core::check_name(text).map(|()| text.to_owned())
+}
+
+/// The name of an outcome that is a failure.
+fn failed_outcome(text: &str) -> Result<Outcome, String> {
+    let failures = || Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Scored);
+    failures().find(|outcome| outcome.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = failures().map(Outcome::name).collect();
+        format!("known are: {}", names.join(", "))
+    })
 }

@@ -2,11 +2,16 @@
 
 mod aggregators;
 pub(crate) mod data;
+pub(crate) mod distill;
+pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod lock;
 pub(crate) mod metrics;
 pub(crate) mod plugin;
 pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod score;
 pub(crate) mod setup;
 pub(crate) mod validate;
+pub(crate) mod verify;

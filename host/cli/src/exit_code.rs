@@ -9,6 +9,8 @@ pub(crate) enum ExitCode {
     Internal = 1,
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
+    /// Something is another than what was locked or recorded.
+    LockMismatch = 3,
     /// Fewer samples were scored than the suite asks for.
     Incomplete = 4,
     /// Stopped by a signal.

@@ -32,6 +32,7 @@ mod stop;
 mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
+pub use identity::{SCORING_VERSION, identity};
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };

@@ -11,7 +11,7 @@ use crate::reader::TooManyInvalid;
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::task::{TaskInput, TaskOutput, run_task};
-use gage_core::{Object, OutcomeCounts};
+use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_data::DataError;
 use gage_observe::EventLog;
 use gage_record::format::EVENTS_FILE;
@@ -35,6 +35,9 @@ pub struct RunOptions {
     pub workers: usize,
     /// Go on with the run of this id, rather than begin it.
     pub resume: bool,
+    /// Of a run that goes on, samples that ended in one of these ways are tried again, besides those that failed in
+    /// the backend.
+    pub retry: Vec<Outcome>,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
 }
@@ -238,7 +241,7 @@ fn begin_task(
         datasets.get(&task.dataset.spec.dataset_id).ok_or(RunError::Panicked("search for datasets"))?;
     let rows = dataset.open(most)?;
     let total = rows.total().map(|rows| rows.saturating_mul(task.spec.repeat));
-    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total));
+    let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total, &options.retry));
     let already = index.samples(task_id).count() as u64;
     if let Some(total) = total.filter(|total| *total < already) {
         let message = format!(

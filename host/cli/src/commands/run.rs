@@ -1,20 +1,23 @@
 //! `gage-host run`: a suite becomes a run folder.
 
 use super::aggregators::Aggregators;
-use super::setup;
+use super::{lock, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
 use gage_config::{PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, run};
-use gage_record::format::CONFIG_FILE;
-use gage_record::{RecordError, RunFolder, RunStatus, rfc3339};
+use gage_engine::{
+    Datasets, Plan, Progress, RunError, RunOptions, RunReport, Scoring, Session, Stop, identity, run,
+};
+use gage_record::format::{CONFIG_FILE, LOCK_FILE};
+use gage_record::{RecordError, RunFolder, RunStatus, journal_digests, rfc3339};
 use gage_report::{
     Aggregation, MetricDescription, Phases, TableOptions, TaskDescription, Written, render_table,
     write_reports,
 };
+use gage_suite::{Loaded, Lock};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,7 +31,18 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
         return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
     }
-    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let is_locked = arguments.locked || arguments.frozen;
+    let lock_path = lock::lock_path(&arguments.config.path(), arguments.lock.as_deref());
+    if arguments.lock.is_some() && !is_locked {
+        let message = "--lock names a lock, and nothing is compared with it";
+        return Ok(terminal::refuse(message, Some("add --locked, or --frozen")));
+    }
+    let locked = match is_locked.then(|| Lock::read(&lock_path)).transpose() {
+        Ok(locked) => locked,
+        Err(error) => return setup::refuse_suite(error),
+    };
+    let Loaded { config, origin, mut problems } =
+        setup::loaded(&arguments.config.path(), &arguments.config.overrides, false);
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
@@ -41,7 +55,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let fetching = FetchProgress::new(arguments.quiet);
     let locating = LocateOptions {
         cache_folder: cache_folder.as_deref(),
-        is_offline: arguments.offline,
+        is_offline: arguments.offline || arguments.frozen,
         progress: &fetching,
         is_cancelled: &|| false,
     };
@@ -68,6 +82,28 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Configuration);
     };
 
+    let found = match origin {
+        Some(origin) => {
+            let identity = identity(&plan, &datasets, &session);
+            let config = &arguments.config;
+            match lock::of_suite(&config.path(), &config.overrides, &origin, &identity) {
+                Ok(found) => Some(found),
+                Err(error) => return setup::refuse_suite(error),
+            }
+        }
+        None => None,
+    };
+    let mut found = found;
+    if let (Some(locked), Some(found)) = (&locked, &mut found)
+        && let Some(code) = lock::compare(locked, found, &datasets, &lock_path, arguments.max_samples)
+    {
+        if !was_there {
+            let _ = std::fs::remove_dir(&arguments.output_dir);
+        }
+        return Ok(code);
+    }
+    let origin = Origin::Models { lock: found.map(|found| found.to_yaml()) };
+
     let stop = Stop::default();
     runtime.spawn(stop_on_signal(stop.clone()));
     let progress: Arc<dyn Progress> = Arc::new(TerminalProgress::new(arguments.quiet));
@@ -76,6 +112,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         max_samples: arguments.max_samples,
         workers: std::thread::available_parallelism().map_or(1, usize::from),
         resume: arguments.resume,
+        retry: arguments.retry.clone(),
         host_version: env!("CARGO_PKG_VERSION"),
     };
     let aggregators = Aggregators::new(plan.tasks.iter().map(|task| &task.scoring));
@@ -89,13 +126,13 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             Ok(report) => report,
             Err(error) => return report_failure(error),
         };
-    finish(arguments.json, &config, &tasks, &aggregators, &Origin::Models, report, began)
+    finish(arguments.json, &config, &tasks, &aggregators, &origin, report, began)
 }
 
 /// Where the answers of a run are from.
 pub(super) enum Origin {
-    /// Models were asked.
-    Models,
+    /// Models were asked; with what the run is made from, as a lock.
+    Models { lock: Option<String> },
     /// From another run, which may have been cut off.
     Answers { cut_off: Option<String> },
 }
@@ -143,6 +180,10 @@ pub(super) fn finish(
     };
     manifest.files = written.files.clone();
     manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
+    if let Origin::Models { lock: Some(lock) } = from {
+        manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
+    }
+    manifest.files.extend(journal_digests(&folder)?);
     manifest.finish(status);
     manifest.write(&folder)?;
 
