@@ -204,3 +204,12 @@ fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
         check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));
     }
 }
+
+#[test]
+fn a_folder_that_cannot_be_made_is_said_before_anything_is_asked() {
+    let workspace = workspace();
+    for folder in ["suite.yaml", "suite.yaml/runs"] {
+        let ended = workspace.run(&[&arguments("r")[..], &["--output-dir", folder]].concat()).expect_code(2);
+        assert!(ended.stderr.contains("cannot write to the folder"), "{folder}: {}", ended.stderr);
+    }
+}

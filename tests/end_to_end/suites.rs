@@ -124,6 +124,16 @@ fn no_secret_is_written_whichever_way_it_came() {
         ("a variable", "'${THE_KEY}'".to_owned(), Some(("THE_KEY", SECRET))),
         ("a variable of an innocent name", "'${PATIENCE}'".to_owned(), Some(("PATIENCE", SECRET))),
         ("a header", format!("'', headers: {{Authorization: Bearer {SECRET}}}"), None),
+        (
+            "an item of a list",
+            "'', extra_body: {tags: [a, '${A_TOKEN}']}".to_owned(),
+            Some(("A_TOKEN", SECRET)),
+        ),
+        (
+            "an alias",
+            "'', extra_body: {one: &token '${A_TOKEN}', other: *token}".to_owned(),
+            Some(("A_TOKEN", SECRET)),
+        ),
         ("a part", "'sk-live-${REST}'".to_owned(), Some(("REST", "0123456789abcdef"))),
     ] {
         let workspace = Workspace::new();
@@ -135,6 +145,12 @@ fn no_secret_is_written_whichever_way_it_came() {
             Ended::of(program.output().expect("the program runs")).expect_code(0)
         };
         run(&["run", "config/custom/words.yaml", "--run-id", "r"]);
+        let mut set = workspace.program();
+        set.args(["run", "config/custom/words.yaml", "--run-id", "set"])
+            .envs(variable)
+            .env("SET_KEY", SECRET);
+        set.args(["--set", "backends.model.config.extra_body.user=${SET_KEY}"]);
+        Ended::of(set.output().expect("the program runs")).expect_code(0);
         run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]);
         run(&["init", "words"]);
         run(&["init", "words", "--mode", "pipeline-config"]);

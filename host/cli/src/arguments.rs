@@ -110,7 +110,7 @@ Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
   gage-host run config/custom/tiny.yaml --run-id nightly --resume
-  gage-host run config/run_configs/sums_run_1.yaml --locked";
+  gage-host run config/run_configs/tiny_sums_run_1.yaml --locked";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]

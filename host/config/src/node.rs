@@ -14,6 +14,9 @@ pub struct Node {
     /// For a scalar without quotes that is no string: its text, for keys that want one
     /// (`model: 4.10`).
     pub plain: Option<String>,
+    /// For an item of a list, and for a document that is one value: its text before `${…}` was replaced
+    /// in it, where that changed it. That of a value of a mapping is in its [`Entry`].
+    pub written: Option<String>,
 }
 
 /// What a value is.
@@ -51,7 +54,7 @@ pub struct Entry {
 impl Node {
     /// A value that was not written as a scalar without quotes.
     pub fn new(value: NodeValue, span: Span) -> Node {
-        Node { value, span, plain: None }
+        Node { value, span, plain: None, written: None }
     }
 
     /// What kind of value it is, for messages.
@@ -141,7 +144,14 @@ impl Node {
 
     fn public_json(&self, is_secret: bool) -> Value {
         match &self.value {
-            NodeValue::List(items) => items.iter().map(|item| item.public_json(is_secret)).collect(),
+            NodeValue::List(items) => {
+                let public = |item: &Node| match &item.written {
+                    Some(written) if is_secret => public_text(written).into(),
+                    Some(written) if names_secret(written) => public_part(written).into(),
+                    _ => item.public_json(is_secret),
+                };
+                items.iter().map(public).collect()
+            }
             NodeValue::Map(entries) => {
                 let public = |entry: &Entry| {
                     let is_secret = is_secret || is_secret_key(&entry.key);

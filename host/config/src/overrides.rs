@@ -67,7 +67,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
             };
             let entry = &mut entries[place];
             if rest.is_empty() {
-                entry.written = None;
+                entry.written = value.written.clone();
             }
             put(&mut entry.node, rest, value, span)
         }

@@ -48,7 +48,7 @@ impl Earlier {
     /// How many samples are not done again, but for their scores.
     pub(crate) fn kept(&self) -> u64 {
         let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
-            is_kept(*sample) && !(self.is_retried(*sample) && !is_scored_again(*sample))
+            is_kept(*sample) && (!self.is_retried(*sample) || is_scored_again(*sample))
         });
         kept.count() as u64
     }

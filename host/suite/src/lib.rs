@@ -29,7 +29,7 @@ pub use distill::{DistillOptions, Distilled, Mode, distill};
 pub use error::SuiteError;
 pub use init::{InitMode, InitOptions, Initialized, init};
 pub use load::{Loaded, Origin, load};
-pub use lock::{LOCK_VERSION, Lock, LockDifference, SuiteName, UnknownPart};
+pub use lock::{LOCK_VERSION, Lock, LockDifference, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list};
 pub use template::{BuiltinTemplate, TemplateRef};

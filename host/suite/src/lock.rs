@@ -32,10 +32,6 @@ const HEAD: &str = "\
 # Not edited by hand: the last line is the digest of all others.
 ";
 
-/// What a lock is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuiteName(pub String);
-
 /// One thing that is another than what was locked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LockDifference {

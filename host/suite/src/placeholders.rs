@@ -51,9 +51,14 @@ pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems)
         NodeValue::List(items) => {
             for item in items {
                 match sole(item).and_then(|name| find(name, runtime)) {
-                    Some(source) => *item = source.node.clone(),
+                    Some(source) => {
+                        let written = source.written.clone().or_else(|| item.written.clone());
+                        *item = Node { written, ..source.node.clone() };
+                    }
                     None => {
-                        fill_text(item, runtime, problems);
+                        if let Some(written) = fill_text(item, runtime, problems) {
+                            item.written = Some(written);
+                        }
                         fill(item, runtime, problems);
                     }
                 }

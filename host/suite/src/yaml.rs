@@ -260,6 +260,6 @@ mod tests {
     #[test]
     fn a_variable_stays_with_or_without_its_quotes() {
         let text = "limit: ${N:-5}\nmodel: \"${M:-4.10}\"\nversion: 4.10\nescaped: $${x}\n";
-        assert_eq!(of_node(&read(text)), text.replace("escaped: $${x}", "escaped: $${x}"));
+        assert_eq!(of_node(&read(text)), text);
     }
 }

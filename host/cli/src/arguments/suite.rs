@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 const DISTILL_EXAMPLES: &str = "\
 Examples:
-  gage-host distill config/custom/sums.yaml --builtin-name sums
-  gage-host distill config/custom/tiny.yaml --builtin-name tiny --force-merge";
+  gage-host distill config/custom/tiny_sums.yaml --builtin-name tiny_sums
+  gage-host distill config/custom/tiny.yaml --builtin-name tiny_suite --force-merge";
 
 #[derive(Args, Debug)]
 #[command(after_help = DISTILL_EXAMPLES)]
@@ -52,9 +52,9 @@ pub(crate) enum InitKind {
 
 const INIT_EXAMPLES: &str = "\
 Examples:
-  gage-host init sums
-  gage-host init sums --version v1 --mode pipeline-config
-  gage-host init sums --output nightly.yaml";
+  gage-host init tiny_sums
+  gage-host init tiny_sums --version v1 --mode pipeline-config
+  gage-host init tiny_sums --output nightly.yaml";
 
 #[derive(Args, Debug)]
 #[command(after_help = INIT_EXAMPLES)]
@@ -90,9 +90,9 @@ pub(crate) struct InitArguments {
 
 const LOCK_EXAMPLES: &str = "\
 Examples:
-  gage-host lock config/run_configs/sums_run_1.yaml
-  gage-host lock config/run_configs/sums_run_1.yaml --check
-  gage-host lock config/run_configs/sums_run_1.yaml --update datasets.sums
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml --check
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml --update datasets.arithmetic
 
 Exit codes:
   0    locked, or nothing differs

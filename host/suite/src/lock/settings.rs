@@ -3,41 +3,37 @@
 use gage_core::Object;
 use serde_json::{Map, Value};
 
-/// Keys that say where something is whose content is locked by its digest, how fast things go, or what is secret. They
-/// are left out wherever they stand in these sections.
-const LEFT_OUT: [(&str, &[&str]); 4] = [
+/// What says where something is whose content is locked by its digest, how fast things go, or what is secret: the section,
+/// the way from one of its entries to the mapping, and the keys that are left out there. What lies elsewhere, such as the
+/// parameters of plugins, may use the same names for something else.
+const LEFT_OUT: [(&str, &str, &[&str]); 9] = [
     (
         "datasets",
+        "/params",
         &[
             "path",
             "labels_path",
             "tokenizer_config",
             "content_root",
-            "allowed_roots",
             "endpoint",
             "token",
             "offline",
             "streaming",
         ],
     ),
-    (
-        "backends",
-        &["model_path", "api_key", "headers", "max_concurrency", "async_max_concurrency", "threads"],
-    ),
-    (
-        "role_adapters",
-        &[
-            "model_path",
-            "api_key",
-            "headers",
-            "max_concurrency",
-            "async_max_concurrency",
-            "threads",
-            "pool_size",
-        ],
-    ),
-    ("plugins", &["source"]),
+    ("datasets", "/params/media", &["allowed_roots"]),
+    ("backends", "/config", BACKEND),
+    ("role_adapters", "/backend/config", BACKEND),
+    ("role_adapters", "/resource_requirement", &["pool_size"]),
+    ("plugins", "", &["source"]),
+    ("tasks", "", &["max_inflight"]),
+    ("custom", "", &["max_inflight"]),
+    ("builtin", "", &["max_inflight"]),
 ];
+
+/// Of the settings of a backend.
+const BACKEND: &[&str] =
+    &["model_path", "api_key", "headers", "max_concurrency", "async_max_concurrency", "threads"];
 
 /// The keys that name the entries of sections.
 const IDS: [(&str, &str); 6] = [
@@ -57,11 +53,16 @@ pub(super) fn settings(document: &Value) -> Value {
             continue;
         }
         let mut section = section.clone();
-        if let Some((_, keys)) = LEFT_OUT.iter().find(|(name, _)| name == key) {
-            leave_out(&mut section, keys, 0);
-        }
-        if ["custom", "builtin", "tasks"].contains(&key.as_str()) {
-            leave_out(&mut section, &["max_inflight"], 0);
+        for (_, way, keys) in LEFT_OUT.iter().filter(|(name, ..)| name == key) {
+            let entries: &mut [Value] = match &mut section {
+                Value::Array(items) => items,
+                one => std::slice::from_mut(one),
+            };
+            for entry in entries {
+                if let Some(Value::Object(values)) = entry.pointer_mut(way) {
+                    values.retain(|key, _| !keys.contains(&key.as_str()));
+                }
+            }
         }
         let id_key = IDS.iter().find(|(name, _)| name == key);
         kept.insert(
@@ -73,33 +74,6 @@ pub(super) fn settings(document: &Value) -> Value {
         );
     }
     Value::Object(kept)
-}
-
-/// Leaves keys out of the entries of a section and of what lies directly below them, where the host reads them; what is
-/// free, such as the parameters of plugins, may use the same names for something else.
-fn leave_out(value: &mut Value, keys: &[&str], level: usize) {
-    const FREE: [&str; 8] = [
-        "preprocess_kwargs",
-        "doc_to_text_kwargs",
-        "doc_to_visual_kwargs",
-        "doc_to_audio_kwargs",
-        "extra_body",
-        "filter",
-        "exclude",
-        "prompt_params",
-    ];
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| leave_out(item, keys, level)),
-        Value::Object(entries) => {
-            entries.retain(|key, _| !keys.contains(&key.as_str()));
-            for (key, value) in entries.iter_mut() {
-                if !FREE.contains(&key.as_str()) && level < 3 {
-                    leave_out(value, keys, level + 1);
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 /// A list whose entries have ids as a mapping, so that differences name them.

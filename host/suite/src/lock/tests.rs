@@ -20,7 +20,7 @@ fn document() -> Value {
     json!({
         "metadata": {"name": "s"},
         "datasets": [{"dataset_id": "d", "params": {"path": "/mine/d.jsonl", "preprocess_kwargs": {"path": "kept"}}}],
-        "backends": [{"backend_id": "b", "config": {"api_key": "${KEY}", "model_path": "/mine/m.gguf", "slots": 4}}],
+        "backends": [{"backend_id": "b", "config": {"config": {"threads": "of the component"}, "api_key": "${KEY}", "model_path": "/mine/m.gguf", "slots": 4}}],
         "metrics": ["exact_match"],
     })
 }
@@ -41,10 +41,12 @@ fn what_was_written_reads_back_and_holds_no_places() {
     let (_folder, path) = written(&lock());
     assert_eq!(Lock::read(&path).unwrap(), lock());
     let text = std::fs::read_to_string(&path).unwrap();
-    for absent in ["/mine", "KEY", "threads"] {
+    for absent in ["/mine", "KEY", "threads: 8"] {
         assert!(!text.contains(absent), "{absent} in\n{text}");
     }
-    for present in ["${config_dir}/m.wasm", "path: kept", "sha256:03", "slots: 4"] {
+    for present in
+        ["${config_dir}/m.wasm", "path: kept", "threads: of the component", "sha256:03", "slots: 4"]
+    {
         assert!(text.contains(present), "no {present} in\n{text}");
     }
 }
