@@ -51,7 +51,8 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Ended 
         .env("HOME", workspace.path(""))
         .env("GAGE_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
-        .env("GAGE_HOST_MAX_SAMPLES", "2")
+        // What is locked is run as it was locked.
+        .envs((!command.contains("--locked")).then_some(("GAGE_HOST_MAX_SAMPLES", "2")))
         .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
         .env("GAGE_MODEL_PATH", repository().join("config/models/gage-tiny.gguf"))
         .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))

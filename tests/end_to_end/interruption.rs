@@ -1,6 +1,6 @@
 //! A run that is killed, interrupted, resumed, or shared by two processes.
 
-use crate::server::{Server, completion, number_of};
+use crate::server::{Server, completion, completion_that_ended, number_of};
 use crate::support::{Ended, Workspace, rows, suite};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -155,4 +155,41 @@ fn a_run_is_not_resumed_with_something_else() {
     assert!(changed.stderr.contains("datasets.rows.digest"), "{}", changed.stderr);
     let missing = workspace.run(&["run", "suite.yaml", "--run-id", "other", "--resume"]).expect_code(2);
     assert!(missing.stderr.contains("there is no run 'other'"), "{}", missing.stderr);
+}
+
+#[test]
+fn only_what_failed_in_the_named_way_is_tried_again() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let is_whole = Arc::new(AtomicBool::new(false));
+    let (seen, whole) = (Arc::clone(&asked), Arc::clone(&is_whole));
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(number);
+        let is_cut_off = number % 10 == 3 && !whole.load(Ordering::SeqCst);
+        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    workspace.run(&ARGUMENTS).expect_code(4);
+    is_whole.store(true, Ordering::SeqCst);
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    let resume = |retry: &str, code: i32| {
+        asked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        workspace.run(&[&ARGUMENTS[..], &["--resume", "--retry", retry]].concat()).expect_code(code);
+        let mut numbers = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        numbers.sort_unstable();
+        numbers
+    };
+    assert_eq!(resume("refused,plugin_timeout", 4), [] as [usize; 0]);
+    assert_eq!(resume("truncated", 0), [3, 13, 23, 33]);
+    assert_eq!(resume("truncated", 0), [] as [usize; 0]);
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read("r"), read("whole"), "{file}");
+    }
+    let unknown =
+        workspace.run(&[&ARGUMENTS[..], &["--resume", "--retry", "scored"]].concat()).expect_code(2);
+    assert!(unknown.stderr.contains("known are: "), "{}", unknown.stderr);
+    workspace.run(&["run", "suite.yaml", "--retry", "truncated"]).expect_code(2);
 }

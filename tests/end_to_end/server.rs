@@ -10,8 +10,13 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A reply of the chat completions API.
 pub(crate) fn completion(answer: &str) -> ResponseTemplate {
+    completion_that_ended(answer, "stop")
+}
+
+/// The same with the reason for which it ended.
+pub(crate) fn completion_that_ended(answer: &str, reason: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
+        "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": answer}}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2},
     }))
 }

@@ -59,6 +59,16 @@ impl Workspace {
         command
     }
 
+    /// A shell with the environment of the program; what follows are its arguments.
+    #[cfg(unix)]
+    pub(crate) fn program_in_shell(&self, script: &str) -> Command {
+        let program = self.program();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(self.folder.path()).env_clear().stdin(Stdio::null());
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
     /// Runs the program to its end.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         Ended::of(self.program().args(arguments).output().expect("the program runs"))

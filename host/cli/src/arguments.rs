@@ -6,12 +6,14 @@ mod data;
 mod observe;
 mod plan;
 mod plugin;
+mod suite;
 
 use crate::commands::setup::COMPILE;
 pub(crate) use budget::BudgetArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+use gage_core::Outcome;
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
@@ -19,6 +21,10 @@ pub(crate) use plugin::{
     TestArguments,
 };
 use std::path::PathBuf;
+pub(crate) use suite::{
+    DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
+    RunsListArguments, RunsShowArguments, VerifyArguments,
+};
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
@@ -29,7 +35,8 @@ Exit codes:
   1    internal error
   2    the configuration or the command line is wrong, and nothing was written; or a backend refuses
        every request, and the run can be resumed
-  3    the runs that are compared are not of the same thing
+  3    something is another than what was locked (--locked), or than what a run has recorded
+       (verify), or the runs that are compared are not of the same thing
   4    incomplete: fewer samples were scored than the suite asks for (min_coverage), more rows
        are no Samples than a dataset allows (max_invalid), a budget is used up, or a sample
        failed where the suite says fail_fast
@@ -56,6 +63,17 @@ pub(crate) enum Command {
     Compare(Box<CompareArguments>),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
+    /// Freeze a suite: make a template of it, under a digest.
+    Distill(DistillArguments),
+    /// Make a configuration of a template, to run it.
+    Init(InitArguments),
+    /// Write down everything that a suite is made from, or say what of it has changed.
+    Lock(LockArguments),
+    /// Say whether a run folder is as it was written, and whether its figures come out again.
+    Verify(VerifyArguments),
+    /// List, show and delete run folders.
+    #[command(subcommand)]
+    Runs(RunsCommand),
     /// Find everything that is wrong with a suite, without running it.
     Validate(ValidateArguments),
     /// Look at a dataset: its first Samples, what is wrong with it, what is in it.
@@ -80,7 +98,7 @@ pub(crate) enum Command {
 /// Which configuration, and what to change in it.
 #[derive(Args, Debug)]
 pub(crate) struct ConfigArguments {
-    /// The suite, a YAML file of the kind PipelineConfig.
+    /// The suite, a YAML file of the kind PipelineConfig or RunConfig.
     #[arg(value_name = "CONFIG", required_unless_present = "config_option")]
     pub(crate) config: Option<PathBuf>,
 
@@ -111,7 +129,8 @@ Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
   gage-host run config/custom/tiny.yaml --run-id nightly --resume
-  gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000";
+  gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000
+  gage-host run config/run_configs/tiny_sums_run_1.yaml --locked";
 
 #[derive(Args, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -148,6 +167,10 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_RESUME", requires = "run_id")]
     pub(crate) resume: bool,
 
+    /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.
+    #[arg(long, env = "GAGE_HOST_RETRY", value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
+    pub(crate) retry: Vec<Outcome>,
+
     /// Fetch no dataset: use what was fetched before.
     #[arg(long, env = "GAGE_HOST_OFFLINE")]
     pub(crate) offline: bool,
@@ -160,6 +183,17 @@ pub(crate) struct RunArguments {
     /// Take the answers of HTTP backends from a file that --record wrote; nothing is sent.
     #[arg(long, env = "GAGE_HOST_REPLAY", value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
+    /// Refuse to run where anything that can change a figure is another than what was locked.
+    #[arg(long, env = "GAGE_HOST_LOCKED")]
+    pub(crate) locked: bool,
+
+    /// The same, and use no network but to ask models.
+    #[arg(long, env = "GAGE_HOST_FROZEN")]
+    pub(crate) frozen: bool,
+
+    /// The lock; by default the suite's file with .gage.lock in place of .yaml. Needs --locked or --frozen.
+    #[arg(long, env = "GAGE_HOST_LOCK", value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
 
     /// Print the summary as JSON rather than as a table.
     #[arg(long, env = "GAGE_HOST_JSON")]
@@ -386,4 +420,13 @@ fn positive(text: &str) -> Result<usize, String> {
 
 fn run_id(text: &str) -> Result<String, String> {
     gage_core::check_name(text).map(|()| text.to_owned())
+}
+
+/// The name of an outcome that is a failure.
+fn failed_outcome(text: &str) -> Result<Outcome, String> {
+    let failures = || Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Scored);
+    failures().find(|outcome| outcome.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = failures().map(Outcome::name).collect();
+        format!("known are: {}", names.join(", "))
+    })
 }

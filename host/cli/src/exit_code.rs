@@ -9,8 +9,9 @@ pub(crate) enum ExitCode {
     Internal = 1,
     /// The configuration or the command line is wrong. `clap` uses the same number.
     Configuration = 2,
-    /// The runs that are compared are not of the same thing.
-    Lock = 3,
+    /// Something is another than what was locked or recorded, or the runs that are compared are not of the
+    /// same thing.
+    LockMismatch = 3,
     /// Fewer samples were scored than the suite asks for.
     Incomplete = 4,
     /// A run is worse than its baseline.

@@ -30,6 +30,11 @@ fn main() -> std::process::ExitCode {
         Command::List(list) => commands::list::execute(&list),
         Command::Env(env) => commands::env::execute(&env),
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
+        Command::Distill(distill) => commands::distill::execute(&distill),
+        Command::Init(init) => commands::init::execute(&init),
+        Command::Lock(lock) => commands::lock::execute(&lock),
+        Command::Verify(verify) => commands::verify::execute(&verify),
+        Command::Runs(runs) => commands::runs::execute(&runs),
         Command::Compile(compile) => commands::plugin::compile(&compile),
     };
     match result {

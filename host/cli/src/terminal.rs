@@ -124,6 +124,27 @@ pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A table without lines: each column as wide as it must be, two blanks between them.
+pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
+    let width_of = |text: &str| unicode_width::UnicodeWidthStr::width(text);
+    let mut widths = headings.map(width_of);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(width_of(cell));
+        }
+    }
+    let line = |cells: [&str; N]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| {
+            let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
+            format!("{cell}{blanks}")
+        });
+        format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
+    };
+    let heading = line(headings);
+    let rows = rows.iter().map(|row| line(std::array::from_fn(|column| row[column].as_str())));
+    std::iter::once(heading).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
 /// Columns of the terminal; 100 where it is none.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());

@@ -48,7 +48,7 @@ pub(crate) fn expand<'t>(text: &'t str, environment: &Environment<'_>) -> Result
 }
 
 /// The place of the brace that closes a variable, past those of variables within.
-fn closing_brace(text: &str) -> Option<usize> {
+pub(crate) fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, character) in text.char_indices() {
         match character {
@@ -68,7 +68,9 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
     };
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-    if !is_name {
+    // Parameters of templates, which only what is made of a template has.
+    let is_parameter = name.starts_with("runtime.");
+    if !is_name && !is_parameter {
         return Err(ExpandError {
             message: format!("'{name}' is not the name of a variable"),
             help: FORMS.to_owned(),
@@ -82,6 +84,10 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
         (Some(value), None) => Ok(value),
         (Some(value), Some(_)) if !value.is_empty() => Ok(value),
         (_, Some(default)) => Ok(expand(default, environment)?.into_owned()),
+        (None, None) if is_parameter => Err(ExpandError {
+            message: format!("nothing fills the parameter ${{{name}}}"),
+            help: format!("set it below `runtime` in a RunConfig, or give a default: ${{{name}:-default}}"),
+        }),
         (None, None) => Err(ExpandError {
             message: format!("the environment variable {name} is not set"),
             help: format!("set it, or give a default: ${{{name}:-default}}"),

@@ -13,6 +13,7 @@ mod overrides;
 mod parse;
 mod pipeline;
 mod problems;
+mod secrets;
 mod source;
 mod table;
 
@@ -44,6 +45,9 @@ pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
-pub use pipeline::{Environment, PipelineConfig, load, load_datasets, load_gate};
+pub use pipeline::{
+    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
+};
 pub use problems::{Problem, Problems, Severity};
+pub use secrets::{is_secret_key, public_text};
 pub use source::{Source, Sources, Span, shown_path};

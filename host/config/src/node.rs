@@ -1,5 +1,6 @@
 //! The document as a tree in which every value knows where it was written.
 
+use crate::secrets::{is_secret_key, names_secret, public_part, public_text};
 use crate::source::Span;
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ pub struct Node {
     /// For a scalar without quotes that is no string: its text, for keys that want one
     /// (`model: 4.10`).
     pub plain: Option<String>,
+    /// For an item of a list, and for a document that is one value: its text before `${…}` was replaced
+    /// in it, where that changed it. That of a value of a mapping is in its [`Entry`].
+    pub written: Option<String>,
 }
 
 /// What a value is.
@@ -50,7 +54,7 @@ pub struct Entry {
 impl Node {
     /// A value that was not written as a scalar without quotes.
     pub fn new(value: NodeValue, span: Span) -> Node {
-        Node { value, span, plain: None }
+        Node { value, span, plain: None, written: None }
     }
 
     /// What kind of value it is, for messages.
@@ -140,12 +144,20 @@ impl Node {
 
     fn public_json(&self, is_secret: bool) -> Value {
         match &self.value {
-            NodeValue::List(items) => items.iter().map(|item| item.public_json(is_secret)).collect(),
+            NodeValue::List(items) => {
+                let public = |item: &Node| match &item.written {
+                    Some(written) if is_secret => public_text(written).into(),
+                    Some(written) if names_secret(written) => public_part(written).into(),
+                    _ => item.public_json(is_secret),
+                };
+                items.iter().map(public).collect()
+            }
             NodeValue::Map(entries) => {
                 let public = |entry: &Entry| {
                     let is_secret = is_secret || is_secret_key(&entry.key);
                     let value = match (&entry.written, &entry.node.value) {
-                        (Some(written), _) if is_secret || names_secret(written) => written.as_str().into(),
+                        (Some(written), _) if is_secret => public_text(written).into(),
+                        (Some(written), _) if names_secret(written) => public_part(written).into(),
                         (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
                         _ if is_secret => "(secret)".into(),
@@ -166,22 +178,4 @@ impl Entry {
     pub(crate) fn is_secret(&self) -> bool {
         is_secret_key(&self.key)
     }
-}
-
-/// Whether the value of a key is never written down.
-fn is_secret_key(key: &str) -> bool {
-    const ENDS: [&str; 8] =
-        ["api_key", "apikey", "authorization", "password", "secret", "_token", "credential", "credentials"];
-    let key = key.to_lowercase().replace('-', "_");
-    matches!(key.as_str(), "headers" | "extra_headers" | "token")
-        || ENDS.iter().any(|name| key.ends_with(name))
-}
-
-/// Whether a text takes a part of itself from a variable whose name says that it is secret.
-fn names_secret(written: &str) -> bool {
-    const PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
-    written.split("${").skip(1).any(|rest| {
-        let name = rest.split([':', '}']).next().unwrap_or_default().to_uppercase();
-        PARTS.iter().any(|part| name.contains(part))
-    })
 }

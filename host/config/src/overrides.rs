@@ -17,7 +17,7 @@ pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, 
     };
     let value_span = Span { start: path.len() + 1, ..whole };
     let inner = problems.sources.add(format!("--set {text}"), value);
-    let Some(mut node) = parse(inner, environment, problems)
+    let Some(mut node) = parse(inner, Some(environment), problems)
         .or_else(|| value.trim().is_empty().then_some(Node::new(NodeValue::Null, value_span)))
     else {
         return;
@@ -67,7 +67,7 @@ fn put(node: &mut Node, segments: &[&str], value: Node, span: Span) -> Result<()
             };
             let entry = &mut entries[place];
             if rest.is_empty() {
-                entry.written = None;
+                entry.written = value.written.clone();
             }
             put(&mut entry.node, rest, value, span)
         }

@@ -13,8 +13,13 @@ const MOST_NODES: usize = 200_000;
 /// Nor be nested deeper than this.
 const MOST_LEVELS: usize = 64;
 
-/// Parses a text that holds one YAML document, and replaces `${…}` in its strings.
-pub(crate) fn parse(number: usize, environment: &Environment<'_>, problems: &mut Problems) -> Option<Node> {
+/// Parses a text that holds one YAML document, and replaces `${…}` in its strings; without an environment
+/// they stay as they are.
+pub(crate) fn parse(
+    number: usize,
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) -> Option<Node> {
     let text = problems.sources.get(number)?.text.clone();
     let mut reader = Reader {
         offsets: text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect(),
@@ -32,13 +37,14 @@ struct Reader<'t, 'p> {
     /// Byte offset of every character, for the parser counts characters.
     offsets: Vec<usize>,
     events: Parser<'t, saphyr_parser::StrInput<'t>>,
-    anchors: HashMap<usize, Node>,
+    anchors: HashMap<usize, Read>,
     count: usize,
     source: usize,
-    environment: &'p Environment<'p>,
+    environment: Option<&'p Environment<'p>>,
     problems: &'p mut Problems,
 }
 
+#[derive(Clone)]
 struct Read {
     node: Node,
     written: Option<String>,
@@ -59,7 +65,10 @@ impl<'t> Reader<'t, '_> {
                     );
                     return None;
                 }
-                (event, span) => root = Some(self.node(event, span, 0)?.node),
+                (event, span) => {
+                    let Read { node, written } = self.node(event, span, 0)?;
+                    root = Some(Node { written, ..node });
+                }
             }
         }
     }
@@ -103,7 +112,10 @@ impl<'t> Reader<'t, '_> {
                 let end = loop {
                     match self.next()? {
                         (Event::SequenceEnd, end) => break end,
-                        (event, span) => items.push(self.node(event, span, level + 1)?.node),
+                        (event, span) => {
+                            let Read { node, written } = self.node(event, span, level + 1)?;
+                            items.push(Node { written, ..node });
+                        }
                     }
                 };
                 let node = Node::new(NodeValue::List(items), Span { end: end.end, ..span });
@@ -115,15 +127,16 @@ impl<'t> Reader<'t, '_> {
                 Some(self.keep(anchor, Read { node, written: None }))
             }
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
-                Some(node) => {
-                    let node = node.clone();
-                    self.count += size_of(&node);
-                    if level + depth_of(&node) > MOST_LEVELS {
+                Some(read) => {
+                    let read = read.clone();
+                    let node = &read.node;
+                    self.count += size_of(node);
+                    if level + depth_of(node) > MOST_LEVELS {
                         let message = format!("nested deeper than {MOST_LEVELS} levels, through aliases");
                         self.problems.error(span, "", message);
                         return None;
                     }
-                    Some(Read { node, written: None })
+                    Some(read)
                 }
                 None => {
                     self.problems.error(span, "", "this alias names no anchor that ends before it");
@@ -136,7 +149,7 @@ impl<'t> Reader<'t, '_> {
 
     fn keep(&mut self, anchor: usize, read: Read) -> Read {
         if anchor > 0 {
-            self.anchors.insert(anchor, read.node.clone());
+            self.anchors.insert(anchor, read.clone());
         }
         read
     }
@@ -190,7 +203,8 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<Cow<'_, Tag>>, span: Span) -> Read {
-        let (expanded, is_changed) = match expand(text, self.environment) {
+        let expansion = self.environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
+        let (expanded, is_changed) = match expansion {
             Ok(expanded) => {
                 let is_changed = matches!(expanded, Cow::Owned(_));
                 (expanded, is_changed)
@@ -202,9 +216,14 @@ impl<'t> Reader<'t, '_> {
         };
         let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
         let value = if is_text { NodeValue::Text(expanded.to_string()) } else { self.plain(&expanded, span) };
+        // What is not expanded yet may still become a number.
+        let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
-        let plain = (!is_text).then(|| expanded.into_owned());
-        Read { node: Node { value, span, plain }, written: is_changed.then(|| text.to_owned()) }
+        let plain = (!is_text || is_open).then(|| expanded.into_owned());
+        Read {
+            node: Node { value, span, plain, written: None },
+            written: is_changed.then(|| text.to_owned()),
+        }
     }
 
     /// The value of a scalar without quotes, by the core schema of YAML 1.2.

@@ -23,7 +23,7 @@ use crate::table::Table;
 use gage_core::SamplingParams;
 
 /// The version of the format that `api_version` names.
-const API_VERSION: &str = "gage/v1alpha1";
+pub const API_VERSION: &str = "gage/v1alpha1";
 
 /// A configuration in which every reference leads somewhere and every value is in bounds.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ pub fn load_datasets(
 pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
     let mut problems = Problems::default();
     let number = problems.sources.add(name, text);
-    let gate = parse(number, environment, &mut problems).and_then(|root| {
+    let gate = parse(number, Some(environment), &mut problems).and_then(|root| {
         let mut table = Table::open(&root, "", &mut problems)?;
         table.required("gate", &mut problems);
         let gate = GateSpec::read_list(&mut table, &mut problems);
@@ -188,16 +188,53 @@ fn read_text(
     purpose: Purpose,
     problems: &mut Problems,
 ) -> Option<PipelineConfig> {
-    let start = Span { source: number, start: 0, end: 0 };
-    let Some(mut root) = parse(number, environment, problems) else {
-        if !problems.has_errors() {
-            problems.error(start, "", "the configuration is empty");
-        }
-        return None;
-    };
+    let mut root = read_document(number, Some(environment), problems)?;
     for text in overrides {
         overrides::apply(&mut root, text, environment, problems);
     }
+    read(&root, purpose, problems)
+}
+
+fn read_document(
+    number: usize,
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) -> Option<Node> {
+    let start = Span { source: number, start: 0, end: 0 };
+    let root = parse(number, environment, problems);
+    if root.is_none() && !problems.has_errors() {
+        problems.error(start, "", "the configuration is empty");
+    }
+    root
+}
+
+/// Reads a YAML document of any kind. Without an environment its `${…}` stay as they are, and a value that
+/// holds one and stood without quotes has its text in [`Node::plain`].
+///
+/// Whatever is wrong is added to `problems`, under the name `name`.
+pub fn parse_document(
+    name: &str,
+    text: &str,
+    environment: Option<&Environment<'_>>,
+    problems: &mut Problems,
+) -> Option<Node> {
+    let number = problems.sources.add(name, text);
+    read_document(number, environment, problems)
+}
+
+/// Reads a configuration from a document that was put together from others, whose texts `problems` knows.
+/// `datasets_only` is for callers of [`load_datasets`].
+pub fn load_document(
+    mut root: Node,
+    overrides: &[String],
+    environment: &Environment<'_>,
+    datasets_only: bool,
+    problems: &mut Problems,
+) -> Option<PipelineConfig> {
+    for text in overrides {
+        overrides::apply(&mut root, text, environment, problems);
+    }
+    let purpose = if datasets_only { Purpose::Datasets } else { Purpose::Run };
     read(&root, purpose, problems)
 }
 

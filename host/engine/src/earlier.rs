@@ -2,7 +2,8 @@
 
 use crate::batches::{BATCH, Batches};
 use crate::reader::{Next, ReadError, Row};
-use gage_record::{Answers, IndexedSample, JournalIndex};
+use gage_core::Outcome;
+use gage_record::{Answers, IndexedSample, JournalIndex, Stage};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use std::sync::Arc;
 pub(crate) struct Earlier {
     index: Arc<JournalIndex>,
     task_id: String,
+    /// Samples that ended in one of these ways are tried again.
+    retried: Vec<Outcome>,
     /// The numbers of the batches in which nothing is left to be done.
     complete: HashSet<u64>,
 }
@@ -30,8 +33,8 @@ impl Found {
         Found { is_one: true, ..Found::default() }
     }
 
-    fn add(&mut self, sample: IndexedSample) {
-        self.finished += u64::from(sample.is_finished());
+    fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
+        self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));
         if sample.is_finished() && sample.is_answered() {
             self.scored += 1;
             self.is_one &= *self.together.get_or_insert(sample.scored_together) == sample.scored_together;
@@ -48,13 +51,19 @@ impl Found {
 }
 
 impl Earlier {
-    /// `total` is the number of the task's rows, where it is known.
-    pub(crate) fn new(index: &Arc<JournalIndex>, task_id: &str, total: Option<u64>) -> Earlier {
+    /// `total` is the number of the task's rows, where it is known; samples that ended in one of the ways of
+    /// `retried` are not taken for finished.
+    pub(crate) fn new(
+        index: &Arc<JournalIndex>,
+        task_id: &str,
+        total: Option<u64>,
+        retried: &[Outcome],
+    ) -> Earlier {
         let mut complete = HashSet::new();
         let mut found = Found::new();
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
-            found.add(sample);
+            found.add(sample, retried);
             let rows = Batches::around(row);
             if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
                 continue;
@@ -65,18 +74,24 @@ impl Earlier {
             }
             found = Found::new();
         }
-        Earlier { index: Arc::clone(index), task_id: task_id.to_owned(), complete }
+        Earlier { index: Arc::clone(index), task_id: task_id.to_owned(), retried: retried.to_vec(), complete }
     }
 
     /// How many samples are not done again, but for their scores.
     pub(crate) fn kept(&self) -> u64 {
-        let kept = self.index.samples(&self.task_id).filter(|(_, sample)| is_kept(*sample));
+        let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
+            is_kept(*sample) && (!self.is_retried(*sample) || is_scored_again(*sample))
+        });
         kept.count() as u64
     }
 
     /// What is left, row by row.
     pub(crate) fn left(&self) -> Left<'_> {
         Left { earlier: self, answers: self.index.answers() }
+    }
+
+    fn is_retried(&self, sample: IndexedSample) -> bool {
+        self.retried.contains(&sample.outcome)
     }
 
     fn is_complete(&self, row: u64) -> bool {
@@ -87,6 +102,11 @@ impl Earlier {
 /// Whether the model need not be asked again.
 fn is_kept(sample: IndexedSample) -> bool {
     sample.is_answered() || sample.is_finished()
+}
+
+/// Whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
+fn is_scored_again(sample: IndexedSample) -> bool {
+    sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
 /// Says of each row what is left to be done.
@@ -107,19 +127,25 @@ impl Left<'_> {
         if self.earlier.is_complete(row.index) {
             return Ok(None);
         }
+        let is_retried = self.earlier.is_retried(recorded);
         if recorded.is_answered()
+            && (!is_retried || is_scored_again(recorded))
             && let Some(record) = self.answers.read(task_id, row.index)?
         {
-            return Ok(Some(Next::Answered(Box::new(record))));
+            // A judge that failed is asked again, and with it the model.
+            let is_judged_again =
+                is_retried && record.error.as_ref().is_some_and(|error| error.stage == Stage::Judge);
+            if !is_judged_again {
+                return Ok(Some(Next::Answered(Box::new(record))));
+            }
         }
-        Ok((!recorded.is_finished()).then_some(Next::Row(row)))
+        Ok((is_retried || !recorded.is_finished()).then_some(Next::Row(row)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_core::Outcome;
     use gage_record::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
         Without,
@@ -170,7 +196,7 @@ mod tests {
             (vec![2, 2, 2], false),
         ] {
             let (_root, index) = journal(&together);
-            let earlier = Earlier::new(&index, "t", Some(3));
+            let earlier = Earlier::new(&index, "t", Some(3), &[]);
             assert_eq!(earlier.is_complete(0), is_complete, "{together:?}");
         }
     }

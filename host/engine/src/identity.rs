@@ -1,4 +1,4 @@
-//! What must be equal for a run to be resumed.
+//! What must be equal for a run to be resumed, and what a lock pins.
 
 use crate::datasets::Datasets;
 use crate::plan::{Plan, Scoring};
@@ -8,7 +8,15 @@ use gage_core::Object;
 use gage_plugin::PluginIdentity;
 use serde_json::{Value, json};
 
+/// The version of what the host itself does to answers and scores: batches of scoring, resolution of fields, aggregation
+/// and intervals. It grows when the same answers would get other figures.
+pub const SCORING_VERSION: u32 = 1;
+
 /// The configuration, the data, the plugins and the models of a run.
+pub fn identity(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
+    of(plan, datasets, session)
+}
+
 pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
     let mut data = Object::new();
     let mut prompts = Object::new();
@@ -40,7 +48,7 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
             note(&mut plugins, &hook.reference, planned.identity(), &planned.description().version);
         }
         of_scoring(&mut plugins, &task.scoring);
-        for planned in task.judges.iter().flat_map(|judges| &judges.judges) {
+        for planned in judges {
             note(
                 &mut plugins,
                 &planned.reference,
@@ -48,18 +56,20 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
                 &planned.judge.description().version,
             );
         }
-        for role in judges.map(|judge| &judge.role).chain([&task.role]) {
-            if let Some(backend) = session.backend(&role.backend_id) {
-                let info = backend.info();
-                backends.insert(
-                    role.backend_id.clone(),
-                    json!({"type": info.kind, "model": info.model, "details": info.details}),
-                );
-            }
+    }
+    // With those that only components ask.
+    for spec in plan.backends() {
+        if let Some(backend) = session.backend(&spec.backend_id) {
+            let info = backend.info();
+            backends.insert(
+                spec.backend_id.clone(),
+                json!({"type": info.kind, "model": info.model, "details": info.details}),
+            );
         }
     }
     json!({
         "config": without_limits(&plan.config.document),
+        "host": host(),
         "datasets": data,
         "plugins": plugins,
         "prompts": prompts,
@@ -79,6 +89,11 @@ fn without_limits(document: &Value) -> Value {
         }
     }
     document
+}
+
+/// What of the host itself counts.
+pub(crate) fn host() -> Value {
+    json!({"scoring_version": SCORING_VERSION})
 }
 
 /// The plugins that score the answers of a task.
@@ -104,6 +119,7 @@ fn note(plugins: &mut Object, reference: &PluginReference, identity: &PluginIden
         "digest": identity.digest,
         "wit_version": identity.wit_version,
         "scorer_version": version,
+        "limits": identity.limits,
     });
     plugins.insert(reference.to_string(), entry);
 }

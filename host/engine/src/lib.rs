@@ -38,6 +38,7 @@ mod task;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate};
+pub use identity::{SCORING_VERSION, identity};
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };

@@ -73,6 +73,7 @@ pub fn rescore(
     tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
     let identity = json!({
         "config": config,
+        "host": identity::host(),
         "datasets": before["datasets"],
         "plugins": plugins,
         "prompts": before["prompts"],

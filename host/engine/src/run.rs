@@ -11,7 +11,7 @@ use crate::running::Running;
 use crate::session::Session;
 use crate::spending::{Spending, Spent};
 use crate::stop::{Stop, StopReason};
-use gage_core::OutcomeCounts;
+use gage_core::{Outcome, OutcomeCounts};
 use gage_data::DataError;
 use gage_observe::{Observability, ObserveError};
 use gage_record::{JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences};
@@ -34,6 +34,9 @@ pub struct RunOptions {
     pub task_parallelism: Option<usize>,
     /// Go on with the run of this id, rather than begin it.
     pub resume: bool,
+    /// Of a run that goes on, samples that ended in one of these ways are tried again, besides those that failed in
+    /// the backend.
+    pub retry: Vec<Outcome>,
     /// The version of the program, for the manifest.
     pub host_version: &'static str,
     /// Who is told of what happens.

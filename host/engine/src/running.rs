@@ -164,7 +164,7 @@ impl<'r> Running<'r> {
         };
         let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
         let index = self.index;
-        let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total));
+        let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total, &options.retry));
         let already = index.samples(task_id).count() as u64;
         if let Some(total) = total.filter(|total| *total < already) {
             let message = format!(

@@ -67,6 +67,8 @@ pub struct PluginIdentity {
     pub digest: Digest,
     /// The version of `gage:plugin` that it was built against.
     pub wit_version: String,
+    /// What it may use.
+    pub limits: Limits,
 }
 
 /// How much work a component has done.
@@ -180,6 +182,7 @@ impl Linked {
             version: info.version.clone(),
             digest: self.summary.digest,
             wit_version: self.summary.wit_version.clone(),
+            limits: self.limits.clone(),
         }
     }
 

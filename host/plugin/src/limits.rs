@@ -16,8 +16,10 @@ pub struct Limits {
     /// on every machine.
     pub fuel_per_item: u64,
     /// Wall time for one call, without what it waits for granted requests; default 2 s.
+    #[serde(serialize_with = "in_seconds")]
     pub wall_time: Duration,
     /// Time for which one call may wait for granted requests, all together; default 1 hour.
+    #[serde(serialize_with = "in_seconds")]
     pub wait_time: Duration,
     /// Calls of the host's interfaces that one call may make, WASI apart; default 10,000.
     pub host_calls: u64,
@@ -39,6 +41,11 @@ pub struct Limits {
     pub log_lines: usize,
     /// Bytes of a component; default 32 MiB, for interpreters 64 MiB.
     pub component_bytes: usize,
+}
+
+/// Writes a time as the configuration has it.
+fn in_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }
 
 impl Default for Limits {

@@ -9,30 +9,51 @@ const LONGEST_VALUE: usize = 60;
 /// `config.tasks[0].max_samples: 10 before, 20 now`. Empty when they are equal; the order of
 /// keys does not count.
 pub fn differences(before: &Value, now: &Value) -> Vec<String> {
+    let found = compare("", before, now).into_iter();
+    found
+        .map(|Difference { place, before, now }| {
+            let place = if place.is_empty() { "the whole" } else { &place };
+            format!("{place}: {} before, {} now", shown(before.as_ref()), shown(now.as_ref()))
+        })
+        .collect()
+}
+
+/// A place in which two values differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where: `config.tasks[0].max_samples`.
+    pub place: String,
+    /// What it held before; nothing where it was not there.
+    pub before: Option<Value>,
+    /// What it holds now.
+    pub now: Option<Value>,
+}
+
+/// The places in which two values differ, below a path. Empty when they are equal; the order of keys does not count.
+pub fn compare(path: &str, before: &Value, now: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
-    compare("", Some(before), Some(now), &mut found);
+    walk(path, Some(before), Some(now), &mut found);
     found
 }
 
-fn compare(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec<String>) {
+fn walk(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec<Difference>) {
     match (before, now) {
         (Some(Value::Object(before)), Some(Value::Object(now))) => {
             for (key, value) in before {
-                compare(&join(path, key), Some(value), now.get(key), found);
+                walk(&join(path, key), Some(value), now.get(key), found);
             }
             for (key, value) in now.iter().filter(|(key, _)| !before.contains_key(key.as_str())) {
-                compare(&join(path, key), None, Some(value), found);
+                walk(&join(path, key), None, Some(value), found);
             }
         }
         (Some(Value::Array(before)), Some(Value::Array(now))) => {
             for index in 0..before.len().max(now.len()) {
-                compare(&format!("{path}[{index}]"), before.get(index), now.get(index), found);
+                walk(&format!("{path}[{index}]"), before.get(index), now.get(index), found);
             }
         }
         (before, now) if before == now => {}
         (before, now) => {
-            let place = if path.is_empty() { "the whole" } else { path };
-            found.push(format!("{place}: {} before, {} now", shown(before), shown(now)));
+            found.push(Difference { place: path.to_owned(), before: before.cloned(), now: now.cloned() });
         }
     }
 }

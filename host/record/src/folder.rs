@@ -85,6 +85,29 @@ impl RunFolder {
         root.join(run_id).join(MANIFEST_FILE).exists()
     }
 
+    /// Whether a process writes to a run now.
+    pub fn is_being_written(path: &Path) -> bool {
+        // Not opened for writing, so that a folder that may only be read can be asked as well.
+        let opened = File::open(path.join(WRITER_LOCK_FILE));
+        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Deletes the folder of a run to which no process writes. It stops being a run at once, before the first of its files
+    /// is gone.
+    ///
+    /// # Errors
+    /// When a process writes to it, and when the file system refuses.
+    pub fn delete(path: &Path) -> Result<(), RecordError> {
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::NotARunFolder { path: path.to_owned() });
+        }
+        let _lock = lock(path)?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let aside = path.with_file_name(format!(".{name}.deleted"));
+        fs::rename(path, &aside).map_err(|source| RecordError::io("move aside", path, source))?;
+        fs::remove_dir_all(&aside).map_err(|source| RecordError::io("delete", &aside, source))
+    }
+
     /// Where the folder is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -213,6 +236,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         assert!(matches!(RunFolder::resume(root.path(), "none"), Err(RecordError::RunMissing { .. })));
         assert!(matches!(RunFolder::open_read(root.path()), Err(RecordError::NotARunFolder { .. })));
+    }
+
+    #[test]
+    fn a_run_that_is_written_is_not_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let path = writer.path().to_owned();
+        assert!(RunFolder::is_being_written(&path));
+        assert!(matches!(RunFolder::delete(&path), Err(RecordError::Locked { .. })));
+        drop(writer);
+        assert!(!RunFolder::is_being_written(&path));
+        RunFolder::delete(&path).unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        assert!(matches!(RunFolder::delete(root.path()), Err(RecordError::NotARunFolder { .. })));
     }
 
     #[test]

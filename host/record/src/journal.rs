@@ -24,9 +24,11 @@ pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
 pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder};
 pub use writer::{JournalWriter, OpenedJournal};
 
-use crate::RecordError;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION};
+use crate::{FileDigest, RecordError, RunFolder};
+use gage_core::Digest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +70,23 @@ impl Header {
         }
         Ok(header.format_version)
     }
+}
+
+/// The digests of the journal's files, by their names in the run folder.
+///
+/// # Errors
+/// When one cannot be read.
+pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest>, RecordError> {
+    let mut digests = BTreeMap::new();
+    for path in segment_paths(folder.path())? {
+        let failed = |source| RecordError::io("read", &path, source);
+        let file = fs::File::open(&path).map_err(failed)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        let digest = Digest::of_reader(file).map_err(failed)?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        digests.insert(format!("{JOURNAL_FOLDER}/{name}"), FileDigest { digest, bytes });
+    }
+    Ok(digests)
 }
 
 /// The name of the first journal file.

@@ -23,12 +23,12 @@ mod samples;
 
 pub use atomic_file::{AtomicFile, FileDigest};
 pub use clock::{rfc3339, unix_milliseconds};
-pub use differences::differences;
+pub use differences::{Difference, compare, differences};
 pub use error::RecordError;
 pub use folder::RunFolder;
 pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalWriter, OpenedJournal,
-    RecordsInOrder, Scores, ScoresEntry, Without,
+    RecordsInOrder, Scores, ScoresEntry, Without, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus};
 pub use reader::{RunReader, SampleLines};

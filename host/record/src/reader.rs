@@ -82,7 +82,8 @@ impl RunReader {
     pub fn verify(&self) -> Result<(), RecordError> {
         for (name, expected) in &self.manifest.files {
             let path = self.folder.path_of(name);
-            gage_core::check_name(name).map_err(|reason| RecordError::invalid(&path, reason))?;
+            let parts = name.split('/').try_for_each(gage_core::check_name);
+            parts.map_err(|reason| RecordError::invalid(&path, reason))?;
             let digest = File::open(&path).and_then(Digest::of_reader);
             let digest = digest.map_err(|source| RecordError::io("read", &path, source))?;
             if digest != expected.digest {

@@ -74,7 +74,7 @@ fn code_of(verdict: Option<Verdict>) -> ExitCode {
         None | Some(Verdict::Pass) => ExitCode::Done,
         Some(Verdict::Regression) => ExitCode::Regression,
         Some(Verdict::Inconclusive) => ExitCode::Inconclusive,
-        Some(Verdict::Mismatch) => ExitCode::Lock,
+        Some(Verdict::Mismatch) => ExitCode::LockMismatch,
         Some(Verdict::Incomplete) => ExitCode::Incomplete,
     }
 }
@@ -139,7 +139,8 @@ fn gate_of(path: &Path) -> Option<Vec<GateSpec>> {
         }
     };
     let variable = |name: &str| std::env::var(name).ok();
-    let environment = Environment { variable: &variable, config_dir: setup::folder_of(path) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let environment = Environment { variable: &variable, config_dir: gage_suite::shown_folder(folder) };
     let (gate, problems) = load_gate(&path.display().to_string(), &text, &environment);
     terminal::show_problems(&problems);
     gate

@@ -66,7 +66,8 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
-        return Ok(setup::suite_with(source, &arguments.overrides, load_datasets));
+        let loaded = setup::loaded(source, &arguments.overrides, true);
+        return Ok((loaded.config, loaded.problems));
     }
     let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {
         let message = format!("the name of {} does not say how it is read", source.display());

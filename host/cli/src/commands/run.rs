@@ -3,7 +3,7 @@
 mod finish;
 
 use super::aggregators::Aggregators;
-use super::{observing, setup};
+use super::{lock, observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
@@ -12,9 +12,10 @@ pub(super) use finish::{Origin, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::TaskSpec;
 use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, run};
+use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, identity, run};
 use gage_record::{RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
+use gage_suite::{Loaded, Lock};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -29,7 +30,18 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
         return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
     }
-    let (config, mut problems) = setup::suite(&arguments.config)?;
+    let is_locked = arguments.locked || arguments.frozen;
+    let lock_path = lock::lock_path(&arguments.config.path(), arguments.lock.as_deref());
+    if arguments.lock.is_some() && !is_locked {
+        let message = "--lock names a lock, and nothing is compared with it";
+        return Ok(terminal::refuse(message, Some("add --locked, or --frozen")));
+    }
+    let locked = match is_locked.then(|| Lock::read(&lock_path)).transpose() {
+        Ok(locked) => locked,
+        Err(error) => return setup::refuse_suite(error),
+    };
+    let Loaded { config, origin, mut problems } =
+        setup::loaded(&arguments.config.path(), &arguments.config.overrides, false);
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
@@ -46,7 +58,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let fetching = FetchProgress::new(arguments.quiet);
     let locating = LocateOptions {
         cache_folder: cache_folder.as_deref(),
-        is_offline: arguments.offline,
+        is_offline: arguments.offline || arguments.frozen,
         progress: &fetching,
         is_cancelled: &|| false,
     };
@@ -93,6 +105,27 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Configuration);
     };
 
+    let mut found = match origin {
+        Some(origin) => {
+            let identity = identity(&plan, &datasets, &session);
+            let config = &arguments.config;
+            match lock::of_suite(&config.path(), &config.overrides, &origin, &identity) {
+                Ok(found) => Some(found),
+                Err(error) => return setup::refuse_suite(error),
+            }
+        }
+        None => None,
+    };
+    if let (Some(locked), Some(found)) = (&locked, &mut found)
+        && let Some(code) = lock::compare(locked, found, &datasets, &lock_path, arguments.max_samples)
+    {
+        if !was_there {
+            let _ = std::fs::remove_dir(&arguments.output_dir);
+        }
+        return Ok(code);
+    }
+    let lock = found.map(|found| found.to_yaml());
+
     let stop = Stop::default();
     runtime.spawn(stop_on_signal(stop.clone()));
     let loading = loading.elapsed();
@@ -107,6 +140,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         task_parallelism: arguments.task_parallelism,
         resume: arguments.resume,
+        retry: arguments.retry.clone(),
         host_version: env!("CARGO_PKG_VERSION"),
         observability: observability.clone(),
     };
@@ -124,7 +158,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(report) => report,
         Err(error) => return report_failure(error),
     };
-    let from = Origin::Models { loading, work };
+    let from = Origin::Models { lock, loading, work };
     let code = finish(arguments.json, &plan.config, tasks, &aggregators, &from, report, began)?;
     if let Err(error) = recorded {
         terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));

@@ -2,11 +2,13 @@
 
 use crate::arguments::ConfigArguments;
 use crate::environment;
-use crate::terminal::CompilingLine;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, CompilingLine};
 use anyhow::anyhow;
-use gage_config::{Environment, PipelineConfig, Problems, load, shown_path};
+use gage_config::{PipelineConfig, Problems};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
+use gage_suite::{Loaded, SuiteError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,41 +89,30 @@ pub(crate) fn suite_at(
     path: &Path,
     overrides: &[String],
 ) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    Ok(suite_with(path, overrides, load))
+    let loaded = loaded(path, overrides, false);
+    Ok((loaded.config, loaded.problems))
 }
 
-/// How a suite is read from its text.
-type Load = fn(&str, &str, &[String], &Environment<'_>) -> (Option<PipelineConfig>, Problems);
+/// Reads the suite in a file, of whichever kind; with `datasets_only` it need not say what is done with the data.
+pub(crate) fn loaded(path: &Path, overrides: &[String], datasets_only: bool) -> Loaded {
+    gage_suite::load(path, overrides, &|name| std::env::var(name).ok(), datasets_only)
+}
 
-/// Reads the suite in a file in one of the ways that there are.
-pub(crate) fn suite_with(
-    path: &Path,
-    overrides: &[String],
-    load: Load,
-) -> (Option<PipelineConfig>, Problems) {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            let mut problems = Problems::default();
-            let message = format!("cannot read the suite {}: {error}", shown_path(path));
-            problems.error_without_place(message);
-            return (None, problems);
+/// The folder of a run that is named by its folder, or by its id.
+pub(crate) fn run_folder(named: &Path, root: &Path) -> PathBuf {
+    if named.components().count() == 1 && !named.exists() { root.join(named) } else { named.to_owned() }
+}
+
+/// Says what is wrong with the files of a frozen suite.
+///
+/// # Errors
+/// Where it is the machine that fails.
+pub(crate) fn refuse_suite(error: SuiteError) -> anyhow::Result<ExitCode> {
+    match &error {
+        SuiteError::Document { problems, .. } => {
+            terminal::show_problems(problems);
+            Ok(ExitCode::Configuration)
         }
-    };
-    let variable = |name: &str| std::env::var(name).ok();
-    let environment = Environment { variable: &variable, config_dir: folder_of(path) };
-    load(&path.display().to_string(), &text, overrides, &environment)
-}
-
-/// The folder of a suite, relative to the working folder where it lies below it: the same text
-/// however the suite's path was spelled.
-pub(crate) fn folder_of(path: &Path) -> String {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let settled = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    match here.ok().and_then(|here| settled.strip_prefix(here).map(Path::to_owned).ok()) {
-        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Some(below) => below.display().to_string(),
-        None => settled.display().to_string(),
+        other => Ok(terminal::refuse(&other.to_string(), other.help())),
     }
 }

@@ -8,8 +8,8 @@ use gage_config::{FailurePolicy, PipelineConfig, RequestKind};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, Spent, StopReason, TaskReport};
 use gage_observe::Work;
-use gage_record::format::CONFIG_FILE;
-use gage_record::{Manifest, RunStatus};
+use gage_record::format::{CONFIG_FILE, LOCK_FILE};
+use gage_record::{Manifest, RunStatus, journal_digests};
 use gage_report::{
     Phases, PromptDescription, TableOptions, TaskDescription, Written, render_table, write_reports,
 };
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Where the answers of a run are from.
 pub(in crate::commands) enum Origin {
-    /// Models were asked, that much, and had to be loaded before.
-    Models { loading: Duration, work: Work },
+    /// Models were asked, that much, and had to be loaded before; with what the run is made from, as a lock.
+    Models { lock: Option<String>, loading: Duration, work: Work },
     /// From another run, which may have been cut off.
     Answers { cut_off: Option<String> },
 }
@@ -28,7 +28,7 @@ impl Origin {
     /// What is known of the phases of a run besides its tasks.
     fn phases(&self) -> Phases {
         match self {
-            Origin::Models { loading, work } => Phases {
+            Origin::Models { loading, work, .. } => Phases {
                 stages: [("model_loading".to_owned(), *loading)].into(),
                 requests: work.requests,
                 prompt_tokens: work.prompt_tokens,
@@ -90,6 +90,10 @@ pub(in crate::commands) fn finish(
     };
     manifest.files = written.files.clone();
     manifest.files.insert(CONFIG_FILE.to_owned(), config_digest);
+    if let Origin::Models { lock: Some(lock), .. } = from {
+        manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
+    }
+    manifest.files.extend(journal_digests(&folder)?);
     manifest.ended_by = stopped.as_ref().and_then(ended_by);
     manifest.finish(status);
     manifest.write(&folder)?;

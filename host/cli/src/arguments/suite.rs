@@ -1,0 +1,246 @@
+//! `gage-host distill`, `init`, `lock`, `verify`, `runs`: suites that are frozen, and what came of them.
+
+use super::ConfigArguments;
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const DISTILL_EXAMPLES: &str = "\
+Examples:
+  gage-host distill config/custom/tiny_sums.yaml --builtin-name tiny_sums
+  gage-host distill config/custom/tiny.yaml --builtin-name tiny_suite --force-merge";
+
+#[derive(Args, Debug)]
+#[command(after_help = DISTILL_EXAMPLES)]
+pub(crate) struct DistillArguments {
+    /// The suite, a YAML file of the kind PipelineConfig.
+    #[arg(value_name = "CONFIG")]
+    pub(crate) config: PathBuf,
+
+    /// What the template is to be called.
+    #[arg(long, env = "GAGE_HOST_BUILTIN_NAME", value_name = "NAME")]
+    pub(crate) builtin_name: String,
+
+    /// Its version; by default the next one.
+    #[arg(long, value_name = "vN")]
+    pub(crate) version: Option<String>,
+
+    /// Freeze a suite of several tasks as one template.
+    #[arg(long, env = "GAGE_HOST_FORCE_MERGE")]
+    pub(crate) force_merge: bool,
+
+    /// The folder of all templates.
+    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = "config/builtin_templates")]
+    pub(crate) templates: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing but what is wrong.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+/// What is made of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InitKind {
+    /// Binds the template, and says where it runs.
+    RunConfig,
+    /// A suite of its own, of which everything may be edited.
+    PipelineConfig,
+}
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  gage-host init tiny_sums
+  gage-host init tiny_sums --version v1 --mode pipeline-config
+  gage-host init tiny_sums --output nightly.yaml";
+
+#[derive(Args, Debug)]
+#[command(after_help = INIT_EXAMPLES)]
+pub(crate) struct InitArguments {
+    /// The template: its name, or its file.
+    #[arg(value_name = "SUITE")]
+    pub(crate) suite: String,
+
+    /// Its version; by default the latest.
+    #[arg(long, value_name = "vN")]
+    pub(crate) version: Option<String>,
+
+    /// What is made of it.
+    #[arg(long, env = "GAGE_HOST_MODE", value_enum, default_value = "run-config")]
+    pub(crate) mode: InitKind,
+
+    /// The file to write; by default a new one in run_configs or custom, beside the folder of all templates.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// The folder of all templates.
+    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = "config/builtin_templates")]
+    pub(crate) templates: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing but what is wrong.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const LOCK_EXAMPLES: &str = "\
+Examples:
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml --check
+  gage-host lock config/run_configs/tiny_sums_run_1.yaml --update datasets.arithmetic
+
+Exit codes:
+  0    locked, or nothing differs
+  2    the suite or its lock is wrong
+  3    --check: something differs";
+
+#[derive(Args, Debug)]
+#[command(after_help = LOCK_EXAMPLES)]
+pub(crate) struct LockArguments {
+    #[command(flatten)]
+    pub(crate) config: ConfigArguments,
+
+    /// Write nothing: say what is another than what was locked.
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) check: bool,
+
+    /// Take over what differs: all of it, or a part: datasets, datasets.ID, plugins, prompts, backends, settings, host, suite.
+    #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) update: Option<String>,
+
+    /// The lock; by default the suite's file with .gage.lock in place of .yaml.
+    #[arg(long, env = "GAGE_HOST_LOCK", value_name = "FILE")]
+    pub(crate) lock: Option<PathBuf>,
+
+    /// Fetch no dataset: use what was fetched before.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  gage-host verify runs/nightly
+  gage-host verify nightly --json
+
+Exit codes:
+  0    everything is as it was written, and every figure comes out again
+  2    it is no run folder
+  3    a file is another than what was written, or a figure is";
+
+#[derive(Args, Debug)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub(crate) struct VerifyArguments {
+    /// The folder of the run, or its id.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+
+    /// Where run folders are, for a run that is named by its id.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Compare digests and checksums alone; do not score again.
+    #[arg(long)]
+    pub(crate) files_only: bool,
+
+    /// A folder of components; may be given several times.
+    #[arg(long = "plugin-dir", env = "GAGE_HOST_PLUGIN_DIR", value_name = "DIR", value_delimiter = ':')]
+    pub(crate) plugin_folders: Vec<PathBuf>,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing where everything is as it was.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List the runs in a folder, with what came of them.
+    List(RunsListArguments),
+    /// Show a run: what it was made from, its state, its files.
+    Show(RunsShowArguments),
+    /// Say which runs could go, and delete them with --yes.
+    Gc(RunsGcArguments),
+}
+
+const RUNS_LIST_EXAMPLES: &str = "\
+Examples:
+  gage-host runs list
+  gage-host runs list --output-dir nightly --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_LIST_EXAMPLES)]
+pub(crate) struct RunsListArguments {
+    /// Where run folders are.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const RUNS_SHOW_EXAMPLES: &str = "\
+Examples:
+  gage-host runs show runs/nightly";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_SHOW_EXAMPLES)]
+pub(crate) struct RunsShowArguments {
+    /// The folder of the run, or its id.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+
+    /// Where run folders are, for a run that is named by its id.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const RUNS_GC_EXAMPLES: &str = "\
+Examples:
+  gage-host runs gc --keep 10          # says which runs would go
+  gage-host runs gc --keep 10 --yes    # deletes them
+  gage-host runs gc --unfinished";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_GC_EXAMPLES)]
+pub(crate) struct RunsGcArguments {
+    /// Where run folders are.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Keep this many of the newest runs.
+    #[arg(long, value_name = "N", required_unless_present = "unfinished")]
+    pub(crate) keep: Option<usize>,
+
+    /// Let only runs go that were killed or interrupted. They could still be resumed.
+    #[arg(long)]
+    pub(crate) unfinished: bool,
+
+    /// Delete them.
+    #[arg(long)]
+    pub(crate) yes: bool,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,56 @@
+//! `gage-host distill`: a suite becomes a template under a digest.
+
+use super::setup;
+use crate::arguments::DistillArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_suite::{DistillOptions, distill};
+use serde_json::json;
+
+pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> {
+    // What is frozen must be a suite; a RunConfig is refused with a word of its own.
+    let (_, problems) = setup::suite_at(&arguments.config, &[])?;
+    terminal::show_problems(&problems);
+    if problems.has_errors() {
+        return Ok(ExitCode::Configuration);
+    }
+    let made = distill(&DistillOptions {
+        config: &arguments.config,
+        name: &arguments.builtin_name,
+        version: arguments.version.as_deref(),
+        force_merge: arguments.force_merge,
+        templates: &arguments.templates,
+    });
+    let made = match made {
+        Ok(made) => made,
+        Err(error) => return setup::refuse_suite(error),
+    };
+    for (key, variable) in &made.removed {
+        terminal::say(format_args!(
+            "{key}: the secret is not in the template; set ${{{variable}}} where it runs"
+        ));
+    }
+    let path = made.path.display();
+    if arguments.json {
+        let answer = json!({
+            "path": path.to_string(),
+            "name": arguments.builtin_name,
+            "version": made.version,
+            "digest": made.digest,
+            "mode": made.mode.name(),
+            "parameters": made.parameters,
+            "is_new": made.is_new,
+        });
+        terminal::answer(format_args!("{answer:#}"))?;
+    } else if !arguments.quiet {
+        let what = if made.is_new { "written" } else { "equal to the latest version, nothing written" };
+        terminal::answer(format_args!(
+            "{path}: {} {} ({}), {what}\n{}\nnext: gage-host init {0}",
+            arguments.builtin_name,
+            made.version,
+            made.mode.name(),
+            made.digest
+        ))?;
+    }
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,42 @@
+//! `gage-host init`: a template becomes a configuration that runs.
+
+use super::setup;
+use crate::arguments::{InitArguments, InitKind};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_suite::{InitMode, InitOptions, init};
+use serde_json::json;
+
+pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
+    let made = init(&InitOptions {
+        suite: &arguments.suite,
+        version: arguments.version.as_deref(),
+        mode: match arguments.mode {
+            InitKind::RunConfig => InitMode::RunConfig,
+            InitKind::PipelineConfig => InitMode::PipelineConfig,
+        },
+        templates: &arguments.templates,
+        output: arguments.output.as_deref(),
+    });
+    let made = match made {
+        Ok(made) => made,
+        Err(error) => return setup::refuse_suite(error),
+    };
+    let (path, reference) = (made.path.display(), &made.template.reference);
+    if arguments.json {
+        let answer = json!({
+            "path": path.to_string(),
+            "is_new": made.is_new,
+            "template": {"name": reference.name, "version": reference.version, "digest": reference.digest},
+        });
+        terminal::answer(format_args!("{answer:#}"))?;
+    } else if !arguments.quiet {
+        terminal::answer(format_args!(
+            "{path}: {} {} {}\nnext: gage-host lock {path}",
+            if made.is_new { "made from" } else { "nothing written, it is there already, as made from" },
+            reference.name,
+            reference.version
+        ))?;
+    }
+    Ok(ExitCode::Done)
+}

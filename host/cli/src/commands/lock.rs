@@ -1,0 +1,218 @@
+//! `gage-host lock`: what a suite is made from, and what of it has changed. Also what `run` needs of locks.
+
+use super::setup;
+use crate::arguments::LockArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal::{self, FetchProgress};
+use anyhow::Context as _;
+use gage_backend::OpenOptions;
+use gage_data::LocateOptions;
+use gage_engine::{Datasets, Plan, Session, identity};
+use gage_suite::{Lock, LockDifference, Origin, SuiteError};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Longest value of the table, in characters.
+const LONGEST: usize = 48;
+
+pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
+    let path = lock_path(&arguments.config.path(), arguments.lock.as_deref());
+    let needs_lock = arguments.check || arguments.update.is_some();
+    let before = match needs_lock.then(|| Lock::read(&path)).transpose() {
+        Ok(before) => before,
+        Err(error) => return setup::refuse_suite(error),
+    };
+    let (mut found, datasets) = match look(arguments)? {
+        Ok(found) => found,
+        Err(code) => return Ok(code),
+    };
+    let counted = match &before {
+        Some(before) if arguments.check => found.take_rows(before, &datasets),
+        _ => found.count_rows(&datasets),
+    };
+    if let Err(error) = counted {
+        return Ok(terminal::refuse(&error.to_string(), None));
+    }
+    let Some(before) = before else {
+        return write(arguments, &found, &path, "locked");
+    };
+    if before.suite() != found.suite() && !arguments.check {
+        return Ok(of_another(&before, &found, &path));
+    }
+    match &arguments.update {
+        None => {
+            let differing = before.differences(&found);
+            if arguments.json {
+                terminal::answer(format_args!("{:#}", to_json(&differing)))?;
+            } else if !differing.is_empty() {
+                terminal::answer(table(&differing))?;
+            } else if !arguments.quiet {
+                terminal::answer(format_args!("{}: nothing differs", path.display()))?;
+            }
+            Ok(if differing.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
+        }
+        Some(part) if part.is_empty() => write(arguments, &found, &path, "updated"),
+        Some(part) => match before.with_part(part, &found) {
+            Ok(updated) => {
+                let code = write(arguments, &updated, &path, "updated")?;
+                let left = updated.differences(&found);
+                if !left.is_empty() {
+                    terminal::say(format_args!("still different:\n{}", table(&left)));
+                }
+                Ok(code)
+            }
+            Err(error) => {
+                let parts: Vec<&str> = Lock::part_names().collect();
+                let help = format!("parts are {}, and below them a name: datasets.ID", parts.join(", "));
+                Ok(terminal::refuse(&error.to_string(), Some(&help)))
+            }
+        },
+    }
+}
+
+fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
+    if let Err(error) = lock.write(path) {
+        return setup::refuse_suite(error);
+    }
+    if arguments.json {
+        terminal::answer(format_args!(
+            "{:#}",
+            json!({"path": path.display().to_string(), "suite": lock.suite()})
+        ))?;
+    } else if !arguments.quiet {
+        let config = arguments.config.path();
+        terminal::answer(format_args!(
+            "{}: {what}\nnext: gage-host run {} --locked",
+            path.display(),
+            config.display()
+        ))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Finds everything that a suite is made from. The inner error is the code of what was said already.
+fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
+    setup::logs(crate::arguments::DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let loaded = setup::loaded(&arguments.config.path(), &arguments.config.overrides, false);
+    let mut problems = loaded.problems;
+    let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(Err(terminal::refuse(&error.to_string(), error.help().as_deref()))),
+    };
+    let plan = loaded.config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
+    let cache_folder = setup::cache_folder();
+    let fetching = FetchProgress::new(arguments.quiet);
+    let locating = LocateOptions {
+        cache_folder: cache_folder.as_deref(),
+        is_offline: arguments.offline,
+        progress: &fetching,
+        is_cancelled: &|| false,
+    };
+    let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    let session = match (&plan, &datasets) {
+        (Some(plan), Some(_)) => {
+            runtime.block_on(Session::open(plan, &registry, &OpenOptions::default(), &mut problems))
+        }
+        _ => None,
+    };
+    terminal::show_problems(&problems);
+    let (Some(plan), Some(datasets), Some(session), Some(origin)) = (plan, datasets, session, loaded.origin)
+    else {
+        return Ok(Err(ExitCode::Configuration));
+    };
+    let identity = identity(&plan, &datasets, &session);
+    match of_suite(&arguments.config.path(), &arguments.config.overrides, &origin, &identity) {
+        Ok(lock) => Ok(Ok((lock, datasets))),
+        Err(error) => Ok(Err(setup::refuse_suite(error)?)),
+    }
+}
+
+/// The lock of a suite of which everything was found.
+pub(super) fn of_suite(
+    path: &Path,
+    overrides: &[String],
+    origin: &Origin,
+    identity: &Value,
+) -> Result<Lock, SuiteError> {
+    Lock::new(path, overrides, &|name| std::env::var(name).ok(), origin, identity)
+}
+
+/// Where the lock of a suite lies: beside it, under its name.
+pub(super) fn lock_path(config: &Path, given: Option<&Path>) -> PathBuf {
+    match given {
+        Some(path) => path.to_owned(),
+        None => config.with_extension("gage.lock"),
+    }
+}
+
+/// Compares what a run is made from with what was locked. Gives the code of what was said where it differs.
+pub(super) fn compare(
+    locked: &Lock,
+    found: &mut Lock,
+    datasets: &Datasets,
+    path: &Path,
+    max_samples: Option<u64>,
+) -> Option<ExitCode> {
+    if let Err(error) = found.take_rows(locked, datasets) {
+        return Some(terminal::refuse(&error.to_string(), None));
+    }
+    if locked.suite() != found.suite() {
+        return Some(of_another(locked, found, path));
+    }
+    let mut differing = locked.differences(found);
+    differing.extend(max_samples.map(|most| LockDifference {
+        field: "--max-samples".to_owned(),
+        locked: None,
+        found: Some(most.into()),
+    }));
+    if differing.is_empty() {
+        return None;
+    }
+    terminal::say(format_args!(
+        "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
+         with `gage-host lock --check`, and take it over with `gage-host lock --update`",
+        path.display(),
+        table(&differing)
+    ));
+    Some(ExitCode::LockMismatch)
+}
+
+fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
+    let message = format!(
+        "the lock {} is of the suite `{}`, and this is `{}`",
+        path.display(),
+        locked.suite(),
+        found.suite()
+    );
+    terminal::refuse(&message, Some("name the right one with --lock, or make one with `gage-host lock`"))
+}
+
+fn to_json(differing: &[LockDifference]) -> Value {
+    let one = |one: &LockDifference| json!({"field": one.field, "locked": one.locked, "found": one.found});
+    json!({"differences": differing.iter().map(one).collect::<Vec<_>>()})
+}
+
+/// What differs, for people: field, locked, found.
+fn table(differing: &[LockDifference]) -> String {
+    let shown = |value: &Option<Value>| match value {
+        None => "(nothing)".to_owned(),
+        Some(Value::String(text)) => short(text),
+        Some(value) => short(&value.to_string()),
+    };
+    let rows: Vec<[String; 3]> = differing
+        .iter()
+        .map(|one| [gage_core::printable_line(&one.field).to_string(), shown(&one.locked), shown(&one.found)])
+        .collect();
+    terminal::columns(["field", "locked", "found"], &rows)
+}
+
+fn short(text: &str) -> String {
+    let text = gage_core::printable_line(text).to_string();
+    // Of a digest the beginning tells as much as the whole.
+    let most = if text.starts_with("sha256:") { 23 } else { LONGEST };
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,212 @@
+//! `gage-host runs`: the run folders that there are.
+
+use super::setup;
+use crate::arguments::{RunsCommand, RunsGcArguments, RunsListArguments, RunsShowArguments};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_record::{RunReader, RunStatus};
+use gage_suite::{Found, RunEntry, delete, leftovers, list};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(crate) fn execute(command: &RunsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        RunsCommand::List(arguments) => list_runs(arguments),
+        RunsCommand::Show(arguments) => show(arguments),
+        RunsCommand::Gc(arguments) => collect(arguments),
+    }
+}
+
+fn look(root: &Path) -> Result<Found, ExitCode> {
+    match list(root) {
+        Ok(found) => Ok(found),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::default()),
+        Err(error) => {
+            let message = format!("cannot read the folder {}: {error}", gage_config::shown_path(root));
+            Err(terminal::refuse(&message, Some("name another with --output-dir")))
+        }
+    }
+}
+
+fn warn_of_unreadable(found: &Found) {
+    for (_, reason) in &found.unreadable {
+        terminal::say(format_args!("warning: {}", gage_core::printable(reason)));
+    }
+}
+
+/// What a run is doing: one that says that it runs and to which nobody writes was killed.
+fn status(run: &RunEntry) -> &'static str {
+    match (run.manifest.status, run.is_written) {
+        (RunStatus::Running, false) => "killed",
+        (status, _) => status.name(),
+    }
+}
+
+fn to_json(run: &RunEntry) -> Value {
+    json!({
+        "run_id": run.manifest.run_id,
+        "path": run.path.display().to_string(),
+        "status": status(run),
+        "format_version": run.manifest.format_version,
+        "host_version": run.manifest.host_version,
+        "created_at": run.manifest.created_at,
+        "finished_at": run.manifest.finished_at,
+        "parent_run": run.manifest.parent_run,
+        "samples": run.samples,
+        "headline": run.headline.as_ref().map(|first| json!({
+            "task_id": first.task_id, "metric_id": first.metric_id, "value": first.value,
+        })),
+        "bytes": run.bytes,
+    })
+}
+
+fn row(run: &RunEntry) -> [String; 6] {
+    let headline = run.headline.as_ref().map_or_else(
+        || "-".to_owned(),
+        |first| {
+            let more = if first.further == 0 { String::new() } else { format!(" (+{})", first.further) };
+            format!("{} {} {:.4}{more}", first.task_id, first.metric_id, first.value)
+        },
+    );
+    [
+        run.manifest.run_id.clone(),
+        status(run).to_owned(),
+        run.manifest.created_at.clone(),
+        run.samples.map_or_else(|| "-".to_owned(), |samples| samples.to_string()),
+        headline,
+        indicatif::HumanBytes(run.bytes).to_string(),
+    ]
+}
+
+const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
+
+fn list_runs(arguments: &RunsListArguments) -> anyhow::Result<ExitCode> {
+    let found = match look(&arguments.output_dir) {
+        Ok(found) => found,
+        Err(code) => return Ok(code),
+    };
+    warn_of_unreadable(&found);
+    if arguments.json {
+        let unreadable: Vec<Value> = found
+            .unreadable
+            .iter()
+            .map(|(path, reason)| json!({"path": path.display().to_string(), "reason": reason}))
+            .collect();
+        let runs: Vec<Value> = found.runs.iter().map(to_json).collect();
+        terminal::answer(format_args!("{:#}", json!({"runs": runs, "unreadable": unreadable})))?;
+    } else if found.runs.is_empty() {
+        terminal::say(format_args!("no runs in {}", arguments.output_dir.display()));
+    } else {
+        let rows: Vec<[String; 6]> = found.runs.iter().map(row).collect();
+        terminal::answer(terminal::columns(HEADINGS, &rows))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
+    let folder = setup::run_folder(&arguments.run, &arguments.output_dir);
+    let run = match RunReader::open(&folder) {
+        Ok(run) => run,
+        Err(error) => return Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+    };
+    let manifest = run.manifest();
+    if arguments.json {
+        terminal::answer(format_args!("{:#}", serde_json::to_value(manifest)?))?;
+        return Ok(ExitCode::Done);
+    }
+    let is_written = gage_record::RunFolder::is_being_written(&folder);
+    let status = match (manifest.status, is_written) {
+        (RunStatus::Running, false) => "killed; go on with it by --resume",
+        (status, _) => status.name(),
+    };
+    let mut lines = vec![
+        format!("run       {}", manifest.run_id),
+        format!("status    {status}"),
+        format!("begun     {}", manifest.created_at),
+        format!("ended     {}", manifest.finished_at.as_deref().unwrap_or("-")),
+        format!(
+            "program   gage-host {}, folder of version {}",
+            manifest.host_version, manifest.format_version
+        ),
+    ];
+    lines.extend(manifest.parent_run.as_ref().map(|parent| format!("scored    the answers of {parent}")));
+    for part in ["datasets", "backends", "plugins", "prompts"] {
+        for (name, value) in manifest.identity[part].as_object().into_iter().flatten() {
+            let of = |value: &Value| {
+                value["digest"].as_str().or(value["details"]["file_digest"].as_str()).map(str::to_owned)
+            };
+            let what = of(value).or_else(|| value["model"].as_str().map(str::to_owned)).unwrap_or_default();
+            lines.push(format!("{:<9} {name} {what}", part.trim_end_matches('s')));
+        }
+    }
+    for (name, file) in &manifest.files {
+        lines.push(format!("file      {name} {} ({} bytes)", file.digest, file.bytes));
+    }
+    if let Ok(summary) = run.summary::<Value>() {
+        for figure in summary["metrics"].as_array().into_iter().flatten() {
+            let text = |key: &str| figure[key].as_str().unwrap_or_default();
+            lines.push(format!(
+                "figure    {} {} {} ({} of {})",
+                text("task_id"),
+                text("metric_id"),
+                figure["value"],
+                figure["n"],
+                figure["total"]
+            ));
+        }
+    }
+    terminal::answer(gage_core::printable(&lines.join("\n")))?;
+    Ok(ExitCode::Done)
+}
+
+fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
+    let found = match look(&arguments.output_dir) {
+        Ok(found) => found,
+        Err(code) => return Ok(code),
+    };
+    warn_of_unreadable(&found);
+    let keep = arguments.keep.unwrap_or(0);
+    let is_kept = |number: usize, run: &RunEntry| {
+        let is_finished = matches!(run.manifest.status, RunStatus::Complete | RunStatus::Incomplete);
+        number < keep || arguments.unfinished && is_finished
+    };
+    let chosen = leftovers(&found.runs, is_kept);
+    let (going, staying): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|one| one.stays.is_none());
+    let bytes: u64 = going.iter().map(|one| one.run.bytes).sum();
+    let mut deleted = 0;
+    let mut failures = Vec::new();
+    if arguments.yes {
+        for one in &going {
+            match delete(&one.run) {
+                Ok(()) => deleted += 1,
+                Err(error) => failures.push(format!("{:#}", anyhow::Error::new(error))),
+            }
+        }
+    }
+    for one in &staying {
+        let reason = one.stays.as_deref().unwrap_or_default();
+        terminal::say(format_args!("{} stays: {reason}", one.run.manifest.run_id));
+    }
+    if arguments.json {
+        let runs: Vec<Value> = going.iter().map(|one| to_json(&one.run)).collect();
+        terminal::answer(format_args!("{:#}", json!({"runs": runs, "bytes": bytes, "deleted": deleted})))?;
+    } else {
+        let rows: Vec<[String; 6]> = going.iter().map(|one| row(&one.run)).collect();
+        if !rows.is_empty() {
+            terminal::answer(terminal::columns(HEADINGS, &rows))?;
+        }
+        let runs = terminal::count(going.len(), "run");
+        let size = indicatif::HumanBytes(bytes);
+        match (going.is_empty(), arguments.yes) {
+            (true, _) => terminal::say("nothing to delete"),
+            (false, true) => terminal::say(format_args!("deleted {deleted} of {runs}, {size}")),
+            (false, false) => {
+                terminal::say(format_args!("would delete {runs}, {size}; nothing was deleted: add --yes"))
+            }
+        }
+    }
+    for failure in &failures {
+        terminal::refuse(failure, None);
+    }
+    Ok(if failures.is_empty() { ExitCode::Done } else { ExitCode::Configuration })
+}

@@ -1,0 +1,219 @@
+//! `gage-host verify`: whether a run folder is what its run has written, and whether its figures come out again.
+
+use super::aggregators::Aggregators;
+use super::{run, setup};
+use crate::arguments::{DEFAULT_LOG, VerifyArguments};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_config::{Environment, PipelineConfig, load};
+use gage_engine::{NoProgress, Plan, Stop, rescore};
+use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
+use gage_record::{Difference, RunReader, RunStatus, compare};
+use gage_report::{Phases, write_reports};
+use gage_suite::{Checked, FileState, check_run};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Most differences that are printed.
+const MOST_SHOWN: usize = 20;
+
+pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let checked = match check_run(&setup::run_folder(&arguments.run, &arguments.output_dir)) {
+        Ok(checked) => checked,
+        Err(error) => return Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+    };
+    let manifest = checked.run.manifest();
+    if matches!(manifest.status, RunStatus::Running | RunStatus::Interrupted) {
+        let message =
+            format!("the run {} is {}: it has no figures yet", manifest.run_id, manifest.status.name());
+        return Ok(terminal::refuse(&message, Some("go on with it by `gage-host run --resume`")));
+    }
+    let again = match arguments.files_only || !has_journal(&checked) {
+        true => Again::NotTried,
+        false => score_again(arguments, &checked.run)?,
+    };
+    let is_good = checked.is_intact() && matches!(&again, Again::Same { .. } | Again::NotTried);
+    if arguments.json {
+        terminal::answer(format_args!("{:#}", report(&checked, &again, is_good)))?;
+    } else if !(arguments.quiet && is_good) {
+        terminal::answer(told(&checked, &again, is_good))?;
+    }
+    Ok(if is_good { ExitCode::Done } else { ExitCode::LockMismatch })
+}
+
+/// Without one whose checksums fit nothing can be scored.
+fn has_journal(checked: &Checked) -> bool {
+    checked.files.last().is_some_and(|journal| journal.state == FileState::Intact)
+}
+
+/// What came of scoring the answers once more.
+enum Again {
+    /// It was not wanted, or cannot be.
+    NotTried,
+    /// The plugins of the run are not to be had.
+    Impossible(String),
+    /// All figures and all samples came out again.
+    Same { figures: usize },
+    /// They did not.
+    Different { figures: Vec<Difference>, samples_differ: bool, plugins: Vec<Difference> },
+}
+
+fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<Again> {
+    let identity = &run.manifest().identity;
+    let Some(config) = config_of(&identity["config"], run.path()) else {
+        return Ok(Again::Impossible(
+            "the manifest holds no configuration that this program reads".to_owned(),
+        ));
+    };
+    let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
+        Ok(registry) => registry,
+        Err(error) => return Ok(Again::Impossible(error.to_string())),
+    };
+    let mut problems = gage_config::Problems::default();
+    let Some(scoring) = Plan::scoring(&config, &mut registry, &mut problems) else {
+        let first = problems.sorted().first().map(|problem| problem.message.clone());
+        return Ok(Again::Impossible(first.unwrap_or_default()));
+    };
+    let aside = tempfile::tempdir().context("cannot make a folder to score in")?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let id = &run.manifest().run_id;
+    let version = env!("CARGO_PKG_VERSION");
+    let stop = Stop::default();
+    let scored =
+        rescore(run, &identity["config"], &scoring, aside.path(), id, version, workers, &NoProgress, &stop);
+    let scored = match scored {
+        Ok(scored) => scored,
+        Err(error) => return Ok(Again::Impossible(format!("{:#}", anyhow::Error::new(error)))),
+    };
+    let tasks: Vec<_> =
+        config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
+    let aggregators = Aggregators::new(scoring.iter());
+    let written = write_reports(&scored.folder, &tasks, &Phases::default(), &|task_id, metric_id| {
+        aggregators.fold(task_id, metric_id)
+    })?;
+    let before: Value = run.summary().unwrap_or_default();
+    let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
+    let figures = compare("", &before, &now);
+    let samples_differ =
+        !have_equal_bytes(&run.path().join(SAMPLES_FILE), &scored.folder.path_of(SAMPLES_FILE))?;
+    if figures.is_empty() && !samples_differ {
+        return Ok(Again::Same { figures: written.summary.metrics.len() });
+    }
+    let plugins = compare("plugins", &identity["plugins"], &scored.manifest.identity["plugins"]);
+    Ok(Again::Different { figures, samples_differ, plugins })
+}
+
+fn read_json(path: &Path) -> anyhow::Result<Value> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn have_equal_bytes(one: &Path, other: &Path) -> anyhow::Result<bool> {
+    let digest = |path: &Path| {
+        let file = std::fs::File::open(path).and_then(gage_core::Digest::of_reader);
+        match file {
+            Ok(digest) => Ok(Some(digest)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    };
+    Ok(digest(one)? == digest(other)?)
+}
+
+/// The suite of a run, which was expanded when it began.
+fn config_of(document: &Value, run: &Path) -> Option<PipelineConfig> {
+    let text = format!("{document:#}").replace("${", "$${");
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let (config, problems) = load(&format!("the suite of {}", run.display()), &text, &[], &environment);
+    config.filter(|_| !problems.has_errors())
+}
+
+fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {
+    let files: Vec<Value> = checked
+        .files
+        .iter()
+        .map(|file| json!({"name": file.name, "state": state_name(&file.state), "written": file.written}))
+        .collect();
+    let list = |differing: &[Difference]| -> Vec<Value> {
+        let one = |one: &Difference| json!({"field": one.place, "recorded": one.before, "found": one.now});
+        differing.iter().map(one).collect()
+    };
+    let again = match again {
+        Again::NotTried => json!({"state": "not_tried"}),
+        Again::Impossible(reason) => json!({"state": "impossible", "reason": reason}),
+        Again::Same { figures } => json!({"state": "same", "figures": figures}),
+        Again::Different { figures, samples_differ, plugins } => json!({
+            "state": "different",
+            "figures": list(figures),
+            "samples_differ": samples_differ,
+            "plugins": list(plugins),
+        }),
+    };
+    json!({"run_id": checked.run.manifest().run_id, "verified": is_good, "files": files, "scored_again": again})
+}
+
+fn state_name(state: &FileState) -> &'static str {
+    match state {
+        FileState::Intact => "intact",
+        FileState::Missing => "missing",
+        FileState::Changed { .. } => "changed",
+        FileState::Damaged(_) => "damaged",
+    }
+}
+
+fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
+    let mut lines = Vec::new();
+    for file in &checked.files {
+        lines.push(match &file.state {
+            FileState::Intact => format!("{}: as it was written", file.name),
+            FileState::Missing => format!("{}: MISSING", file.name),
+            FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
+            FileState::Damaged(reason) => format!("{}: DAMAGED: {reason}", file.name),
+        });
+    }
+    match again {
+        Again::NotTried => lines.push("the answers were not scored again".to_owned()),
+        Again::Impossible(reason) => lines.push(format!("the answers cannot be scored again: {reason}")),
+        Again::Same { figures } => {
+            lines.push(format!(
+                "scored again: {} and every sample came out the same",
+                terminal::count(*figures, "figure")
+            ));
+        }
+        Again::Different { figures, samples_differ, plugins } => {
+            lines.push("scored again: NOT the same".to_owned());
+            let rows: Vec<[String; 3]> = plugins.iter().chain(figures).take(MOST_SHOWN).map(row).collect();
+            if !rows.is_empty() {
+                lines.push(terminal::columns(["field", "recorded", "now"], &rows));
+            }
+            let left = (plugins.len() + figures.len()).saturating_sub(MOST_SHOWN);
+            if left > 0 {
+                lines.push(format!("and {left} more; --json has all"));
+            }
+            if *samples_differ {
+                lines.push(format!("{SAMPLES_FILE}: other samples come out"));
+            }
+        }
+    }
+    lines.push(format!(
+        "{}: {}",
+        checked.run.manifest().run_id,
+        if is_good { "verified" } else { "NOT verified" }
+    ));
+    gage_core::printable(&lines.join("\n")).to_string()
+}
+
+fn row(one: &Difference) -> [String; 3] {
+    let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "(nothing)".to_owned(), cut);
+    [one.place.clone(), shown(&one.before), shown(&one.now)]
+}
+
+fn cut(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(48) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

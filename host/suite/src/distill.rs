@@ -1,0 +1,160 @@
+//! Distill: from a PipelineConfig to a template.
+
+use crate::document::entries_mut;
+use crate::rebase::rebase;
+use crate::secrets::{self, Removed};
+use crate::template::{BuiltinTemplate, digest_of, number_of, versions};
+use crate::{SuiteError, files, yaml};
+use gage_config::{Node, NodeValue, Problems, parse_document};
+use gage_core::Digest;
+use std::path::{Path, PathBuf};
+
+/// How a suite is frozen.
+#[derive(Clone, Debug)]
+pub struct DistillOptions<'o> {
+    /// The PipelineConfig.
+    pub config: &'o Path,
+    /// What the template is to be called.
+    pub name: &'o str,
+    /// Its version, `v2` or `2`; by default the next one.
+    pub version: Option<&'o str>,
+    /// Whether several tasks may become one template.
+    pub force_merge: bool,
+    /// The folder of all templates.
+    pub templates: &'o Path,
+}
+
+/// How many tasks a template has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One.
+    Atomic,
+    /// Several, which was asked for.
+    Monolithic,
+}
+
+impl Mode {
+    /// The name in what is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Atomic => "atomic",
+            Mode::Monolithic => "monolithic",
+        }
+    }
+}
+
+/// A template that was made.
+#[derive(Clone, Debug)]
+pub struct Distilled {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// The digest of its definition.
+    pub digest: Digest,
+    /// How many tasks it has.
+    pub mode: Mode,
+    /// The paths of its parameters.
+    pub parameters: Vec<String>,
+    /// Secrets of the suite's text that are not in it, each with the variable that takes its place.
+    pub removed: Vec<(String, String)>,
+    /// Whether it was written; an equal one may be there already.
+    pub is_new: bool,
+}
+
+/// Makes a template of a suite, of which the caller knows that it is valid.
+///
+/// # Errors
+/// When the suite has several tasks and that was not asked for, when it is no PipelineConfig, when the version is taken,
+/// and when a file cannot be read or written.
+pub fn distill(options: &DistillOptions<'_>) -> Result<Distilled, SuiteError> {
+    gage_core::check_name(options.name)
+        .map_err(|message| SuiteError::refused(format!("the name {message}"), "write it like piqa_suite"))?;
+    let mut definition = raw(options.config)?;
+    if definition.get("kind").and_then(Node::as_text) != Some("PipelineConfig") {
+        return Err(SuiteError::refused(
+            format!("{} is no PipelineConfig, which alone can be frozen", options.config.display()),
+            "a RunConfig binds a template already; make a suite of that with `gage-host init --mode pipeline-config`",
+        ));
+    }
+    let mode = mode_of(&definition, options.force_merge)?;
+    prune(&mut definition);
+    let folder = options.templates.join(options.name);
+    rebase(&mut definition, &files::folder_of(options.config), &folder);
+    let removed = secrets::remove(&mut definition);
+    // As it will be read again, so that the digest is that of what is written.
+    let definition = parse(options.config, &yaml::of_node(&definition))?;
+    let digest = digest_of(&definition);
+
+    let known = versions(&folder);
+    let number = match options.version {
+        Some(version) => number_of(version).ok_or_else(|| {
+            SuiteError::refused(format!("`{version}` is no version"), "versions are v1, v2 and so on")
+        })?,
+        None => known.last().map_or(1, |last| last + 1),
+    };
+    let found = |path: PathBuf, version: String, is_new| Distilled {
+        path,
+        version,
+        digest,
+        mode,
+        parameters: crate::parameters::infer(&definition).into_iter().map(|one| one.name).collect(),
+        removed: removed.iter().map(|Removed { key, variable }| (key.clone(), variable.clone())).collect(),
+        is_new,
+    };
+    if let (None, Some(last)) = (options.version, known.last()) {
+        let path = folder.join(format!("v{last}.yaml"));
+        if BuiltinTemplate::read(&path).is_ok_and(|template| template.reference.digest == digest) {
+            return Ok(found(path, format!("v{last}"), false));
+        }
+    }
+    let version = format!("v{number}");
+    let path = folder.join(format!("{version}.yaml"));
+    let (text, _) = BuiltinTemplate::compose(options.name, &version, mode == Mode::Monolithic, &definition);
+    files::write_new(&path, &text)?;
+    // What cannot be read again must not stay.
+    if let Err(error) = BuiltinTemplate::read(&path) {
+        let _ = std::fs::remove_file(&path);
+        return Err(error);
+    }
+    Ok(found(path, version, true))
+}
+
+/// A suite as it was written.
+fn raw(path: &Path) -> Result<Node, SuiteError> {
+    parse(path, &files::read(path)?)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Node, SuiteError> {
+    let mut problems = Problems::default();
+    match parse_document(&path.display().to_string(), text, None, &mut problems) {
+        Some(node) if !problems.has_errors() => Ok(node),
+        _ => Err(SuiteError::document(path, problems)),
+    }
+}
+
+fn mode_of(config: &Node, force_merge: bool) -> Result<Mode, SuiteError> {
+    let tasks = config.get("tasks").and_then(Node::as_list).map_or(0, <[Node]>::len);
+    match (tasks, force_merge) {
+        (0 | 1, _) => Ok(Mode::Atomic),
+        (_, true) => Ok(Mode::Monolithic),
+        (_, false) => Err(SuiteError::refused(
+            format!("the suite has {tasks} tasks, and a template is meant to have one"),
+            "split it into a suite for each task, or freeze them together with --force-merge",
+        )),
+    }
+}
+
+/// Leaves out what names the kind of the document, and sections that hold nothing.
+fn prune(definition: &mut Node) {
+    let is_empty = |node: &Node| match &node.value {
+        NodeValue::Null => true,
+        NodeValue::List(items) => items.is_empty(),
+        NodeValue::Map(entries) => entries.is_empty(),
+        _ => false,
+    };
+    if let Some(entries) = entries_mut(definition) {
+        entries
+            .retain(|entry| !["api_version", "kind"].contains(&entry.key.as_str()) && !is_empty(&entry.node));
+    }
+}

@@ -1,0 +1,95 @@
+//! Files that are whole or absent, and folders as they are.
+
+use crate::SuiteError;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Reads a text.
+pub(crate) fn read(path: &Path) -> Result<String, SuiteError> {
+    std::fs::read_to_string(path).map_err(|source| SuiteError::io("read", path, source))
+}
+
+/// Writes a new file, safe on the disk; one that is there stays as it is, and is an error.
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), SuiteError> {
+    let file = fill(path, text)?;
+    match file.persist_noclobber(path) {
+        Ok(_) => sync(path),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(SuiteError::refused(
+            format!("there is a file {} already", path.display()),
+            "nothing was written; name another, or move it away",
+        )),
+        Err(error) => Err(SuiteError::io("write", path, error.error)),
+    }
+}
+
+/// Writes a file in the place of whatever was there, safe on the disk.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), SuiteError> {
+    let file = fill(path, text)?;
+    file.persist(path).map_err(|error| SuiteError::io("write", path, error.error))?;
+    sync(path)
+}
+
+fn fill(path: &Path, text: &str) -> Result<tempfile::NamedTempFile, SuiteError> {
+    let folder = folder_of(path);
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| SuiteError::io("create the folder", &folder, source))?;
+    let fail = |source| SuiteError::io("write", path, source);
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As any other file; the system takes off what the user's mask says.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.prefix(".gage-").suffix(".tmp").tempfile_in(&folder).map_err(fail)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(fail)?;
+    Ok(file)
+}
+
+fn sync(path: &Path) -> Result<(), SuiteError> {
+    if cfg!(unix) {
+        let folder = folder_of(path);
+        let synced = std::fs::File::open(&folder).and_then(|opened| opened.sync_all());
+        synced.map_err(|source| SuiteError::io("sync the folder", &folder, source))?;
+    }
+    Ok(())
+}
+
+/// The folder that a file lies in.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A folder as `${config_dir}` is written: relative to the working folder where it lies below it, so that it
+/// is the same text however it was spelled.
+pub fn shown_folder(folder: &Path) -> String {
+    let settled = settle(folder);
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    match here.ok().and_then(|here| settled.strip_prefix(here).map(Path::to_owned).ok()) {
+        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Some(below) => below.display().to_string(),
+        None => settled.display().to_string(),
+    }
+}
+
+/// A folder without links and steps back, as far as it exists.
+pub(crate) fn settle(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let mut missing = Vec::new();
+    let mut there = whole.as_path();
+    loop {
+        if let Ok(settled) = there.canonicalize() {
+            return missing.iter().rev().fold(settled, |path, name| path.join(name));
+        }
+        match (there.parent(), there.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                there = parent;
+            }
+            _ => return whole,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Init: from a template to a RunConfig, or back to a PipelineConfig.
+
+use crate::document::{each_text, entry, listed, text, text_of};
+use crate::parameters::runtime_of;
+use crate::rebase::rebase;
+use crate::template::{BuiltinTemplate, number_of, versions};
+use crate::{SuiteError, files, placeholders, yaml};
+use gage_config::{API_VERSION, Node, NodeValue};
+use std::path::{Path, PathBuf};
+
+/// What is made of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitMode {
+    /// A RunConfig, which says where the template runs.
+    RunConfig,
+    /// A PipelineConfig, of which everything may be edited.
+    PipelineConfig,
+}
+
+/// How a configuration is made.
+#[derive(Clone, Debug)]
+pub struct InitOptions<'o> {
+    /// The name of a template, or its file.
+    pub suite: &'o str,
+    /// Its version; by default the latest.
+    pub version: Option<&'o str>,
+    /// What is made of it.
+    pub mode: InitMode,
+    /// The folder of all templates.
+    pub templates: &'o Path,
+    /// The file to write; by default a new one beside that folder, in `run_configs` or `custom`.
+    pub output: Option<&'o Path>,
+}
+
+/// A configuration that was made.
+#[derive(Clone, Debug)]
+pub struct Initialized {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it was made from.
+    pub template: BuiltinTemplate,
+    /// Whether it was written; an equal one may be there already.
+    pub is_new: bool,
+}
+
+/// Makes a configuration of a template.
+///
+/// # Errors
+/// When there is no such template, when it was edited, when a file is there already, and when one cannot be written.
+pub fn init(options: &InitOptions<'_>) -> Result<Initialized, SuiteError> {
+    let template = BuiltinTemplate::read(&find(options)?)?;
+    let folder = match options.output {
+        Some(path) => files::folder_of(path),
+        None => files::folder_of(options.templates).join(match options.mode {
+            InitMode::RunConfig => "run_configs",
+            InitMode::PipelineConfig => "custom",
+        }),
+    };
+    let from = files::folder_of(&template.path);
+    let text = match options.mode {
+        InitMode::RunConfig => run_config(&template, &from, &folder),
+        InitMode::PipelineConfig => pipeline_config(&template, &from, &folder)?,
+    };
+    let path = match options.output {
+        Some(path) => path.to_owned(),
+        None => free_path(options.mode, &folder, &template, &text),
+    };
+    let is_new = !holds(&path, &text);
+    if is_new {
+        files::write_new(&path, &text)?;
+    }
+    Ok(Initialized { path, template, is_new })
+}
+
+/// Whether a file holds this text and no other.
+fn holds(path: &Path, text: &str) -> bool {
+    std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
+}
+
+fn find(options: &InitOptions<'_>) -> Result<PathBuf, SuiteError> {
+    let suite = options.suite;
+    if suite.ends_with(".yaml") || suite.contains('/') && !suite.starts_with("builtin/") {
+        return Ok(PathBuf::from(suite));
+    }
+    let name = suite.strip_prefix("builtin/").unwrap_or(suite);
+    let folder = options.templates.join(name);
+    let known = versions(&folder);
+    let Some(last) = known.last() else {
+        let names = std::fs::read_dir(options.templates).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            names.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+        names.sort();
+        let help = match names.is_empty() {
+            true => "make one with `gage-host distill`, or name its folder with --templates".to_owned(),
+            false => format!("known are: {}", names.join(", ")),
+        };
+        let message = format!("there is no template `{name}` in {}", options.templates.display());
+        return Err(SuiteError::refused(message, help));
+    };
+    let number = match options.version {
+        None => *last,
+        Some(version) => number_of(version).filter(|number| known.contains(number)).ok_or_else(|| {
+            let all: Vec<String> = known.iter().map(|number| format!("v{number}")).collect();
+            SuiteError::refused(
+                format!("the template `{name}` has no version `{version}`"),
+                format!("it has {}", all.join(", ")),
+            )
+        })?,
+    };
+    Ok(folder.join(format!("v{number}.yaml")))
+}
+
+/// `piqa_suite_run_1.yaml`, `piqa_suite_from_v1_1.yaml`, with the first number that is free or has this text already.
+fn free_path(mode: InitMode, folder: &Path, template: &BuiltinTemplate, text: &str) -> PathBuf {
+    let (name, version) = (&template.reference.name, &template.reference.version);
+    let stem = match mode {
+        InitMode::RunConfig => format!("{name}_run"),
+        InitMode::PipelineConfig => format!("{name}_from_{version}"),
+    };
+    let path = |number: u64| folder.join(format!("{stem}_{number}.yaml"));
+    let mut number = 1;
+    while path(number).exists() && !holds(&path(number), text) {
+        number += 1;
+    }
+    path(number)
+}
+
+fn run_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> String {
+    let span = template.definition.span;
+    let reference = &template.reference;
+    let mut head = vec![
+        entry("api_version", text(API_VERSION, span)),
+        entry("kind", text("RunConfig", span)),
+        entry("base_task", text(&format!("builtin/{}", reference.name), span)),
+        entry("template_version", text(&reference.version, span)),
+        entry("template_digest", text(&reference.digest.to_string(), span)),
+    ];
+    let named = format!("builtin_templates/{}/{}.yaml", reference.name, reference.version);
+    if crate::run_config::find_template(to, &reference.name, &reference.version).is_none() {
+        let mut place = text(&format!("${{config_dir}}/{}.yaml", reference.version), span);
+        rebase(&mut place, from, to);
+        head.push(entry("template_path", place));
+    }
+    let mut runtime = runtime_of(&template.parameters, span);
+    rebase(&mut runtime, from, to);
+    let head = yaml::of_node(&Node::new(NodeValue::Map(head), span));
+    let runtime = yaml::of_node(&Node::new(NodeValue::Map(vec![entry("runtime", runtime)]), span));
+    format!(
+        "# Runs the frozen suite {name} {version}. What the suite does cannot be changed here, only where it runs.\n\
+         #\n# For reading only, from {named}:\n{snapshot}\n{head}\n\
+         # Settings over those of the template, key by key: what is left out is as it is there.\n{runtime}",
+        name = reference.name,
+        version = reference.version,
+        snapshot = snapshot(&template.definition),
+    )
+}
+
+/// What the suite is made of, as comments.
+fn snapshot(definition: &Node) -> String {
+    let mut out = String::new();
+    let mut line = |what: &str, rest: String| out.push_str(&format!("#   {what:<9}{rest}\n"));
+    for (id, dataset) in listed(definition, "datasets", "dataset_id") {
+        line("dataset", format!("{id} ({})", text_of(dataset, "loader").unwrap_or("?")));
+    }
+    for (id, backend) in listed(definition, "backends", "backend_id") {
+        line("backend", format!("{id} ({})", text_of(backend, "type").unwrap_or("?")));
+    }
+    for (id, role) in listed(definition, "role_adapters", "adapter_id") {
+        line("role", format!("{id} ({})", text_of(role, "role_type").unwrap_or("?")));
+    }
+    let own = definition.get("custom").or_else(|| definition.get("builtin"));
+    if let Some(steps) = own.and_then(|own| own.get("steps")) {
+        line("steps", steps_of(steps));
+    }
+    let metrics = definition.get("metrics").and_then(Node::as_list).unwrap_or_default();
+    for metric in metrics {
+        line("metric", metric_of(metric));
+    }
+    for (id, task) in listed(definition, "tasks", "task_id") {
+        let own = task.get("metric_overrides").and_then(Node::as_list).unwrap_or_default();
+        let own: Vec<String> = own.iter().map(metric_of).collect();
+        let steps = task.get("steps").map(|steps| format!(": {}", steps_of(steps))).unwrap_or_default();
+        let metrics = if own.is_empty() { String::new() } else { format!("; {}", own.join(", ")) };
+        line("task", format!("{id} of {}{steps}{metrics}", text_of(task, "dataset_id").unwrap_or("?")));
+    }
+    out
+}
+
+fn steps_of(steps: &Node) -> String {
+    let names = steps.as_list().unwrap_or_default().iter().filter_map(|step| text_of(step, "step"));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn metric_of(metric: &Node) -> String {
+    let name = match (metric.as_text(), metric.as_map()) {
+        (Some(name), _) => name,
+        (None, Some([only])) => &only.key,
+        _ => text_of(metric, "metric_id").unwrap_or("?"),
+    };
+    name.replace(['\n', '\r'], " ")
+}
+
+/// The definition as a suite of its own.
+fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result<String, SuiteError> {
+    let span = template.definition.span;
+    let mut definition = template.definition.clone();
+    rebase(&mut definition, from, to);
+    for (name, default, _) in placeholders::names(&definition) {
+        let default = default.ok_or_else(|| {
+            SuiteError::refused(
+                format!("nothing fills the parameter ${{{name}}}"),
+                "make a RunConfig, which can set it",
+            )
+        })?;
+        let written = format!("${{{name}:-{default}}}");
+        each_text(&mut definition, &mut |node| {
+            if let NodeValue::Text(text) = &mut node.value {
+                *text = text.replace(&written, &default);
+            }
+            node.plain = node.plain.take().map(|plain| plain.replace(&written, &default));
+        });
+    }
+    let mut entries =
+        vec![entry("api_version", text(API_VERSION, span)), entry("kind", text("PipelineConfig", span))];
+    entries.extend(definition.as_map().unwrap_or_default().iter().cloned());
+    let reference = &template.reference;
+    Ok(format!(
+        "# Made from the frozen suite {} {}. Everything in it may be changed; it is no longer that suite then.\n{}",
+        reference.name,
+        reference.version,
+        yaml::of_node(&Node::new(NodeValue::Map(entries), span))
+    ))
+}

@@ -1,0 +1,37 @@
+//! Suites that are frozen, so that anyone runs them again and gets the same figures.
+//!
+//! - A [`BuiltinTemplate`] is a suite under a digest, which [`distill`] makes of a configuration; a RunConfig binds
+//!   one, and says where it runs. [`load`] makes a configuration of either kind of file.
+//! - A [`Lock`] says everything that a suite is made from that can change a figure; [`Lock::differences`] names what is
+//!   another now.
+//! - [`check_run`] says whether a run folder is what was written.
+//!
+//! Everything that this crate writes is whole or absent, and holds no secret. Runs nothing, and shows nothing.
+
+mod distill;
+mod document;
+mod error;
+mod files;
+mod init;
+mod load;
+mod lock;
+mod parameters;
+mod placeholders;
+mod rebase;
+mod run_config;
+mod runs;
+mod secrets;
+mod template;
+mod verify;
+mod yaml;
+
+pub use distill::{DistillOptions, Distilled, Mode, distill};
+pub use error::SuiteError;
+pub use files::shown_folder;
+pub use init::{InitMode, InitOptions, Initialized, init};
+pub use load::{Loaded, Origin, load};
+pub use lock::{LOCK_VERSION, Lock, LockDifference, UnknownPart};
+pub use parameters::Parameter;
+pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list};
+pub use template::{BuiltinTemplate, TemplateRef};
+pub use verify::{Checked, FileFinding, FileState, check_run};

@@ -1,0 +1,100 @@
+//! A suite's file, of whichever kind, as one configuration.
+
+use crate::document::text_of;
+use crate::files;
+use crate::run_config::{Folders, compile};
+use crate::{SuiteError, TemplateRef};
+use gage_config::{Environment, Node, PipelineConfig, Problems, load_document, parse_document, shown_path};
+use serde_json::Value;
+use std::path::Path;
+
+/// Where a configuration is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The name of the suite: of its template, or else what it calls itself, or its file.
+    pub name: String,
+    /// The template that it binds.
+    pub template: Option<TemplateRef>,
+    /// The folder of the file, as `${config_dir}` is written.
+    pub config_dir: String,
+}
+
+/// A suite that was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The configuration, as far as it could be read.
+    pub config: Option<PipelineConfig>,
+    /// Where it is from; nothing where it could not be read.
+    pub origin: Option<Origin>,
+    /// What is wrong with it.
+    pub problems: Problems,
+}
+
+/// Reads a PipelineConfig or a RunConfig. `variable` gives the values of variables; with `datasets_only` it need not say
+/// what is done with the data.
+pub fn load(
+    path: &Path,
+    overrides: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+    datasets_only: bool,
+) -> Loaded {
+    read(path, overrides, variable, datasets_only, &|folder| files::shown_folder(folder))
+}
+
+/// The configuration of a suite that was read, in which `${config_dir}` stands as it is: the same wherever the suite lies.
+pub(crate) fn portable(
+    path: &Path,
+    overrides: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Value, SuiteError> {
+    let own = files::settle(&files::folder_of(path));
+    let spell = |folder: &Path| crate::rebase::spelled(&own, folder);
+    let loaded = read(path, overrides, variable, false, &spell);
+    match loaded.config {
+        Some(config) => Ok(config.document),
+        None => Err(SuiteError::document(path, loaded.problems)),
+    }
+}
+
+fn read(
+    path: &Path,
+    overrides: &[String],
+    variable: &dyn Fn(&str) -> Option<String>,
+    datasets_only: bool,
+    spell: &dyn Fn(&Path) -> String,
+) -> Loaded {
+    let mut problems = Problems::default();
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            problems.error_without_place(format!("cannot read the suite {}: {error}", shown_path(path)));
+            return Loaded { config: None, origin: None, problems };
+        }
+    };
+    let own = files::folder_of(path);
+    let config_dir = spell(&own);
+    let environment = Environment { variable, config_dir: config_dir.clone() };
+    let name = path.display().to_string();
+    let Some(mut root) = parse_document(&name, &text, Some(&environment), &mut problems) else {
+        return Loaded { config: None, origin: None, problems };
+    };
+    let mut template = None;
+    if text_of(&root, "kind") == Some("RunConfig") {
+        let folders = Folders { own: &own, spell };
+        match compile(&root, &folders, variable, &mut problems) {
+            Some((document, reference)) => {
+                root = document;
+                template = Some(reference);
+            }
+            None => return Loaded { config: None, origin: None, problems },
+        }
+    }
+    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let own_name = root.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text);
+    let name = match &template {
+        Some(reference) => reference.name.clone(),
+        None => own_name.map_or_else(stem, str::to_owned),
+    };
+    let config = load_document(root, overrides, &environment, datasets_only, &mut problems);
+    Loaded { config, origin: Some(Origin { name, template, config_dir }), problems }
+}

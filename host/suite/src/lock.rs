@@ -1,0 +1,291 @@
+//! `gage.lock`: everything that a suite is made from that can change a figure.
+//!
+//! What plugins, data and models are is taken from the identity that a run writes into its manifest, so that the two can
+//! not differ. To it comes the configuration itself, but for what says only where things are or how fast they go.
+//!
+//! | version | change |
+//! | --- | --- |
+//! | 1 | first |
+
+mod settings;
+
+use crate::{Origin, SuiteError, files, load, yaml};
+use gage_config::{Problems, parse_document};
+use gage_core::{Digest, Object};
+use gage_engine::Datasets;
+use gage_record::{Difference, compare};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The newest version of the format that can be read, and that is written.
+pub const LOCK_VERSION: u64 = 1;
+
+/// What a lock may demand of its reader under `must-understand`; nothing yet.
+const FEATURES: [&str; 0] = [];
+
+/// The parts that are compared, in the order of the file.
+const PARTS: [&str; 7] = ["suite", "host", "datasets", "plugins", "prompts", "backends", "settings"];
+
+const HEAD: &str = "\
+# Everything that this suite is made from that can change a figure. Written by `gage-host lock`, compared by
+# `gage-host run --locked`; `gage-host lock --check` says what differs, `gage-host lock --update` takes it over.
+# Not edited by hand: the last line is the digest of all others.
+";
+
+/// One thing that is another than what was locked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LockDifference {
+    /// Where: `datasets.piqa.digest`.
+    pub field: String,
+    /// What was locked; nothing where it is new.
+    pub locked: Option<Value>,
+    /// What was found; nothing where it is gone.
+    pub found: Option<Value>,
+}
+
+/// A part that no lock has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a lock has no part `{0}`")]
+pub struct UnknownPart(pub String);
+
+/// What a suite is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lock {
+    parts: Object,
+}
+
+impl Lock {
+    /// What a run is made from: its identity, and the file of its suite.
+    ///
+    /// # Errors
+    /// When the suite cannot be read.
+    pub fn new(
+        path: &Path,
+        overrides: &[String],
+        variable: &dyn Fn(&str) -> Option<String>,
+        origin: &Origin,
+        identity: &Value,
+    ) -> Result<Lock, SuiteError> {
+        let document = load::portable(path, overrides, variable)?;
+        Ok(Lock::of(origin, identity, &document))
+    }
+
+    fn of(origin: &Origin, identity: &Value, document: &Value) -> Lock {
+        let mut suite = json!({"name": origin.name});
+        if let Some(template) = &origin.template {
+            suite["template"] = json!({"version": template.version, "digest": template.digest});
+        }
+        let plugins = identity["plugins"].as_object().into_iter().flatten();
+        let plugins: Object = plugins
+            .map(|(name, value)| (settings::portable_name(name, &origin.config_dir), value.clone()))
+            .collect();
+        let parts = json!({
+            "suite": suite,
+            "host": identity["host"],
+            "datasets": identity["datasets"],
+            "plugins": plugins,
+            "prompts": identity["prompts"],
+            "backends": settings::backends(&identity["backends"]),
+            "settings": settings::settings(document),
+        });
+        // As it will be read again, so that what is compared has been the same way.
+        let text = yaml::of_json(&parts);
+        let read = parse_document("lock", &text, None, &mut Problems::default()).map(|node| node.to_json());
+        match read.unwrap_or(parts) {
+            Value::Object(parts) => Lock { parts },
+            _ => Lock { parts: Object::new() },
+        }
+    }
+
+    /// The name of the suite that it is of.
+    pub fn suite(&self) -> &str {
+        self.parts.get("suite").and_then(|suite| suite["name"].as_str()).unwrap_or_default()
+    }
+
+    /// Counts the rows of each dataset, all that are there and not filtered out.
+    ///
+    /// # Errors
+    /// When a dataset cannot be read.
+    pub fn count_rows(&mut self, datasets: &Datasets) -> Result<(), gage_data::DataError> {
+        let Some(Value::Object(locked)) = self.parts.get_mut("datasets") else { return Ok(()) };
+        for (id, value) in locked.iter_mut() {
+            if let (Some(dataset), Value::Object(value)) = (datasets.get(id), value) {
+                value.insert("rows".to_owned(), rows_of(dataset)?.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the rows of datasets that have the same digests over from another lock, so that they need not be counted;
+    /// those of others are counted.
+    ///
+    /// # Errors
+    /// When a dataset cannot be read.
+    pub fn take_rows(&mut self, from: &Lock, datasets: &Datasets) -> Result<(), gage_data::DataError> {
+        let is_same = from.parts.get("settings") == self.parts.get("settings");
+        let before = from.parts.get("datasets").cloned().unwrap_or_default();
+        let Some(Value::Object(found)) = self.parts.get_mut("datasets") else { return Ok(()) };
+        for (id, value) in found.iter_mut() {
+            let Some(locked) = before.get(id) else { continue };
+            let (Some(rows), Value::Object(value)) = (locked.get("rows"), value) else { continue };
+            let is_same =
+                is_same && ["digest", "labels"].iter().all(|key| locked.get(key) == value.get(*key));
+            let rows = match (is_same, datasets.get(id)) {
+                (false, Some(dataset)) => rows_of(dataset)?.into(),
+                _ => rows.clone(),
+            };
+            value.insert("rows".to_owned(), rows);
+        }
+        Ok(())
+    }
+
+    /// Reads a lock.
+    ///
+    /// # Errors
+    /// When it cannot be read, is of a newer version, demands what this program does not know, is not whole, or was edited.
+    pub fn read(path: &Path) -> Result<Lock, SuiteError> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(SuiteError::refused(
+                    format!("there is no lock {}", path.display()),
+                    "make one with `gage-host lock`, or name another with --lock",
+                ));
+            }
+            Err(error) => return Err(SuiteError::io("read", path, error)),
+        };
+        let mut problems = Problems::default();
+        let node = parse_document(&path.display().to_string(), &text, None, &mut problems);
+        let Some(node) = node.filter(|_| !problems.has_errors()) else {
+            return Err(SuiteError::document(path, problems));
+        };
+        let Value::Object(mut parts) = node.to_json() else { return Err(broken(path, "it is no mapping")) };
+        if parts.shift_remove("format") != Some(json!("gage-lock")) {
+            return Err(broken(path, "it is no lock of gage-host (`format: gage-lock`)"));
+        }
+        let version = parts.shift_remove("format_version");
+        let Some(version) = version.as_ref().and_then(Value::as_u64) else {
+            return Err(broken(path, "it has no `format_version`"));
+        };
+        if version > LOCK_VERSION {
+            return Err(SuiteError::refused(
+                format!(
+                    "the lock {} has format version {version}, and this program reads up to {LOCK_VERSION}",
+                    path.display()
+                ),
+                "use a newer gage-host",
+            ));
+        }
+        let demanded = parts.shift_remove("must-understand").unwrap_or_default();
+        for feature in demanded.as_array().into_iter().flatten() {
+            let name = feature.as_str().unwrap_or_default();
+            if !FEATURES.contains(&name) {
+                return Err(SuiteError::refused(
+                    format!(
+                        "the lock {} demands `{name}` of its reader, which this program does not know",
+                        path.display()
+                    ),
+                    "use a newer gage-host",
+                ));
+            }
+        }
+        let Some(written) = parts.shift_remove("digest") else {
+            return Err(broken(path, "it is not whole: its last line, the digest, is missing"));
+        };
+        if written != json!(digest_of(&parts)) {
+            return Err(broken(path, "its digest does not fit: it was edited, or written in part"));
+        }
+        if let Some(missing) = PARTS.iter().find(|part| !parts.contains_key(**part)) {
+            return Err(broken(path, &format!("it has no part `{missing}`")));
+        }
+        Ok(Lock { parts })
+    }
+
+    /// Its text.
+    pub fn to_yaml(&self) -> String {
+        let mut document = Object::new();
+        document.insert("format".to_owned(), "gage-lock".into());
+        document.insert("format_version".to_owned(), LOCK_VERSION.into());
+        document.insert("must-understand".to_owned(), json!(FEATURES));
+        document.extend(self.parts.clone());
+        document.insert("digest".to_owned(), digest_of(&self.parts).to_string().into());
+        format!("{HEAD}{}", yaml::of_json(&Value::Object(document)))
+    }
+
+    /// Writes it, in the place of one that is there.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(&self, path: &Path) -> Result<(), SuiteError> {
+        files::replace(path, &self.to_yaml())
+    }
+
+    /// What is another than what was locked, by field.
+    pub fn differences(&self, found: &Lock) -> Vec<LockDifference> {
+        let differing = PARTS.iter().flat_map(|part| {
+            let (locked, found) = (self.parts.get(*part), found.parts.get(*part));
+            compare(part, locked.unwrap_or(&Value::Null), found.unwrap_or(&Value::Null))
+        });
+        differing
+            .map(|Difference { place, before, now }| LockDifference {
+                field: place,
+                locked: before,
+                found: now,
+            })
+            .collect()
+    }
+
+    /// This lock with a part of it as it was found: `datasets`, or `datasets.piqa`.
+    ///
+    /// # Errors
+    /// When neither has such a part.
+    pub fn with_part(&self, part: &str, found: &Lock) -> Result<Lock, UnknownPart> {
+        let unknown = || UnknownPart(part.to_owned());
+        let mut updated = self.clone();
+        let (section, rest) =
+            part.split_once('.').map_or((part, None), |(section, rest)| (section, Some(rest)));
+        if !PARTS.contains(&section) {
+            return Err(unknown());
+        }
+        let now = found.parts.get(section).cloned().unwrap_or_default();
+        let Some(rest) = rest else {
+            updated.parts.insert(section.to_owned(), now);
+            return Ok(updated);
+        };
+        let Some(Value::Object(before)) = updated.parts.get_mut(section) else { return Err(unknown()) };
+        match now.get(rest) {
+            Some(value) => {
+                before.insert(rest.to_owned(), value.clone());
+            }
+            None => drop(before.shift_remove(rest).ok_or_else(unknown)?),
+        }
+        Ok(updated)
+    }
+
+    /// The names of its parts, for messages.
+    pub fn part_names() -> impl Iterator<Item = &'static str> {
+        PARTS.into_iter()
+    }
+}
+
+fn digest_of(parts: &Object) -> Digest {
+    Digest::of_json(&Value::Object(parts.clone()))
+}
+
+fn broken(path: &Path, what: &str) -> SuiteError {
+    SuiteError::refused(
+        format!("the lock {} cannot be used: {what}", path.display()),
+        "restore it from where it came, or make it anew with `gage-host lock`",
+    )
+}
+
+fn rows_of(dataset: &gage_engine::LocatedDataset) -> Result<u64, gage_data::DataError> {
+    let rows = dataset.open(None)?;
+    match rows.total() {
+        Some(total) => Ok(total),
+        None => rows.map(|row| row.map(|_| 1)).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

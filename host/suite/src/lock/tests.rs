@@ -1,0 +1,136 @@
+use super::*;
+use proptest::prelude::*;
+
+fn origin() -> Origin {
+    Origin { name: "s".to_owned(), template: None, config_dir: "config/custom".to_owned() }
+}
+
+fn identity() -> Value {
+    json!({
+        "config": {},
+        "host": {"scoring_version": 1},
+        "datasets": {"d": {"digest": "sha256:00", "bytes": 12}},
+        "plugins": {"config/custom/m.wasm": {"digest": "sha256:01", "limits": {"fuel_per_item": 5}}},
+        "prompts": {"dut": {"prompt_id": "p", "digest": "sha256:02"}},
+        "backends": {"b": {"type": "llama_cpp", "details": {"threads": 8, "slots": 4, "file_digest": "sha256:03"}}},
+    })
+}
+
+fn document() -> Value {
+    json!({
+        "metadata": {"name": "s"},
+        "datasets": [{"dataset_id": "d", "params": {"path": "/mine/d.jsonl", "preprocess_kwargs": {"path": "kept"}}}],
+        "backends": [{"backend_id": "b", "config": {"config": {"threads": "of the component"}, "api_key": "${KEY}", "model_path": "/mine/m.gguf", "slots": 4}}],
+        "metrics": ["exact_match"],
+    })
+}
+
+fn lock() -> Lock {
+    Lock::of(&origin(), &identity(), &document())
+}
+
+fn written(lock: &Lock) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gage.lock");
+    lock.write(&path).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn what_was_written_reads_back_and_holds_no_places() {
+    let (_folder, path) = written(&lock());
+    assert_eq!(Lock::read(&path).unwrap(), lock());
+    let text = std::fs::read_to_string(&path).unwrap();
+    for absent in ["/mine", "KEY", "threads: 8"] {
+        assert!(!text.contains(absent), "{absent} in\n{text}");
+    }
+    for present in
+        ["${config_dir}/m.wasm", "path: kept", "threads: of the component", "sha256:03", "slots: 4"]
+    {
+        assert!(text.contains(present), "no {present} in\n{text}");
+    }
+}
+
+#[test]
+fn each_thing_that_can_change_a_figure_is_named() {
+    type Change = (&'static str, &'static str, Value);
+    let changes: [Change; 6] = [
+        ("/datasets/d/digest", "datasets.d.digest", json!("sha256:ff")),
+        (
+            "/plugins/config~1custom~1m.wasm/digest",
+            "plugins[\"${config_dir}/m.wasm\"].digest",
+            json!("sha256:ff"),
+        ),
+        (
+            "/plugins/config~1custom~1m.wasm/limits/fuel_per_item",
+            "plugins[\"${config_dir}/m.wasm\"].limits.fuel_per_item",
+            json!(6),
+        ),
+        ("/prompts/dut/digest", "prompts.dut.digest", json!("sha256:ff")),
+        ("/backends/b/details/file_digest", "backends.b.details.file_digest", json!("sha256:ff")),
+        ("/host/scoring_version", "host.scoring_version", json!(2)),
+    ];
+    for (pointer, field, value) in changes {
+        let mut changed = identity();
+        *changed.pointer_mut(pointer).unwrap() = value.clone();
+        let found = lock().differences(&Lock::of(&origin(), &changed, &document()));
+        let [only] = found.as_slice() else { panic!("{pointer}: {found:?}") };
+        assert_eq!((only.field.as_str(), only.found.as_ref()), (field, Some(&value)));
+    }
+    let mut changed = document();
+    changed["metrics"] = json!(["contains"]);
+    let found = lock().differences(&Lock::of(&origin(), &identity(), &changed));
+    assert_eq!(found.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["settings.metrics[0]"]);
+    changed = document();
+    changed["datasets"][0]["params"]["path"] = json!("/yours/d.jsonl");
+    assert_eq!(lock().differences(&Lock::of(&origin(), &identity(), &changed)), []);
+}
+
+#[test]
+fn a_lock_that_cannot_be_trusted_is_refused() {
+    let (_folder, path) = written(&lock());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let half = &text[..text.len() / 2];
+    for (case, bad, expected) in [
+        ("newer", text.replace("format_version: 1", "format_version: 2"), "format version 2"),
+        ("demanding", text.replace("must-understand: []", "must-understand: [tea]"), "demands `tea`"),
+        ("cut off", half[..=half.rfind('\n').unwrap()].to_owned(), "cannot be used"),
+        ("edited", text.replace("bytes: 12", "bytes: 13"), "digest does not fit"),
+        ("another file", "a: 1\n".to_owned(), "no lock of gage-host"),
+        ("no mapping", "- 1\n".to_owned(), "no mapping"),
+        ("empty", String::new(), "cannot be used"),
+    ] {
+        std::fs::write(&path, bad).unwrap();
+        let error = Lock::read(&path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{case}: {error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(Lock::read(&path).unwrap_err().to_string().contains("there is no lock"));
+}
+
+#[test]
+fn a_part_is_updated_and_the_others_stay() {
+    let mut changed = identity();
+    changed["datasets"]["d"]["digest"] = json!("sha256:ff");
+    changed["prompts"]["dut"]["digest"] = json!("sha256:ff");
+    let found = Lock::of(&origin(), &changed, &document());
+    for part in ["datasets", "datasets.d"] {
+        let updated = lock().with_part(part, &found).unwrap();
+        let left = updated.differences(&found);
+        assert_eq!(left.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["prompts.dut.digest"]);
+    }
+    assert_eq!(lock().with_part("data", &found), Err(UnknownPart("data".to_owned())));
+    assert_eq!(lock().with_part("datasets.e", &found), Err(UnknownPart("datasets.e".to_owned())));
+}
+
+proptest! {
+    #[test]
+    fn a_lock_cut_off_anywhere_is_never_taken_for_whole(share in 0.0..1.0_f64) {
+        let (_folder, path) = written(&lock());
+        let text = std::fs::read(&path).unwrap();
+        // Without its last newline it still holds everything.
+        let end = ((text.len() - 1) as f64 * share) as usize;
+        std::fs::write(&path, &text[..end]).unwrap();
+        prop_assert!(Lock::read(&path).is_err());
+    }
+}

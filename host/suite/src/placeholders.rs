@@ -1,0 +1,129 @@
+//! `${runtime.…}`: what a RunConfig fills in a definition.
+
+use crate::document::each_text;
+use gage_config::{Entry, Node, NodeValue, Problems, Span};
+
+/// Stands in an expanded text for a parameter that has a value; no document holds these characters.
+const OPEN: char = '\u{1}';
+const CLOSE: char = '\u{2}';
+
+/// What the expansion of variables puts for a parameter, to be filled by [`fill`]: nothing where `runtime` has no such
+/// value, so that a default counts.
+pub(crate) fn mark(name: &str, runtime: Option<&Node>) -> Option<String> {
+    find(name, runtime?).map(|_| format!("{OPEN}{name}{CLOSE}"))
+}
+
+fn find<'n>(name: &str, runtime: &'n Node) -> Option<&'n Entry> {
+    let mut node = runtime;
+    let mut segments = name.strip_prefix("runtime.")?.split('.').peekable();
+    while let Some(segment) = segments.next() {
+        let entry = node.as_map()?.iter().find(|entry| entry.key == segment && !entry.node.is_null())?;
+        if segments.peek().is_none() {
+            return Some(entry);
+        }
+        node = &entry.node;
+    }
+    None
+}
+
+/// Puts the values of `runtime` in their places. A text that is one placeholder becomes the value, whatever it is; within
+/// a longer text the value must be a scalar.
+pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems) {
+    match &mut document.value {
+        NodeValue::Map(entries) => {
+            for entry in entries {
+                let found = sole(&entry.node).and_then(|name| find(name, runtime));
+                match found {
+                    Some(source) => {
+                        // Where the value came from decides what of it may be written down.
+                        entry.written = source.written.clone().or_else(|| entry.written.clone());
+                        entry.node = source.node.clone();
+                    }
+                    None => {
+                        if let Some(written) = fill_text(&mut entry.node, runtime, problems) {
+                            entry.written = Some(written);
+                        }
+                        fill(&mut entry.node, runtime, problems);
+                    }
+                }
+            }
+        }
+        NodeValue::List(items) => {
+            for item in items {
+                match sole(item).and_then(|name| find(name, runtime)) {
+                    Some(source) => {
+                        let written = source.written.clone().or_else(|| item.written.clone());
+                        *item = Node { written, ..source.node.clone() };
+                    }
+                    None => {
+                        if let Some(written) = fill_text(item, runtime, problems) {
+                            item.written = Some(written);
+                        }
+                        fill(item, runtime, problems);
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The parameter that a text wholly is.
+fn sole(node: &Node) -> Option<&str> {
+    let inner = node.as_text()?.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
+    (!inner.contains(OPEN)).then_some(inner)
+}
+
+/// Fills the parameters within a text. Gives the text with what they were written as, for a record of the run.
+fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option<String> {
+    let text = node.as_text().filter(|text| text.contains(OPEN))?;
+    let (mut filled, mut written, mut rest) = (String::new(), String::new(), text);
+    let mut faults = Vec::new();
+    while let Some((before, behind)) = rest.split_once(OPEN) {
+        let (name, after) = behind.split_once(CLOSE)?;
+        let source = find(name, runtime)?;
+        let value = match (&source.node.plain, source.node.as_text()) {
+            (Some(plain), _) => plain.as_str(),
+            (None, Some(text)) => text,
+            (None, None) => {
+                faults.push((source.node.span, name.to_owned(), source.node.kind()));
+                ""
+            }
+        };
+        filled.push_str(before);
+        filled.push_str(value);
+        written.push_str(before);
+        written.push_str(source.written.as_deref().unwrap_or(value));
+        rest = after;
+    }
+    filled.push_str(rest);
+    written.push_str(rest);
+    for (span, name, kind) in faults {
+        let message = format!("`{name}` stands within a text, and is {kind}");
+        problems.error(span, &name, message).help("give a string or a number");
+    }
+    *node = Node::new(NodeValue::Text(filled), node.span);
+    Some(written)
+}
+
+/// The placeholders of a document that is not expanded: name, default and place, each name once.
+pub(crate) fn names(document: &Node) -> Vec<(String, Option<String>, Span)> {
+    const START: &str = "${runtime.";
+    let mut found: Vec<(String, Option<String>, Span)> = Vec::new();
+    each_text(&mut document.clone(), &mut |node| {
+        let text = node.as_text().unwrap_or_default();
+        for (place, _) in text.match_indices(START) {
+            if text[..place].ends_with('$') {
+                continue;
+            }
+            let inner = &text[place + 2..];
+            let end = inner.find(":-").unwrap_or(inner.len()).min(inner.find('}').unwrap_or(inner.len()));
+            let name = &inner[..end];
+            let default = inner[end..].strip_prefix(":-").and_then(|rest| rest.split('}').next());
+            if !found.iter().any(|(known, ..)| known == name) {
+                found.push((name.to_owned(), default.map(str::to_owned), node.span));
+            }
+        }
+    });
+    found
+}

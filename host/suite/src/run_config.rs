@@ -1,0 +1,309 @@
+//! `RunConfig`: binds a template, and says where it runs.
+
+use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
+use crate::template::BuiltinTemplate;
+use crate::{SuiteError, TemplateRef, placeholders};
+use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
+use std::path::{Path, PathBuf};
+
+/// Keys of a RunConfig.
+const KEYS: [&str; 8] = [
+    "api_version",
+    "kind",
+    "metadata",
+    "base_task",
+    "template_version",
+    "template_digest",
+    "template_path",
+    "runtime",
+];
+
+/// Sections that say what is done, which only a template may.
+const LOGIC: [&str; 11] = [
+    "datasets",
+    "backends",
+    "tasks",
+    "custom",
+    "builtin",
+    "observability",
+    "role_adapters",
+    "prompts",
+    "metrics",
+    "plugins",
+    "definition",
+];
+
+/// What a RunConfig may set of a task.
+const TASK_KEYS: [&str; 2] = ["max_samples", "max_inflight"];
+
+/// The folders of the RunConfig and of its template, as `${config_dir}` is written in each.
+pub(crate) struct Folders<'f> {
+    /// Of the RunConfig, as a path.
+    pub(crate) own: &'f Path,
+    /// How a folder is spelled.
+    pub(crate) spell: &'f dyn Fn(&Path) -> String,
+}
+
+/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`.
+pub(crate) fn compile(
+    root: &Node,
+    folders: &Folders<'_>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    problems: &mut Problems,
+) -> Option<(Node, TemplateRef)> {
+    check_keys(root, problems);
+    let template = bound_template(root, folders, problems)?;
+    if problems.has_errors() {
+        return None;
+    }
+    let empty = Node::new(NodeValue::Map(Vec::new()), root.span);
+    let runtime = root.get("runtime").filter(|node| !node.is_null()).unwrap_or(&empty);
+    let template_variable = |name: &str| {
+        if name.starts_with("runtime.") { placeholders::mark(name, Some(runtime)) } else { variable(name) }
+    };
+    let environment = Environment {
+        variable: &template_variable,
+        config_dir: (folders.spell)(&crate::files::folder_of(&template.path)),
+    };
+    let name = template.path.display().to_string();
+    let document = parse_document(&name, &template.text, Some(&environment), problems)?;
+    let mut definition = document.get("definition")?.clone();
+    placeholders::fill(&mut definition, runtime, problems);
+    apply(&mut definition, runtime, &template, problems);
+    let span = root.span;
+    let mut entries =
+        vec![entry("api_version", text(API_VERSION, span)), entry("kind", text("PipelineConfig", span))];
+    entries.extend(definition.as_map()?.iter().cloned());
+    Some((Node::new(NodeValue::Map(entries), definition.span), template.reference))
+}
+
+fn check_keys(root: &Node, problems: &mut Problems) {
+    for one in root.as_map().unwrap_or_default() {
+        let key = one.key.as_str();
+        if LOGIC.contains(&key) {
+            problems
+                .error(one.key_span, key, format!("a RunConfig may not carry `{key}`: the template says what is done"))
+                .help("set values of datasets and backends below `runtime`; for anything else make a suite of the template with `gage-host init --mode pipeline-config`");
+        } else if !KEYS.contains(&key) {
+            problems
+                .error(one.key_span, key, format!("unknown key `{key}` in the document"))
+                .known(key, KEYS);
+        }
+    }
+    if text_of(root, "api_version") != Some(API_VERSION) {
+        let span = root.get("api_version").map_or(start(root), |node| node.span);
+        problems.error(span, "api_version", format!("`api_version` must be {API_VERSION}"));
+    }
+}
+
+fn start(root: &Node) -> Span {
+    Span { end: root.span.start, ..root.span }
+}
+
+/// Finds the template that a RunConfig names, and sees that it is the one.
+fn bound_template(root: &Node, folders: &Folders<'_>, problems: &mut Problems) -> Option<BuiltinTemplate> {
+    let span_of = |key: &str| root.get(key).map_or(start(root), |node| node.span);
+    let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
+    let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
+        problems
+            .error(span_of("base_task"), "base_task", "`base_task` must name a template")
+            .help("write it like builtin/piqa_suite");
+        return None;
+    };
+    let Some(version) =
+        text_of(root, "template_version").filter(|version| gage_core::check_name(version).is_ok())
+    else {
+        problems
+            .error(span_of("template_version"), "template_version", "`template_version` must name a version")
+            .help("write it like v1");
+        return None;
+    };
+    let path = match text_of(root, "template_path") {
+        Some(path) => PathBuf::from(path),
+        None => match find_template(folders.own, name, version) {
+            Some(path) => path,
+            None => {
+                let message = format!("there is no template builtin_templates/{name}/{version}.yaml");
+                problems.error(span_of("base_task"), "base_task", message).help(
+                    "it is looked for in the folder of this file, in each folder above it, and in ./config; \
+                     another place is named with `template_path`",
+                );
+                return None;
+            }
+        },
+    };
+    let template = match BuiltinTemplate::read(&path) {
+        Ok(template) => template,
+        Err(SuiteError::Document { problems: found, .. }) => {
+            let number = problems
+                .sources
+                .add(path.display().to_string(), std::fs::read_to_string(&path).unwrap_or_default());
+            for problem in found.sorted() {
+                let span = problem.span.map_or(span_of("base_task"), |span| Span { source: number, ..span });
+                problems.error(span, &problem.key, problem.message.clone()).help = problem.help.clone();
+            }
+            return None;
+        }
+        Err(error) => {
+            problems.error(span_of("base_task"), "base_task", error.to_string());
+            return None;
+        }
+    };
+    let reference = &template.reference;
+    if reference.name != name || reference.version != version {
+        let message = format!(
+            "{} is `{}` {}, and this file binds `{name}` {version}",
+            path.display(),
+            reference.name,
+            reference.version
+        );
+        problems.error(span_of("template_version"), "template_version", message);
+    }
+    match text_of(root, "template_digest") {
+        None => {
+            problems
+                .error(start(root), "template_digest", "a RunConfig needs the key `template_digest`")
+                .help(format!("the template has {}", reference.digest));
+        }
+        Some(digest) if digest == reference.digest.to_string() => {}
+        Some(_) => {
+            problems
+                .error(
+                    span_of("template_digest"),
+                    "template_digest",
+                    format!("the template is another than this file binds: it has {}", reference.digest),
+                )
+                .help("take the template that was bound, or make a RunConfig for this one with `gage-host init`");
+        }
+    }
+    Some(template)
+}
+
+/// Where a template lies: below `builtin_templates` in a folder or one above it, or in `./config`.
+pub(crate) fn find_template(folder: &Path, name: &str, version: &str) -> Option<PathBuf> {
+    let below = |folder: &Path| folder.join("builtin_templates").join(name).join(format!("{version}.yaml"));
+    let settled = crate::files::settle(folder);
+    let found = settled.ancestors().map(below).find(|path| path.is_file());
+    let found = found.or_else(|| Some(below(Path::new("config"))).filter(|path| path.is_file()))?;
+    // Shorter to read, and the same on every machine.
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let short = here.and_then(|here| found.strip_prefix(here).map(Path::to_owned).ok());
+    Some(short.unwrap_or(found))
+}
+
+/// Puts the values of `runtime` over those of the definition.
+fn apply(definition: &mut Node, runtime: &Node, template: &BuiltinTemplate, problems: &mut Problems) {
+    let Some(sections) = runtime.as_map() else {
+        problems.error(
+            runtime.span,
+            "runtime",
+            format!("`runtime` must be a mapping, found {}", runtime.kind()),
+        );
+        return;
+    };
+    for section in sections {
+        let key = section.key.as_str();
+        match key {
+            "datasets" => apply_to(definition, section, "dataset_id", None, problems),
+            "backends" => apply_to(definition, section, "backend_id", None, problems),
+            "tasks" => apply_to(definition, section, "task_id", Some(&TASK_KEYS), problems),
+            "global" => check_global(section, template, problems),
+            _ => {
+                problems
+                    .error(
+                        section.key_span,
+                        &format!("runtime.{key}"),
+                        format!("unknown key `{key}` in `runtime`"),
+                    )
+                    .known(key, ["datasets", "backends", "tasks", "global"]);
+            }
+        }
+    }
+}
+
+/// Values that placeholders take; one that none takes would change nothing.
+fn check_global(section: &Entry, template: &BuiltinTemplate, problems: &mut Problems) {
+    let used: Vec<String> =
+        placeholders::names(&template.definition).into_iter().map(|(name, ..)| name).collect();
+    for one in section.node.as_map().unwrap_or_default() {
+        let path = format!("runtime.global.{}", one.key);
+        if !used.iter().any(|name| *name == path || name.starts_with(&format!("{path}."))) {
+            problems
+                .error(one.key_span, &path, format!("the template has no placeholder ${{{path}}}"))
+                .known(&path, used.iter().map(String::as_str));
+        }
+    }
+}
+
+fn apply_to(
+    definition: &mut Node,
+    section: &Entry,
+    id_key: &'static str,
+    allowed: Option<&[&str]>,
+    problems: &mut Problems,
+) {
+    let path = format!("runtime.{}", section.key);
+    let Some(values) = section.node.as_map() else {
+        if !section.node.is_null() {
+            problems.error(
+                section.node.span,
+                &path,
+                format!("`{path}` must be a mapping, found {}", section.node.kind()),
+            );
+        }
+        return;
+    };
+    for value in values {
+        let path = format!("{path}.{}", value.key);
+        let known: Vec<String> =
+            listed(definition, &section.key, id_key).map(|(id, _)| id.to_owned()).collect();
+        let Some(place) = known.iter().position(|id| *id == value.key) else {
+            problems
+                .error(
+                    value.key_span,
+                    &path,
+                    format!("the template has no `{}` among its {}", value.key, section.key),
+                )
+                .known(&value.key, known.iter().map(String::as_str));
+            continue;
+        };
+        for one in value.node.as_map().unwrap_or_default() {
+            if one.key == id_key || allowed.is_some_and(|allowed| !allowed.contains(&one.key.as_str())) {
+                problems
+                    .error(
+                        one.key_span,
+                        &format!("{path}.{}", one.key),
+                        format!("`{}` cannot be set here: the template says it", one.key),
+                    )
+                    .known(&one.key, allowed.unwrap_or_default().iter().copied());
+            }
+        }
+        let item = get_mut(definition, &section.key).and_then(|list| match &mut list.value {
+            NodeValue::List(items) => {
+                items.iter_mut().filter(|item| text_of(item, id_key).is_some()).nth(place)
+            }
+            _ => None,
+        });
+        if let Some(item) = item {
+            merge(item, &value.node);
+        }
+    }
+}
+
+/// Puts the values of a mapping over those of another, key by key; lists are replaced as a whole.
+fn merge(under: &mut Node, over: &Node) {
+    let (Some(values), true) = (over.as_map(), under.as_map().is_some()) else {
+        *under = over.clone();
+        return;
+    };
+    let Some(entries) = entries_mut(under) else { return };
+    for value in values {
+        match entries.iter_mut().find(|one| one.key == value.key) {
+            Some(one) if one.node.as_map().is_some() && value.node.as_map().is_some() => {
+                merge(&mut one.node, &value.node);
+            }
+            Some(one) => *one = value.clone(),
+            None => entries.push(value.clone()),
+        }
+    }
+}

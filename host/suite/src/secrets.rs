@@ -1,0 +1,68 @@
+//! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
+
+use crate::document::text_of;
+use gage_config::{Node, NodeValue, is_secret_key, public_text};
+
+/// A secret that was taken out of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Removed {
+    /// Where it stood.
+    pub(crate) key: String,
+    /// The variable that takes its place.
+    pub(crate) variable: String,
+}
+
+/// Takes every secret out of a document that is not expanded yet.
+pub(crate) fn remove(document: &mut Node) -> Vec<Removed> {
+    let mut removed = Vec::new();
+    walk(document, "", "SUITE", false, &mut removed);
+    removed
+}
+
+fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut Vec<Removed>) {
+    const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
+    let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
+    let owner = own_id.as_deref().unwrap_or(owner);
+    match &mut node.value {
+        NodeValue::List(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                walk(item, &format!("{path}[{index}]"), owner, is_secret, removed);
+            }
+        }
+        NodeValue::Map(entries) => {
+            for entry in entries {
+                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                let is_secret = is_secret || is_secret_key(&entry.key);
+                walk(&mut entry.node, &path, owner, is_secret, removed);
+            }
+        }
+        NodeValue::Null => {}
+        _ if !is_secret => {}
+        _ => {
+            let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
+            let public = public_text(&text);
+            if public == text {
+                return;
+            }
+            // A variable that is named stays, and only its default goes.
+            let replacement = if public.contains("${") {
+                public
+            } else {
+                let variable = variable_of(owner, path);
+                removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
+                format!("${{{variable}:-}}")
+            };
+            *node = Node::new(NodeValue::Text(replacement), node.span);
+        }
+    }
+}
+
+/// The name of a variable for what stands at a place: `SERVER_API_KEY`.
+fn variable_of(owner: &str, path: &str) -> String {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    let letters = |character: char| {
+        if character.is_ascii_alphanumeric() { character.to_ascii_uppercase() } else { '_' }
+    };
+    let name: String = format!("{owner}_{last}").chars().map(letters).collect();
+    if name.starts_with(|first: char| first.is_ascii_digit()) { format!("_{name}") } else { name }
+}

@@ -1,0 +1,161 @@
+//! `BuiltinTemplate`: a suite under a digest.
+
+use crate::document::{entry, exact_json, listed, text, text_of};
+use crate::parameters::{self, Parameter};
+use crate::{SuiteError, files, yaml};
+use gage_config::{API_VERSION, Node, NodeValue, Problems, Span, parse_document};
+use gage_core::Digest;
+use std::path::{Path, PathBuf};
+
+/// Which template a RunConfig binds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateRef {
+    /// Its name.
+    pub name: String,
+    /// Its version: `v1`.
+    pub version: String,
+    /// The digest of its definition.
+    pub digest: Digest,
+}
+
+/// A template that was read, and whose digest fits.
+#[derive(Clone, Debug)]
+pub struct BuiltinTemplate {
+    /// What it is called.
+    pub reference: TemplateRef,
+    /// The suite, as it was written: its variables are not expanded.
+    pub definition: Node,
+    /// What a RunConfig may set.
+    pub parameters: Vec<Parameter>,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its text.
+    pub(crate) text: String,
+}
+
+const HEAD: &str = "\
+# A frozen suite, made by `gage-host distill`. The digest is computed anew whenever the template is used, and a
+# template that was edited is refused: change the suite that it was made from, and distill a new version.
+";
+
+/// The digest of a definition that is not expanded. Comments and spelling do not count, the order of keys does.
+pub(crate) fn digest_of(definition: &Node) -> Digest {
+    Digest::of_json(&exact_json(definition))
+}
+
+impl BuiltinTemplate {
+    /// Makes a template of a definition. Gives its text.
+    pub(crate) fn compose(
+        name: &str,
+        version: &str,
+        is_monolithic: bool,
+        definition: &Node,
+    ) -> (String, Digest) {
+        let span = definition.span;
+        let digest = digest_of(definition);
+        let map = |entries| Node::new(NodeValue::Map(entries), span);
+        let tasks: Vec<Node> = listed(definition, "tasks", "task_id").map(|(id, _)| text(id, span)).collect();
+        let metadata = map(vec![
+            entry("name", text(name, span)),
+            entry("version", text(version, span)),
+            entry("digest", text(&digest.to_string(), span)),
+            entry("source_tasks", Node::new(NodeValue::List(tasks), span)),
+            entry("monolithic", Node::new(NodeValue::Bool(is_monolithic), span)),
+        ]);
+        let document = map(vec![
+            entry("api_version", text(API_VERSION, span)),
+            entry("kind", text("BuiltinTemplate", span)),
+            entry("metadata", metadata),
+            entry("parameters", parameters::to_node(&parameters::infer(definition), span)),
+            entry("definition", definition.clone()),
+        ]);
+        (format!("{HEAD}{}", yaml::of_node(&document)), digest)
+    }
+
+    /// Reads a template and computes its digest anew.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no template, or was edited under its digest.
+    pub fn read(path: &Path) -> Result<BuiltinTemplate, SuiteError> {
+        let text = files::read(path)?;
+        let mut problems = Problems::default();
+        let template = read_text(path, text, &mut problems);
+        template.ok_or_else(|| SuiteError::document(path, problems))
+    }
+}
+
+fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<BuiltinTemplate> {
+    let root = parse_document(&path.display().to_string(), &text, None, problems)?;
+    if problems.has_errors() {
+        return None;
+    }
+    let start = Span { start: 0, end: 0, ..root.span };
+    if text_of(&root, "api_version") != Some(API_VERSION) || text_of(&root, "kind") != Some("BuiltinTemplate")
+    {
+        let message =
+            format!("this is no template: it needs `api_version: {API_VERSION}` and `kind: BuiltinTemplate`");
+        problems.error(root.get("kind").map_or(start, |kind| kind.span), "kind", message);
+        return None;
+    }
+    let empty = Node::new(NodeValue::Null, start);
+    let metadata = root.get("metadata").unwrap_or(&empty);
+    let (name, version) = (text_of(metadata, "name"), text_of(metadata, "version"));
+    let written = text_of(metadata, "digest").and_then(|digest| digest.parse::<Digest>().ok());
+    let definition = root.get("definition").filter(|node| node.as_map().is_some());
+    let (Some(name), Some(version), Some(written), Some(definition)) = (name, version, written, definition)
+    else {
+        problems
+            .error(start, "", "the template is not whole: it needs `metadata` with `name`, `version`, `digest`, and `definition`")
+            .help("take it from where it came, or make it anew with `gage-host distill`");
+        return None;
+    };
+    let found = digest_of(definition);
+    let span = metadata.get("digest").map_or(start, |node| node.span);
+    if found != written {
+        problems
+            .error(
+                span,
+                "metadata.digest",
+                format!("the definition was edited under its digest: it has {found}"),
+            )
+            .help(EDITED);
+        return None;
+    }
+    let parameters = parameters::infer(definition);
+    let expected = parameters::to_node(&parameters, start);
+    let listed = root.get("parameters");
+    if listed.is_none_or(|node| exact_json(node) != exact_json(&expected)) {
+        let span = listed.map_or(start, |node| node.span);
+        problems.error(span, "parameters", "the parameters are not those of the definition").help(EDITED);
+        return None;
+    }
+    Some(BuiltinTemplate {
+        reference: TemplateRef { name: name.to_owned(), version: version.to_owned(), digest: found },
+        definition: definition.clone(),
+        parameters,
+        path: path.to_owned(),
+        text,
+    })
+}
+
+const EDITED: &str = "restore the template, or make a new version of it: `gage-host init --mode pipeline-config`, edit, `gage-host distill`";
+
+/// The number of a version: 3 of `v3`.
+pub(crate) fn number_of(version: &str) -> Option<u64> {
+    let digits = version.strip_prefix(['v', 'V']).unwrap_or(version);
+    (!digits.starts_with(['+', '0'])).then(|| digits.parse().ok()).flatten()
+}
+
+/// The versions of a suite in a folder of templates, the oldest first.
+pub(crate) fn versions(folder: &Path) -> Vec<u64> {
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut numbers: Vec<u64> = names
+        .filter_map(|file| {
+            let name = file.file_name();
+            let stem = name.to_str()?.strip_suffix(".yaml")?;
+            stem.starts_with('v').then(|| number_of(stem)).flatten()
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers
+}

@@ -1,0 +1,265 @@
+//! Documents as YAML that people read: block style, texts of several lines as they are, and what is written
+//! reads back as the same values.
+
+use gage_config::{Node, NodeValue};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Writes a document that was read, without its comments. A value that stood without quotes and holds a
+/// variable is written without quotes again, since it may become a number.
+pub(crate) fn of_node(node: &Node) -> String {
+    let mut text = String::new();
+    write(&mut text, &Tree::of_node(node), 0, Place::Document);
+    text
+}
+
+/// The same for JSON.
+pub(crate) fn of_json(value: &Value) -> String {
+    let mut text = String::new();
+    write(&mut text, &Tree::of_json(value), 0, Place::Document);
+    text
+}
+
+/// A document on its way out.
+enum Tree<'t> {
+    /// Written as it is: numbers, `null`, what may not be quoted.
+    Plain(String),
+    Text(&'t str),
+    List(Vec<Tree<'t>>),
+    Map(Vec<(&'t str, Tree<'t>)>),
+}
+
+impl<'t> Tree<'t> {
+    fn of_node(node: &'t Node) -> Tree<'t> {
+        match (&node.value, &node.plain) {
+            (NodeValue::Text(text), Some(plain)) if plain == text && is_writable_plain(text) => {
+                Tree::Plain(text.clone())
+            }
+            (NodeValue::Text(text), _) => Tree::Text(text),
+            (NodeValue::List(items), _) => Tree::List(items.iter().map(Tree::of_node).collect()),
+            (NodeValue::Map(entries), _) => Tree::Map(
+                entries.iter().map(|entry| (entry.key.as_str(), Tree::of_node(&entry.node))).collect(),
+            ),
+            // As it was spelled: `4.10` is a text for a key that wants one.
+            (NodeValue::Int(_) | NodeValue::Float(_) | NodeValue::Bool(_), Some(plain)) => {
+                Tree::Plain(plain.clone())
+            }
+            _ => Tree::Plain(node.to_json().to_string()),
+        }
+    }
+
+    fn of_json(value: &'t Value) -> Tree<'t> {
+        match value {
+            Value::String(text) => Tree::Text(text),
+            Value::Array(items) => Tree::List(items.iter().map(Tree::of_json).collect()),
+            Value::Object(entries) => {
+                Tree::Map(entries.iter().map(|(key, value)| (key.as_str(), Tree::of_json(value))).collect())
+            }
+            plain => Tree::Plain(plain.to_string()),
+        }
+    }
+}
+
+/// What a value stands behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Document,
+    Key,
+    Dash,
+}
+
+fn write(out: &mut String, tree: &Tree<'_>, level: usize, place: Place) {
+    let pad = "  ".repeat(level);
+    match tree {
+        Tree::Plain(text) => line(out, text, place),
+        Tree::Text(text) => match block(text, &pad) {
+            Some(block) => line(out, &block, place),
+            None => line(out, &scalar(text), place),
+        },
+        Tree::List(items) if items.is_empty() => line(out, "[]", place),
+        Tree::Map(entries) if entries.is_empty() => line(out, "{}", place),
+        Tree::List(items) => {
+            if place == Place::Key {
+                out.push('\n');
+            }
+            for (index, item) in items.iter().enumerate() {
+                // The first item of a list within a list stands behind the dash of the outer one.
+                match place == Place::Dash && index == 0 {
+                    true => out.push_str(" -"),
+                    false => {
+                        let _ = write!(out, "{pad}-");
+                    }
+                }
+                write(out, item, level + 1, Place::Dash);
+            }
+        }
+        Tree::Map(entries) => {
+            if place == Place::Key {
+                out.push('\n');
+            }
+            for (index, (key, value)) in entries.iter().enumerate() {
+                match place == Place::Dash && index == 0 {
+                    true => out.push(' '),
+                    false => out.push_str(&pad),
+                }
+                let _ = write!(out, "{}:", scalar(key));
+                write(out, value, level + 1, Place::Key);
+            }
+        }
+    }
+}
+
+fn line(out: &mut String, text: &str, place: Place) {
+    if place != Place::Document {
+        out.push(' ');
+    }
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// A text of several lines as it is, where YAML can say so without escapes.
+fn block(text: &str, pad: &str) -> Option<String> {
+    let (body, indicator) = match text.strip_suffix('\n') {
+        Some(body) => (body, "|"),
+        None => (text, "|-"),
+    };
+    let first = body.lines().next()?;
+    let is_plain = |character: char| character == '\n' || character == '\t' || is_printable(character);
+    let is_block = body.contains('\n')
+        && !body.ends_with('\n')
+        && !first.is_empty()
+        && !body.contains('\r')
+        && !body.split('\n').any(|line| line.starts_with([' ', '\t']) && line.trim().is_empty())
+        && !first.starts_with([' ', '\t'])
+        && body.chars().all(is_plain);
+    if !is_block {
+        return None;
+    }
+    let pad = if pad.is_empty() { "  " } else { pad };
+    let lines =
+        body.split('\n').map(|line| if line.is_empty() { String::new() } else { format!("{pad}{line}") });
+    Some(format!("{indicator}\n{}", lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// A text in one line: without quotes where nothing can be misread.
+fn scalar(text: &str) -> String {
+    let is_word = |character: char| character.is_ascii_alphanumeric() || "_-./#".contains(character);
+    let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.chars().all(|character| is_word(character) || character == ' ')
+        && !text.ends_with(' ')
+        && !text.contains(" #")
+        && !is_reserved(text);
+    if is_plain { text.to_owned() } else { quoted(text) }
+}
+
+/// Words that readers of YAML, this or another, take for something else than a text.
+fn is_reserved(text: &str) -> bool {
+    ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(&text.to_lowercase().as_str())
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            other if is_printable(other) => out.push(other),
+            other => {
+                let _ = match u32::from(other) {
+                    code @ 0..=0xff => write!(out, "\\x{code:02x}"),
+                    code @ 0x100..=0xffff => write!(out, "\\u{code:04x}"),
+                    code => write!(out, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether YAML takes a character as it is, and no reader breaks a line there.
+fn is_printable(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a text without quotes that holds a variable can be written so again.
+fn is_writable_plain(text: &str) -> bool {
+    text.chars().all(is_printable)
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with([':', ' '])
+        && !text.starts_with(|first: char| " -?:,[]{}#&*!|>'\"%@`".contains(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_config::{Problems, parse_document};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn read(text: &str) -> Node {
+        let mut problems = Problems::default();
+        let node = parse_document("test", text, None, &mut problems);
+        node.unwrap_or_else(|| panic!("{}\n{text}", problems.render(false)))
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let text = prop_oneof![
+            any::<String>(),
+            "[ a-z:#\\-\n\t'\"]{0,12}",
+            "(true|no|1e3|0x1f|-|~|null|\\.5|1\\.0|2024-01-01|<<|=|\\? a|\\$\\{A:-b\\})"
+        ];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e12..1e12_f64).prop_map(Value::from),
+            text.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 4, move |inner| {
+            // `<<` merges, in whatever quotes.
+            let key = text.clone().prop_filter("a key", |key| key != "<<");
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..4)
+                    .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in values()) {
+            let text = of_json(&value);
+            let node = read(&text);
+            prop_assert_eq!(node.to_json(), value, "{}", text);
+            let again = of_node(&node);
+            prop_assert_eq!(read(&again).to_json(), node.to_json(), "{}", again);
+        }
+    }
+
+    #[test]
+    fn a_document_is_written_for_people() {
+        let value = json!({
+            "name": "a suite", "empty": {}, "none": [], "version": "1",
+            "prompt": "Question: x\n\nAnswer:", "ends": "a\nb\n",
+            "list": [{"a": 1, "b": [true, null]}, [1.5, "x: y"]],
+        });
+        let expected = "name: a suite\nempty: {}\nnone: []\nversion: \"1\"\n\
+            prompt: |-\n  Question: x\n\n  Answer:\nends: |\n  a\n  b\n\
+            list:\n  - a: 1\n    b:\n      - true\n      - null\n  - - 1.5\n    - \"x: y\"\n";
+        assert_eq!(of_json(&value), expected);
+    }
+
+    #[test]
+    fn a_variable_stays_with_or_without_its_quotes() {
+        let text = "limit: ${N:-5}\nmodel: \"${M:-4.10}\"\nversion: 4.10\nescaped: $${x}\n";
+        assert_eq!(of_node(&read(text)), text);
+    }
+}

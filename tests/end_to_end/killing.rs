@@ -1,0 +1,215 @@
+//! A run that is killed at any point, or whose disk fills up, and goes on.
+//!
+//! `GAGE_HOST_KILLS=5000 cargo test -p gage-host --test end_to_end killing` kills more often than the usual 200 times.
+
+use crate::support::{Workspace, rows, suite};
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Two batches of scoring, the second not full.
+const ROWS: usize = 40;
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(ROWS));
+    let backend =
+        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
+    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
+    workspace
+}
+
+fn arguments(run_id: &str) -> Vec<&str> {
+    vec!["run", "suite.yaml", "--run-id", run_id, "--concurrency", "4", "--quiet"]
+}
+
+fn journal(workspace: &Workspace, run_id: &str) -> Vec<u8> {
+    std::fs::read(workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"))).unwrap_or_default()
+}
+
+/// Numbers that look random and are the same in every test run.
+fn random(seed: usize) -> usize {
+    let mut state = (seed as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (state ^ (state >> 31)) as usize
+}
+
+/// Kills a process when a file has a length, or lets it end. Says whether it was killed.
+fn kill_at(child: &mut Child, file: &Path, length: usize) -> bool {
+    loop {
+        if let Some(status) = child.try_wait().expect("its state") {
+            return !status.success();
+        }
+        if std::fs::metadata(file).is_ok_and(|data| data.len() as usize >= length) {
+            child.kill().expect("killed");
+            return !child.wait().expect("gone").success();
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// The whole lines of a journal: what was acknowledged, but perhaps for the last.
+fn whole_lines(journal: &[u8]) -> &[u8] {
+    &journal[..journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
+}
+
+/// How often the answer of each row was recorded.
+fn answers(journal: &[u8]) -> HashMap<u64, usize> {
+    let mut counts = HashMap::new();
+    for line in
+        String::from_utf8_lossy(journal).lines().filter(|line| line.contains(r#""awaits_scores":true"#))
+    {
+        let json: serde_json::Value = serde_json::from_str(&line[9..]).expect("JSON");
+        *counts.entry(json["index"].as_u64().expect("a row")).or_default() += 1;
+    }
+    counts
+}
+
+/// Runs on after a failure, and sees that nothing is lost, nothing is twice, and all bytes are as they should be.
+fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
+    let resume: Vec<&str> = match workspace.path(&format!("runs/{run_id}/manifest.json")).exists() {
+        true => [&arguments(run_id)[..], &["--resume"]].concat(),
+        // It was killed before it had begun; the run is begun anew.
+        false => arguments(run_id),
+    };
+    workspace.run(&resume).expect_code(0);
+    let after = journal(workspace, run_id);
+    assert!(after.starts_with(whole_lines(before)), "{run_id}: what was acknowledged is gone");
+    let counts = answers(&after);
+    assert_eq!(counts.len(), ROWS, "{run_id}: {counts:?}");
+    assert!(counts.values().all(|count| *count == 1), "{run_id}: an answer was asked for twice: {counts:?}");
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read(run_id), read("whole"), "{run_id}: {file}");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_anywhere_goes_on_to_the_same_bytes() {
+    let kills: usize =
+        std::env::var("GAGE_HOST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let length = journal(&workspace, "whole").len();
+    let (next, killed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| {
+                // Some end before they are killed, where the length is near the last.
+                while killed.load(Ordering::SeqCst) < kills && next.load(Ordering::SeqCst) < 4 * kills {
+                    let number = next.fetch_add(1, Ordering::SeqCst);
+                    let run_id = format!("killed-{number}");
+                    let mut command = workspace.program();
+                    command.args(arguments(&run_id)).stdout(Stdio::null()).stderr(Stdio::null());
+                    let mut child = command.spawn().expect("the program starts");
+                    let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+                    if kill_at(&mut child, &file, random(number) % length) {
+                        killed.fetch_add(1, Ordering::SeqCst);
+                        check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));
+                    }
+                    std::fs::remove_dir_all(workspace.path(&format!("runs/{run_id}"))).expect("removed");
+                }
+            });
+        }
+    });
+    assert!(killed.into_inner() >= kills, "{next:?} runs");
+}
+
+#[test]
+fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let whole = journal(&workspace, "whole");
+    let manifest = workspace.read("runs/whole/manifest.json").replace("\"complete\"", "\"running\"");
+    for number in 0..20 {
+        let run_id = format!("torn-{number}");
+        let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
+        // The header names the run.
+        let journal = String::from_utf8(whole[header..].to_vec()).expect("UTF-8");
+        let cut = random(number) % journal.len();
+        let mut begun = header_of(&run_id);
+        begun.extend_from_slice(&journal.as_bytes()[..cut]);
+        workspace.write(&format!("runs/{run_id}/journal/000001.jsonl"), &begun);
+        workspace.write(
+            &format!("runs/{run_id}/manifest.json"),
+            manifest.replace("\"run_id\": \"whole\"", &format!("\"run_id\": \"{run_id}\"")),
+        );
+        check_resumed(&workspace, &run_id, &begun);
+    }
+}
+
+fn header_of(run_id: &str) -> Vec<u8> {
+    line_of(&format!(r#"{{"format":"gage-journal","format_version":2,"run_id":"{run_id}"}}"#))
+}
+
+fn line_of(json: &str) -> Vec<u8> {
+    format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())).into_bytes()
+}
+
+#[test]
+fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let whole = journal(&workspace, "whole");
+    let text = String::from_utf8(whole.clone()).expect("UTF-8");
+    let second = text.find('\n').expect("a header") + 1;
+    let flipped = {
+        let mut bytes = whole.clone();
+        bytes[second + 40] ^= 1;
+        bytes
+    };
+    let newer = [
+        line_of(r#"{"format":"gage-journal","format_version":99,"run_id":"whole"}"#),
+        whole[second..].to_vec(),
+    ]
+    .concat();
+    for (case, bytes, expected) in [
+        ("a flipped bit in the middle", flipped, "line 2: the checksum does not fit"),
+        (
+            "records of another run",
+            [header_of("other"), whole[second..].to_vec()].concat(),
+            "it belongs to run 'other'",
+        ),
+        ("a newer version", newer, "format version 99"),
+    ] {
+        workspace.write("runs/whole/journal/000001.jsonl", &bytes);
+        let ended = workspace.run(&[&arguments("whole")[..], &["--resume"]].concat());
+        assert!(matches!(ended.code, Some(1 | 2)), "{case}: {}", ended.transcript());
+        assert!(ended.stderr.contains(expected), "{case}: {}", ended.stderr);
+        assert_eq!(journal(&workspace, "whole"), bytes, "{case}: the journal was written to");
+    }
+}
+
+/// A limit on the size of files is for a program what a full disk is: a write fails in its middle.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let blocks = journal(&workspace, "whole").len() / 512;
+    for (number, share) in [10, 35, 60, 90].into_iter().enumerate() {
+        let run_id = format!("full-{number}");
+        let program = workspace.program();
+        let mut command = workspace.program_in_shell(&format!(
+            "trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"",
+            (blocks * share / 100).max(1)
+        ));
+        command.arg(program.get_program()).args(arguments(&run_id));
+        let ended = crate::support::Ended::of(command.output().expect("the shell runs"));
+        assert_eq!(ended.code, Some(1), "{}", ended.transcript());
+        assert!(ended.stderr.contains("continue with --resume"), "{}", ended.stderr);
+        check_resumed(&workspace, &run_id, &journal(&workspace, &run_id));
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_said_before_anything_is_asked() {
+    let workspace = workspace();
+    for folder in ["suite.yaml", "suite.yaml/runs"] {
+        let ended = workspace.run(&[&arguments("r")[..], &["--output-dir", folder]].concat()).expect_code(2);
+        assert!(ended.stderr.contains("cannot write to the folder"), "{folder}: {}", ended.stderr);
+    }
+}

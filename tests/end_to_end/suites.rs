@@ -1,0 +1,551 @@
+//! Suites that are frozen: distill, init, lock, run --locked, verify; and what is refused.
+
+use crate::server::{Server, completion, number_of};
+use crate::support::{Ended, Workspace, repository, rows};
+use serde_json::Value;
+use std::path::Path;
+
+const SECRET: &str = "sk-live-0123456789abcdef";
+
+/// A suite below `config/custom` whose prompts, data, chat template, plugin and model are all files or texts of its own.
+fn write_suite(workspace: &Workspace, backend: &str, key: &str) {
+    workspace.write("config/data/rows.jsonl", rows(40));
+    workspace
+        .write("config/data/tokenizer_config.json", r#"{"chat_template": "{{ messages[0]['content'] }}"}"#);
+    workspace.write("config/custom/words.wasm", gage_test_guests::BARE_WORD_RECALL);
+    workspace.write(
+        "config/custom/words.yaml",
+        format!(
+            "api_version: gage/v1alpha1
+kind: PipelineConfig
+metadata: {{name: words}}
+plugins:
+  - {{id: words, source: '${{config_dir}}/words.wasm'}}
+datasets:
+  - dataset_id: rows
+    loader: jsonl
+    params:
+      path: ${{config_dir}}/../data/rows.jsonl
+      tokenizer_config: ${{config_dir}}/../data/tokenizer_config.json
+backends:
+  - backend_id: model
+    {backend}{key}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model, prompt_id: ask}}
+prompts:
+  - {{prompt_id: ask, template: '{{{{ sample.messages[0].content[0].text }}}}'}}
+metrics: [exact_match, words]
+custom:
+  score_outcomes: [truncated, empty_output]
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+tasks:
+  - {{task_id: rows, dataset_id: rows, max_samples: 20}}
+"
+        ),
+    );
+}
+
+fn served() -> Server {
+    Server::start(|request| completion(&format!("answer {}", number_of(request))))
+}
+
+/// The backend of a server, with the key as the test has it.
+fn with_key(server: &Server, key: &str) -> String {
+    format!(
+        "type: openai_http\n    config: {{base_url: '{}/v1', model: m, api_key: {key}}}",
+        server.server.uri()
+    )
+}
+
+fn freeze(workspace: &Workspace) {
+    workspace.run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
+    workspace.run(&["init", "words"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
+}
+
+const RUN_CONFIG: &str = "config/run_configs/words_run_1.yaml";
+const TEMPLATE: &str = "config/builtin_templates/words/v1.yaml";
+const LOCK: &str = "config/run_configs/words_run_1.gage.lock";
+
+/// All files below a folder, as one text.
+fn all_text(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => text.push_str(&all_text(&path)),
+            false => text.push_str(&String::from_utf8_lossy(&std::fs::read(&path).expect("a file"))),
+        }
+    }
+    text
+}
+
+#[test]
+fn a_suite_is_frozen_run_and_verified_by_one_command_each() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &with_key(&server, "'${THE_KEY}'"), "");
+    let run = |arguments: &[&str]| {
+        let output =
+            workspace.program().env("THE_KEY", SECRET).args(arguments).output().expect("the program runs");
+        Ended::of(output)
+    };
+    run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
+    run(&["init", "words"]).expect_code(0);
+    run(&["lock", RUN_CONFIG]).expect_code(0);
+    run(&["run", RUN_CONFIG, "--locked", "--run-id", "one", "--concurrency", "1"]).expect_code(0);
+    let verified = run(&["verify", "one"]).expect_code(0);
+    assert!(verified.stdout.contains("2 figures and every sample came out the same"), "{}", verified.stdout);
+    // The same again comes to the same files.
+    let again = run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
+    assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
+    let again = run(&["init", "words"]).expect_code(0);
+    assert!(again.stdout.contains("nothing written"), "{}", again.stdout);
+    run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
+    run(&["run", RUN_CONFIG, "--frozen", "--run-id", "many", "--concurrency", "64"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json", "gage.lock", "config.yaml"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read("one"), read("many"), "{file}");
+    }
+    // The lock of a run is that of its suite, but for the rows, which only `lock` counts.
+    assert_eq!(workspace.read("runs/one/gage.lock"), workspace.read(LOCK));
+    assert!(workspace.read(LOCK).contains("rows: 40"), "{}", workspace.read(LOCK));
+    assert!(!all_text(&workspace.path("runs")).contains(SECRET));
+    assert!(!all_text(&workspace.path("config")).contains(SECRET));
+}
+
+#[test]
+fn no_secret_is_written_whichever_way_it_came() {
+    let server = served();
+    for (case, key, variable) in [
+        ("a literal", SECRET.to_owned(), None),
+        ("a default", format!("'${{THE_KEY:-{SECRET}}}'"), None),
+        ("a default of a default", format!("'${{THE_KEY:-${{OTHER:-{SECRET}}}}}'"), None),
+        ("a variable", "'${THE_KEY}'".to_owned(), Some(("THE_KEY", SECRET))),
+        ("a variable of an innocent name", "'${PATIENCE}'".to_owned(), Some(("PATIENCE", SECRET))),
+        ("a header", format!("'', headers: {{Authorization: Bearer {SECRET}}}"), None),
+        (
+            "an item of a list",
+            "'', extra_body: {tags: [a, '${A_TOKEN}']}".to_owned(),
+            Some(("A_TOKEN", SECRET)),
+        ),
+        (
+            "an alias",
+            "'', extra_body: {one: &token '${A_TOKEN}', other: *token}".to_owned(),
+            Some(("A_TOKEN", SECRET)),
+        ),
+        ("a part", "'sk-live-${REST}'".to_owned(), Some(("REST", "0123456789abcdef"))),
+    ] {
+        let workspace = Workspace::new();
+        write_suite(&workspace, &with_key(&server, &key), "");
+        let run = |arguments: &[&str]| {
+            let mut program = workspace.program();
+            program.args(arguments);
+            program.envs(variable);
+            Ended::of(program.output().expect("the program runs")).expect_code(0)
+        };
+        run(&["run", "config/custom/words.yaml", "--run-id", "r"]);
+        let mut set = workspace.program();
+        set.args(["run", "config/custom/words.yaml", "--run-id", "set"])
+            .envs(variable)
+            .env("SET_KEY", SECRET);
+        set.args(["--set", "backends.model.config.extra_body.user=${SET_KEY}"]);
+        Ended::of(set.output().expect("the program runs")).expect_code(0);
+        run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]);
+        run(&["init", "words"]);
+        run(&["init", "words", "--mode", "pipeline-config"]);
+        run(&["lock", RUN_CONFIG]);
+        run(&["run", RUN_CONFIG, "--locked", "--run-id", "locked"]);
+        for folder in ["runs", "config/builtin_templates", "config/run_configs"] {
+            assert!(!all_text(&workspace.path(folder)).contains("0123456789abcdef"), "{case}: {folder}");
+        }
+        assert!(!workspace.read("config/custom/words_from_v1_1.yaml").contains("0123456789abcdef"), "{case}");
+    }
+}
+
+/// Changes one byte of a file.
+fn flip(workspace: &Workspace, file: &str, place: impl Fn(&[u8]) -> usize) {
+    let mut bytes = std::fs::read(workspace.path(file)).expect("a file");
+    let place = place(&bytes);
+    bytes[place] ^= 1;
+    std::fs::write(workspace.path(file), bytes).expect("written");
+}
+
+/// The place of a text in a file.
+fn place_of(text: &'static str) -> impl Fn(&[u8]) -> usize {
+    move |bytes| bytes.windows(text.len()).position(|window| window == text.as_bytes()).expect("the text")
+}
+
+#[test]
+fn one_byte_that_changed_is_refused_and_named() {
+    let model = repository().join("config/models/gage-tiny.gguf");
+    type Case = (&'static str, &'static str, fn(&[u8]) -> usize, i32, &'static str);
+    let cases: [Case; 8] = [
+        (
+            "a dataset",
+            "config/data/rows.jsonl",
+            |bytes| place_of("question 7")(bytes) + 9,
+            3,
+            "datasets.rows.digest",
+        ),
+        (
+            "a row that no run reads",
+            "config/data/rows.jsonl",
+            |bytes| bytes.len() - 4,
+            3,
+            "datasets.rows.digest",
+        ),
+        // In what the component says of itself, so that it still loads.
+        (
+            "a plugin",
+            "config/custom/words.wasm",
+            |bytes| place_of("Share of the")(bytes) + 3,
+            3,
+            "plugins.words.digest",
+        ),
+        (
+            "a chat template",
+            "config/data/tokenizer_config.json",
+            |bytes| place_of("content")(bytes),
+            3,
+            "chat_template",
+        ),
+        ("a model", "config/model.gguf", |bytes| bytes.len() - 1000, 3, "backends.model.details.file_digest"),
+        (
+            "a prompt of the template",
+            TEMPLATE,
+            |bytes| place_of("sample.messages")(bytes) + 1,
+            2,
+            "edited under its digest",
+        ),
+        (
+            "a setting of the RunConfig",
+            RUN_CONFIG,
+            |bytes| place_of("max_samples: 20")(bytes) + 14,
+            3,
+            "settings.tasks.rows.max_samples",
+        ),
+        ("the lock itself", LOCK, |bytes| place_of("rows: 40")(bytes) + 7, 2, "digest does not fit"),
+    ];
+    for (case, file, place, code, expected) in cases {
+        let workspace = Workspace::new();
+        std::fs::create_dir_all(workspace.path("config")).expect("a folder");
+        std::fs::copy(&model, workspace.path("config/model.gguf")).expect("a model");
+        let backend = "type: llama_cpp\n    config: {model_path: '${config_dir}/../model.gguf', slots: 1, default_params: {max_new_tokens: 2}}";
+        write_suite(&workspace, backend, "");
+        freeze(&workspace);
+        flip(&workspace, file, place);
+        let ended = workspace.run(&["run", RUN_CONFIG, "--locked", "--run-id", "r"]);
+        assert_eq!(ended.code, Some(code), "{case}: {}", ended.transcript());
+        assert!(ended.stderr.contains(expected), "{case}: {}", ended.transcript());
+        assert!(!workspace.path("runs/r").exists(), "{case}: a run folder was made");
+    }
+}
+
+#[test]
+fn what_differs_is_shown_checked_and_taken_over() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    freeze(&workspace);
+    workspace.write("config/data/rows.jsonl", rows(41));
+    let json = workspace.run(&["lock", RUN_CONFIG, "--check", "--json"]).expect_code(3);
+    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let fields: Vec<&str> = report["differences"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["field"].as_str())
+        .collect();
+    assert_eq!(fields, ["datasets.rows.digest", "datasets.rows.bytes", "datasets.rows.rows"]);
+    let refused = workspace.run(&["run", RUN_CONFIG, "--locked"]).expect_code(3);
+    assert!(refused.stderr.contains("locked") && refused.stderr.contains("found"), "{}", refused.stderr);
+    workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(3);
+    workspace.run(&["lock", RUN_CONFIG, "--update", "datasets.rows"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG, "--update", "data"]).expect_code(2);
+    let fewer = workspace.run(&["run", RUN_CONFIG, "--locked", "--max-samples", "3"]).expect_code(3);
+    assert!(fewer.stderr.contains("--max-samples"), "{}", fewer.stderr);
+    let set = workspace.run(&["run", RUN_CONFIG, "--locked", "--set", "metrics=[contains]"]).expect_code(3);
+    assert!(set.stderr.contains("settings.metrics"), "{}", set.stderr);
+    // The lock of another suite, and none.
+    workspace.write(
+        "config/other.yaml",
+        workspace
+            .read("config/custom/words.yaml")
+            .replace("name: words", "name: other")
+            .replace("${config_dir}/", "${config_dir}/custom/"),
+    );
+    let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(2);
+    assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
+    let none = workspace.run(&["run", "config/other.yaml", "--locked"]).expect_code(2);
+    assert!(none.stderr.contains("there is no lock"), "{}", none.stderr);
+    let idle = workspace.run(&["run", "config/other.yaml", "--lock", LOCK]).expect_code(2);
+    assert!(idle.stderr.contains("--locked"), "{}", idle.stderr);
+}
+
+#[test]
+fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let text = workspace.read("config/custom/words.yaml");
+    workspace.write(
+        "config/custom/words.yaml",
+        text.replace("case_sensitive", "").replace(
+            "metrics: [exact_match, words]",
+            "metrics: [exact_match, {regex_match: {pattern: '${runtime.global.pattern:-answer}'}}]",
+        ),
+    );
+    freeze(&workspace);
+    let good = workspace.read(RUN_CONFIG);
+    for (case, bad, expected) in [
+        ("logic", format!("{good}metrics: [contains]\n"), "a RunConfig may not carry `metrics`"),
+        ("a setting of a task", good.replace("max_samples: 20", "steps: []"), "`steps` cannot be set here"),
+        (
+            "a dataset that is not there",
+            good.replace("  datasets:\n    rows:", "  datasets:\n    row:"),
+            "no `row` among its datasets",
+        ),
+        ("an unknown key", format!("{good}runtimes: {{}}\n"), "unknown key `runtimes`"),
+        (
+            "another digest",
+            good.replace("template_digest: \"sha256:", "template_digest: \"sha256:0"),
+            "another than this file binds",
+        ),
+        (
+            "no digest",
+            good.replace("template_digest", "# template_digest"),
+            "needs the key `template_digest`",
+        ),
+        (
+            "another version",
+            good.replace("template_version: v1", "template_version: v2"),
+            "there is no template builtin_templates/words/v2.yaml",
+        ),
+        (
+            "a placeholder that is not there",
+            good.replace("pattern:", "patterns:"),
+            "no placeholder ${runtime.global.patterns}",
+        ),
+        ("a mapping within", good.replace("pattern: answer", "pattern: {a: 1}"), "pattern"),
+        ("a step out", good.replace("builtin/words", "builtin/../words"), "must name a template"),
+    ] {
+        assert_ne!(bad, good, "{case}");
+        workspace.write(RUN_CONFIG, &bad);
+        let ended = workspace.run(&["validate", RUN_CONFIG]);
+        assert_eq!(ended.code, Some(2), "{case}: {}", ended.transcript());
+        assert!(ended.stderr.contains(expected), "{case}: {}", ended.transcript());
+    }
+    // A value that is set is used, and one that is left out is that of the template.
+    workspace.write(RUN_CONFIG, good.replace("pattern: answer", "pattern: question"));
+    workspace.run(&["run", RUN_CONFIG, "--run-id", "set"]).expect_code(0);
+    workspace.write(RUN_CONFIG, good.replace("  global:\n    pattern: answer\n", ""));
+    workspace.run(&["run", RUN_CONFIG, "--run-id", "left"]).expect_code(0);
+    let value = |run: &str| workspace.json(run, "summary.json")["metrics"][1]["value"].clone();
+    assert_eq!((value("set"), value("left")), (0.0.into(), 1.0.into()));
+    // A suite with a placeholder that nothing fills.
+    workspace.write(
+        "config/custom/open.yaml",
+        text.replace("max_samples: 20", "max_samples: '${runtime.global.most}'"),
+    );
+    let open = workspace.run(&["validate", "config/custom/open.yaml"]).expect_code(2);
+    assert!(open.stderr.contains("nothing fills the parameter ${runtime.global.most}"), "{}", open.stderr);
+}
+
+#[test]
+fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
+    let workspace = Workspace::new();
+    let suite = repository().join("config/custom/tiny.yaml");
+    let suite = suite.to_str().expect("a path");
+    let refused = workspace.run(&["distill", suite, "--builtin-name", "all"]).expect_code(2);
+    assert!(
+        refused.stderr.contains("4 tasks") && refused.stderr.contains("--force-merge"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!workspace.path("config").exists());
+    let merged =
+        workspace.run(&["distill", suite, "--builtin-name", "all", "--force-merge", "--json"]).expect_code(0);
+    let report: Value = serde_json::from_str(&merged.stdout).expect("JSON");
+    assert_eq!((report["mode"].as_str(), report["version"].as_str()), (Some("monolithic"), Some("v1")));
+    assert!(report["parameters"].as_array().is_some_and(|all| all.len() == 5), "{report}");
+    let taken = workspace
+        .run(&["distill", suite, "--builtin-name", "all", "--force-merge", "--version", "1"])
+        .expect_code(2);
+    assert!(taken.stderr.contains("v1.yaml already"), "{}", taken.stderr);
+    workspace
+        .run(&["distill", suite, "--builtin-name", "all", "--force-merge", "--version", "v7"])
+        .expect_code(0);
+    workspace.run(&["init", "all", "--version", "v2"]).expect_code(2);
+    workspace.run(&["init", "none"]).expect_code(2);
+    // A suite that is made of a template is that template again.
+    workspace.run(&["init", "all", "--version", "v1", "--mode", "pipeline-config"]).expect_code(0);
+    let back = workspace
+        .run(&[
+            "distill",
+            "config/custom/all_from_v1_1.yaml",
+            "--builtin-name",
+            "back",
+            "--force-merge",
+            "--json",
+        ])
+        .expect_code(0);
+    let back: Value = serde_json::from_str(&back.stdout).expect("JSON");
+    assert_eq!(back["digest"], report["digest"]);
+    let bound = workspace.run(&["init", "all"]).expect_code(0);
+    assert!(bound.stdout.contains("all v7"), "{}", bound.stdout);
+    let nested = workspace
+        .run(&["distill", "config/run_configs/all_run_1.yaml", "--builtin-name", "n", "--force-merge"])
+        .expect_code(2);
+    assert!(nested.stderr.contains("is no PipelineConfig"), "{}", nested.stderr);
+}
+
+#[test]
+fn a_file_of_a_run_that_was_changed_is_named() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    workspace.run(&["run", "config/custom/words.yaml", "--run-id", "r"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json", "config.yaml", "gage.lock", "journal/000001.jsonl"] {
+        let path = workspace.path(&format!("runs/r/{file}"));
+        let good = std::fs::read(&path).expect("a file");
+        let mut bad = good.clone();
+        let middle = bad.len() / 2;
+        bad[middle] ^= 1;
+        std::fs::write(&path, bad).expect("written");
+        let ended = workspace.run(&["verify", "runs/r"]).expect_code(3);
+        assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{file}: {}", ended.stdout);
+        std::fs::remove_file(&path).expect("removed");
+        let ended = workspace.run(&["verify", "r", "--json"]).expect_code(3);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        assert_eq!(report["verified"], false, "{file}");
+        std::fs::write(&path, good).expect("written");
+        workspace.run(&["verify", "r"]).expect_code(0);
+    }
+    // Whoever changes a figure and its digest is still found out by scoring again.
+    let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
+    let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
+    workspace.write("runs/r/summary.json", &summary);
+    let digest = gage_digest(summary.as_bytes());
+    let manifest =
+        workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
+    workspace.write("runs/r/manifest.json", manifest);
+    let ended = workspace.run(&["verify", "r"]).expect_code(3);
+    assert!(ended.stdout.contains("summary.json: as it was written"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
+}
+
+fn gage_digest(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(bytes);
+    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+#[test]
+fn runs_are_listed_shown_and_deleted_only_when_asked() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    for run in ["a", "b", "c"] {
+        workspace.run(&["run", "config/custom/words.yaml", "--run-id", run]).expect_code(0);
+    }
+    workspace.run(&["score", "runs/a", "--run-id", "of-a"]).expect_code(0);
+    // One that was killed, and one that no program can read.
+    let killed = workspace
+        .read("runs/b/manifest.json")
+        .replace("\"complete\"", "\"running\"")
+        .replace("\"run_id\": \"b\"", "\"run_id\": \"k\"");
+    workspace.write("runs/k/manifest.json", killed);
+    workspace.write("runs/odd/manifest.json", "{");
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(listed.stderr.contains("odd"), "{}", listed.stderr);
+    for (run, status) in [("a", "complete"), ("of-a", "complete"), ("k", "killed")] {
+        let line =
+            listed.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{run} "))).expect(run);
+        assert!(line.contains(status), "{line}");
+    }
+    assert!(listed.stdout.contains("rows exact_match 1.0000 (+1)"), "{}", listed.stdout);
+    let shown = workspace.run(&["runs", "show", "a"]).expect_code(0);
+    assert!(
+        shown.stdout.contains("status    complete") && shown.stdout.contains("samples.jsonl"),
+        "{}",
+        shown.stdout
+    );
+
+    let planned = workspace.run(&["runs", "gc", "--keep", "1"]).expect_code(0);
+    assert!(planned.stderr.contains("nothing was deleted: add --yes"), "{}", planned.stderr);
+    assert!(planned.stderr.contains("a stays: a run that stays was scored"), "{}", planned.stderr);
+    assert!(workspace.path("runs/b").exists());
+    let unfinished = workspace.run(&["runs", "gc", "--unfinished", "--yes"]).expect_code(0);
+    assert!(unfinished.stderr.contains("deleted 1 of 1 run"), "{}", unfinished.stderr);
+    assert!(!workspace.path("runs/k").exists() && workspace.path("runs/b").exists());
+    workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
+    for (run, stays) in [("a", true), ("b", false), ("c", false), ("of-a", true), ("odd", true)] {
+        assert_eq!(workspace.path(&format!("runs/{run}")).exists(), stays, "{run}");
+    }
+    workspace.run(&["runs", "gc"]).expect_code(2);
+}
+
+/// The suites that ship: name, what its configuration is called, and whether the tiny model runs it.
+const SHIPPED: [(&str, &str, bool); 6] = [
+    ("tiny_sums", "tiny_sums", true),
+    ("tiny_words", "tiny_words", true),
+    ("tiny_choice", "tiny_choice", true),
+    ("tiny_suite", "tiny", true),
+    ("piqa_suite", "piqa_openai_http", false),
+    ("gsm8k_suite", "gsm8k_openai_http", false),
+];
+
+#[test]
+fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
+    let workspace = Workspace::new();
+    workspace.write("data/piqa/valid.jsonl", "{\"goal\":\"Cut.\",\"sol1\":\"Knife.\",\"sol2\":\"Spoon.\"}\n");
+    workspace.write("data/piqa/valid-labels.lst", "0\n");
+    workspace.write("data/gsm8k/test.jsonl", "{\"question\":\"2 + 2?\",\"answer\":\"#### 4\"}\n");
+    let in_repository = |arguments: &[&str]| {
+        let output = workspace
+            .program()
+            .current_dir(repository())
+            .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
+            .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
+            .args(arguments)
+            .output();
+        Ended::of(output.expect("the program runs")).expect_code(0)
+    };
+    let mut templates: Vec<String> = std::fs::read_dir(repository().join("config/builtin_templates"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    templates.sort();
+    let mut names: Vec<&str> = SHIPPED.iter().map(|(name, ..)| *name).collect();
+    names.sort_unstable();
+    assert_eq!(templates, names);
+    for (name, config, runs) in SHIPPED {
+        // Nothing new to freeze: the template and the RunConfig are those of the suite that ships.
+        let config = format!("config/custom/{config}.yaml");
+        let distilled = in_repository(&["distill", &config, "--builtin-name", name, "--force-merge"]);
+        assert!(distilled.stdout.contains("nothing written"), "{name}: {}", distilled.stdout);
+        let made = in_repository(&["init", name]);
+        assert!(made.stdout.contains("nothing written"), "{name}: {}", made.stdout);
+        let run_config = format!("config/run_configs/{name}_run_1.yaml");
+        in_repository(&["validate", &run_config]);
+        if !runs {
+            continue;
+        }
+        let one = format!("{name}-custom");
+        in_repository(&["run", &config, "--run-id", &one]);
+        let lock = workspace.path(&format!("{name}.gage.lock"));
+        let lock = lock.to_str().expect("a path");
+        in_repository(&["lock", &run_config, "--lock", lock]);
+        let frozen = format!("{name}-frozen");
+        in_repository(&["run", &run_config, "--locked", "--lock", lock, "--run-id", &frozen]);
+        in_repository(&["verify", &frozen]);
+        assert_eq!(
+            workspace.json(&one, "summary.json")["metrics"],
+            workspace.json(&frozen, "summary.json")["metrics"],
+            "{name}"
+        );
+    }
+}
