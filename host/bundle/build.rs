@@ -20,6 +20,7 @@ fn main() {
         "gage-plugin-score",
         "gage-plugin-text",
         "gage-plugin-timing",
+        "gage-plugin-trajectory",
     ];
     if let Err(error) =
         gage_toolchain::build_for_script(&plugins.join("Cargo.toml"), &[&plugins, &sdk, &wit], &packages)
