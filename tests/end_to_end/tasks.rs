@@ -221,7 +221,7 @@ fn time_that_is_over_ends_a_run() {
     let server = Server::start(|request| match number_of(request) {
         0 => completion("answer 0"),
         // Would come long after.
-        _ => ResponseTemplate::new(503).insert_header("retry-after", "3000"),
+        _ => ResponseTemplate::new(503).insert_header("retry-after", "500"),
     });
     let text = suite(&server.backend(", retry_base: 3000, retry_limit: 3000"), "[exact_match]");
     let workspace = workspace(50, &text);
@@ -491,7 +491,7 @@ fn all_samples_that_there_is_room_for_are_asked_at_once() {
     const ALL: usize = 700;
     let crowd = Crowd::start(ALL);
     let backend = format!(
-        "type: openai_http\n    config: {{base_url: 'http://{}/v1', model: m, max_concurrency: {ALL}, max_retries: 0}}",
+        "type: openai_http\n    config: {{base_url: 'http://{}/v1', model: m, max_concurrency: {ALL}, adaptive_concurrency: false, max_retries: 0}}",
         crowd.address
     );
     let workspace = workspace(ALL, &suite(&backend, "[exact_match]"));

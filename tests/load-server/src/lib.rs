@@ -140,8 +140,14 @@ impl LoadServer {
     /// When there is no port or no thread to be had.
     pub fn start(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> std::io::Result<LoadServer> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
+        // Tests may be async themselves, and must not wait for another runtime.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
+        let listener = {
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
         let seen = Arc::new(Seen::default());
         runtime.spawn(connection::accept(listener, Arc::new(answer), Arc::clone(&seen)));
         Ok(LoadServer { address, seen, runtime: Some(runtime) })

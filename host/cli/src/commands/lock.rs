@@ -93,7 +93,8 @@ fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> any
 /// Finds everything that a suite is made from. The inner error is the code of what was said already.
 fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
     setup::logs(crate::arguments::DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let loaded = setup::loaded(&arguments.config.path(), &arguments.config.overrides, false);
+    let overrides = setup::overrides(&arguments.config);
+    let loaded = setup::loaded(&arguments.config.path(), &overrides, false);
     let mut problems = loaded.problems;
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
@@ -122,7 +123,7 @@ fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), Ex
         return Ok(Err(ExitCode::Configuration));
     };
     let identity = identity(&plan, &datasets, &session);
-    match of_suite(&arguments.config.path(), &arguments.config.overrides, &origin, &identity) {
+    match of_suite(&arguments.config.path(), &overrides, &origin, &identity) {
         Ok(lock) => Ok(Ok((lock, datasets))),
         Err(error) => Ok(Err(setup::refuse_suite(error)?)),
     }

@@ -8,7 +8,7 @@ use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
 use anyhow::Context as _;
-pub(super) use finish::{Origin, finish};
+pub(super) use finish::{Origin, describe_requests, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::TaskSpec;
 use gage_data::LocateOptions;
@@ -40,8 +40,8 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(locked) => locked,
         Err(error) => return setup::refuse_suite(error),
     };
-    let Loaded { config, origin, mut problems } =
-        setup::loaded(&arguments.config.path(), &arguments.config.overrides, false);
+    let overrides = setup::overrides(&arguments.config);
+    let Loaded { config, origin, mut problems } = setup::loaded(&arguments.config.path(), &overrides, false);
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
@@ -109,7 +109,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Some(origin) => {
             let identity = identity(&plan, &datasets, &session);
             let config = &arguments.config;
-            match lock::of_suite(&config.path(), &config.overrides, &origin, &identity) {
+            match lock::of_suite(&config.path(), &overrides, &origin, &identity) {
                 Ok(found) => Some(found),
                 Err(error) => return setup::refuse_suite(error),
             }

@@ -74,14 +74,15 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
 
 /// Reads a suite. What it leaves open may be said by variables of the environment.
 pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    let path = arguments.path();
-    let (config, problems) = suite_at(&path, &arguments.overrides)?;
-    let defaults =
-        config.as_ref().map(|config| environment::defaults_of(&config.document)).unwrap_or_default();
-    if defaults.is_empty() {
-        return Ok((config, problems));
-    }
-    suite_at(&path, &[arguments.overrides.clone(), defaults].concat())
+    suite_at(&arguments.path(), &overrides(arguments))
+}
+
+/// What the command line sets in a suite, and behind it what variables of the environment say where the suite says
+/// nothing.
+pub(crate) fn overrides(arguments: &ConfigArguments) -> Vec<String> {
+    let said = loaded(&arguments.path(), &arguments.overrides, false).config;
+    let defaults = said.map(|config| environment::defaults_of(&config.document)).unwrap_or_default();
+    [arguments.overrides.clone(), defaults].concat()
 }
 
 /// Reads the suite in a file, with values set on the command line.

@@ -87,8 +87,9 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
         Ok(scored) => scored,
         Err(error) => return Ok(Again::Impossible(format!("{:#}", anyhow::Error::new(error)))),
     };
-    let tasks: Vec<_> =
+    let mut tasks: Vec<_> =
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
+    run::describe_requests(&mut tasks, &config, run.manifest());
     let aggregators = Aggregators::new(scoring.iter());
     let written = write_reports(&scored.folder, &tasks, &Phases::default(), &|task_id, metric_id| {
         aggregators.fold(task_id, metric_id)

@@ -165,7 +165,11 @@ pub(in crate::commands) fn finish(
 }
 
 /// Says which prompts and sampling parameters the requests of each task were made with.
-fn describe_requests(tasks: &mut [TaskDescription], config: &PipelineConfig, manifest: &Manifest) {
+pub(in crate::commands) fn describe_requests(
+    tasks: &mut [TaskDescription],
+    config: &PipelineConfig,
+    manifest: &Manifest,
+) {
     let prompts = &manifest.identity["prompts"];
     for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
         let mut roles: Vec<&str> = Vec::new();
