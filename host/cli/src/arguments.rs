@@ -6,6 +6,7 @@ mod data;
 mod observe;
 mod plan;
 mod plugin;
+mod report;
 mod suite;
 
 use crate::commands::setup::COMPILE;
@@ -20,6 +21,7 @@ pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
 };
+pub(crate) use report::ReportArguments;
 use std::path::PathBuf;
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     Score(Box<ScoreArguments>),
     /// Compare a run with a baseline, sample by sample, and judge it by a gate.
     Compare(Box<CompareArguments>),
+    /// Write runs as one HTML file: figures, plots, samples, and what changed between them.
+    Report(ReportArguments),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
     /// Freeze a suite: make a template of it, under a digest.

@@ -12,6 +12,7 @@ pub(crate) mod metrics;
 pub(crate) mod observing;
 pub(crate) mod plan;
 pub(crate) mod plugin;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod schema;

@@ -30,6 +30,8 @@ mod source;
 mod tags;
 mod verdict;
 
+pub(crate) use reading::ContentBy;
+
 pub use analysis::{CompareOptions, compare};
 pub use identity::{Difference, IdentityPart};
 pub use plan::CompareError;

@@ -21,6 +21,7 @@ mod error;
 mod figure;
 mod fold;
 mod grouping;
+pub mod html;
 mod label;
 mod latency;
 mod quantile;

@@ -21,8 +21,8 @@ const WIDEST: usize = 80;
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let opened =
-        open(&arguments.base, arguments).and_then(|base| Ok((base, open(&arguments.new, arguments)?)));
+    let opened = open(&arguments.base, &arguments.output_dir)
+        .and_then(|base| Ok((base, open(&arguments.new, &arguments.output_dir)?)));
     let (base, new) = match opened {
         Ok(runs) => runs,
         Err(code) => return Ok(code),
@@ -33,7 +33,7 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
             None => return Ok(ExitCode::Configuration),
         },
         (None, Some(margin)) => new.gate_of_all(margin),
-        (None, None) => new.config().map(|config| config.gate.clone()).unwrap_or_default(),
+        (None, None) => gate_of_run(&new),
     };
     let options = CompareOptions {
         gate,
@@ -90,13 +90,13 @@ fn part_of(part: Part) -> IdentityPart {
 }
 
 /// Opens a run by its folder, or by its id. The error is the code of what was said.
-fn open(name: &Path, arguments: &CompareArguments) -> Result<ComparedSource, ExitCode> {
-    let below = arguments.output_dir.join(name);
+pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, ExitCode> {
+    let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
     let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST_FILE).is_file()) else {
         let [folder, below] = candidates.each_ref().map(|path| shown_path(path));
         let message = format!("there is no run {folder}, nor {below}: no manifest.json is there");
-        return Err(terminal::refuse(&message, Some(&known_runs(name, &arguments.output_dir))));
+        return Err(terminal::refuse(&message, Some(&known_runs(name, output_dir))));
     };
     ComparedSource::open(folder).map_err(unreadable)
 }
@@ -125,8 +125,14 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
     gage_core::printable_line(&format!("{nearest}{shown}")).into_owned()
 }
 
-fn unreadable(error: ReportError) -> ExitCode {
+/// Says why a run cannot be read.
+pub(super) fn unreadable(error: ReportError) -> ExitCode {
     terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)
+}
+
+/// The gate of the suite of a run.
+pub(super) fn gate_of_run(run: &ComparedSource) -> Vec<GateSpec> {
+    run.config().map(|config| config.gate.clone()).unwrap_or_default()
 }
 
 /// Reads the gate of a file, and says what is wrong with it.

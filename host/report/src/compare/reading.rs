@@ -8,11 +8,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// What tells that two samples of one id are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ContentBy {
+pub(crate) enum ContentBy {
     /// The digest of the row, which journals keep.
     Row,
     /// The Sample as it was asked, for runs of which only `samples.jsonl` is there.
     Sample,
+}
+
+impl ContentBy {
+    /// A hash of what a sample was made from.
+    pub(crate) fn of(self, record: &SampleRecord) -> u64 {
+        match self {
+            ContentBy::Row => hash(&record.row_digest),
+            ContentBy::Sample => content_of(record),
+        }
+    }
 }
 
 /// A sample, with the mean of its scored repeats under each measure.
@@ -71,10 +81,7 @@ impl<'m> SampleReader<'m> {
     }
 
     fn begin(&self, record: &SampleRecord) -> ReadSample {
-        let content = match self.content {
-            ContentBy::Row => hash(&record.row_digest),
-            ContentBy::Sample => content_of(record),
-        };
+        let content = self.content.of(record);
         let value =
             ReadValue { score: 0.0, end: record.outcome, is_not_finite: false, tags: Vec::new(), scored: 0 };
         ReadSample {

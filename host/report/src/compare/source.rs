@@ -1,6 +1,6 @@
 //! One of the runs that are compared: what it says of itself, and its records, one at a time.
 
-use crate::{Aggregation, MetricFigure, ReportError, Summary};
+use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
 use gage_config::{Environment, GateSpec, PipelineConfig, load};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
@@ -67,18 +67,28 @@ impl ComparedSource {
         metric_ids.into_iter().map(|metric_id| GateSpec::new(metric_id, margin)).collect()
     }
 
+    /// The figures, none where the run has not ended.
+    pub(crate) fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+
+    /// Everything that varies, none where the run has not ended or the file cannot be read.
+    pub(crate) fn timings(&self) -> Option<Timings> {
+        Timings::from_value(self.reader.timings().ok()?).ok()
+    }
+
     /// Whether the run came to its end.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)
     }
 
     /// Whether rows can be told apart by the digests that the journal keeps.
-    pub(super) fn has_row_digests(&self) -> bool {
+    pub(crate) fn has_row_digests(&self) -> bool {
         self.journal.is_some()
     }
 
     /// The tasks, in the order of the suite.
-    pub(super) fn task_ids(&self) -> Vec<&str> {
+    pub(crate) fn task_ids(&self) -> Vec<&str> {
         match (&self.summary, &self.config, &self.journal) {
             (Some(summary), ..) => summary.tasks.iter().map(|task| task.task_id.as_str()).collect(),
             (None, Some(config), _) => config.tasks.iter().map(|task| task.task_id.as_str()).collect(),
@@ -98,14 +108,14 @@ impl ComparedSource {
     }
 
     /// How often each sample of a task was asked.
-    pub(super) fn repeat(&self, task_id: &str) -> u64 {
+    pub(crate) fn repeat(&self, task_id: &str) -> u64 {
         let task = self.config.iter().flat_map(|config| &config.tasks).find(|task| task.task_id == task_id);
         let figure = || self.figures(task_id).first().map(|figure| figure.repeats);
         task.map(|task| task.repeat).or_else(figure).unwrap_or(1).max(1)
     }
 
     /// The models that the tasks asked, each once.
-    pub(super) fn models(&self) -> Vec<String> {
+    pub(crate) fn models(&self) -> Vec<String> {
         let mut models: Vec<String> = Vec::new();
         if let Some(config) = &self.config {
             let roles = config.tasks.iter().filter_map(|task| config.inference_role_of(task));
@@ -122,7 +132,7 @@ impl ComparedSource {
 
     /// All records in the order of their tasks and rows; holds one of them. From the journal, else from
     /// `samples.jsonl`.
-    pub(super) fn records(
+    pub(crate) fn records(
         &self,
     ) -> Result<Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + '_>, RecordError> {
         if let Some(journal) = &self.journal {

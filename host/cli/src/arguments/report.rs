@@ -1,0 +1,35 @@
+//! The command line of `report`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  gage-host report nightly
+  gage-host report baseline nightly --output nightly.html
+  gage-host report runs/baseline runs/nightly runs/candidate";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ReportArguments {
+    /// Run folders, or ids of runs below --output-dir. Of several each further one is compared with the
+    /// first.
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+
+    /// The file to write; by default report.html in the folder of the last run.
+    #[arg(long, short, env = "GAGE_HOST_OUTPUT", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Where runs are looked for by their ids.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print what was written as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing.
+    #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,63 @@
+//! `gage-host report`: runs as one HTML file.
+
+use super::compare::{gate_of_run, open, unreadable};
+use super::setup;
+use crate::arguments::{DEFAULT_LOG, ReportArguments};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_config::shown_path;
+use gage_report::compare::{CompareError, CompareOptions, ComparedSource, Comparison, compare};
+use gage_report::html::{HtmlError, write_html_file};
+use serde_json::json;
+use std::path::Path;
+
+/// The report in a run's folder.
+const REPORT_FILE: &str = "report.html";
+
+pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let opened = arguments.runs.iter().map(|run| open(run, &arguments.output_dir));
+    let sources: Vec<ComparedSource> = match opened.collect() {
+        Ok(sources) => sources,
+        Err(code) => return Ok(code),
+    };
+    let comparisons = match compared(&sources) {
+        Ok(comparisons) => comparisons,
+        Err(CompareError::Report(error)) => return Ok(unreadable(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let own = || sources.last().map(|last| Path::new(last.folder()).join(REPORT_FILE));
+    let path = arguments.output.clone().or_else(own).unwrap_or_else(|| REPORT_FILE.into());
+    let written = match write_html_file(&path, &sources, &comparisons) {
+        Ok(written) => written,
+        Err(error @ HtmlError::Write { .. }) => {
+            let message = format!("{:#}", anyhow::Error::new(error));
+            return Ok(terminal::refuse(&message, Some("name another file with --output")));
+        }
+        Err(HtmlError::Record(error)) => return Ok(unreadable(error.into())),
+        Err(error) => return Err(error.into()),
+    };
+    if arguments.json {
+        let path = path.display().to_string();
+        let answer = json!({"path": path, "samples": written.samples, "bytes": written.bytes});
+        terminal::answer(format_args!("{answer:#}"))?;
+    } else if !arguments.quiet {
+        let size = indicatif::HumanBytes(written.bytes);
+        terminal::answer(format_args!("{}: {} samples, {size}", shown_path(&path), written.samples))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Each further run against the first, by the gate of its own suite.
+fn compared(sources: &[ComparedSource]) -> Result<Vec<Comparison>, CompareError> {
+    let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
+    let with_base = |new: &ComparedSource| {
+        let judged = CompareOptions { gate: gate_of_run(new), ..CompareOptions::default() };
+        match compare(base, new, &judged) {
+            // A gate on what neither run has is no reason not to show them.
+            Err(CompareError::UnknownInGate { .. }) => compare(base, new, &CompareOptions::default()),
+            other => other,
+        }
+    };
+    others.iter().map(with_base).collect()
+}

@@ -1,0 +1,173 @@
+// The data of the page: columns of all samples, and their texts on demand.
+
+/** Everything that lists and plots need, a place for each sample. */
+const rows = {
+  length: 0, run: null, task: null, outcome: null, index: null, latency: null, finished: null, tokens: null,
+  text: null, line: null, change: null, partner: null, id: [], content: [], tags: [], scores: [], pass: [],
+};
+const names = { tasks: [], outcomes: [], metrics: [], tags: [] };
+let head = { runs: [], comparisons: [] };
+let textBlocks = [];
+
+function blocks(kind) {
+  return [...document.querySelectorAll(`script[data-block="${kind}"]`)];
+}
+
+/** What a block holds, as text. */
+async function unpack(block) {
+  const binary = atob(block.textContent);
+  const bytes = new Uint8Array(binary.length);
+  for (let place = 0; place < binary.length; place += 1) bytes[place] = binary.charCodeAt(place);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+async function readPage() {
+  head = JSON.parse(await unpack(blocks("head")[0]));
+  textBlocks = blocks("texts");
+  const parts = [];
+  for (const block of blocks("columns")) {
+    parts.push(JSON.parse(await unpack(block)));
+    await breathe();
+  }
+  readColumns(parts);
+  pairRuns();
+}
+
+const placeIn = (known, name) => {
+  const place = known.indexOf(name);
+  return place < 0 ? known.push(name) - 1 : place;
+};
+
+function readColumns(parts) {
+  const length = parts.reduce((sum, part) => sum + part.index.length, 0);
+  Object.assign(rows, {
+    length, run: new Uint16Array(length), task: new Uint16Array(length), outcome: new Uint8Array(length),
+    index: new Float64Array(length), latency: new Float64Array(length), finished: new Float64Array(length),
+    tokens: new Float64Array(length), text: new Uint32Array(length), line: new Uint16Array(length),
+    change: new Float64Array(length).fill(NaN), partner: new Int32Array(length).fill(-1),
+  });
+  let start = 0;
+  let text = 0;
+  for (const part of parts) {
+    readPart(part, start);
+    for (let block = 0, place = start; block < part.texts.length; block += 1, text += 1) {
+      for (let line = 0; line < part.texts[block]; line += 1, place += 1) {
+        rows.text[place] = text;
+        rows.line[place] = line;
+      }
+    }
+    start += part.index.length;
+  }
+}
+
+function readPart(part, start) {
+  const tasks = part.tasks.map((name) => placeIn(names.tasks, name));
+  const outcomes = part.outcomes.map((name) => placeIn(names.outcomes, name));
+  const tags = part.tags.map((name) => placeIn(names.tags, name));
+  let finished = 0;
+  for (let number = 0; number < part.index.length; number += 1) {
+    const place = start + number;
+    rows.run[place] = part.run;
+    rows.task[place] = tasks[part.task[number]];
+    rows.outcome[place] = outcomes[part.outcome[number]];
+    rows.index[place] = part.index[number];
+    rows.id[place] = part.id[number];
+    rows.content[place] = part.content[number];
+    rows.latency[place] = part.latency[number] ?? NaN;
+    rows.tokens[place] = part.tokens[number] ?? NaN;
+    finished += part.finished[number] ?? 0;
+    rows.finished[place] = part.finished[number] === null ? NaN : finished;
+  }
+  part.metrics.forEach((name, metric) => {
+    const column = placeIn(names.metrics, name);
+    rows.scores[column] ??= new Float64Array(rows.length).fill(NaN);
+    rows.pass[column] ??= new Int8Array(rows.length).fill(-1);
+    part.scores[metric].forEach((value, number) => { rows.scores[column][start + number] = value ?? NaN; });
+    part.pass[metric].forEach((value, number) => { rows.pass[column][start + number] = value ?? -1; });
+  });
+  for (const [number, tag] of part.tagged) (rows.tags[start + number] ??= []).push(tags[tag]);
+}
+
+/** How a metric of a task is described, by the first run that has figures of it. */
+function figureOf(task, metric) {
+  for (const run of head.runs) {
+    const found = run.summary?.tasks.find((one) => one.task_id === task)?.metrics.find((one) => one.metric_id === metric);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** For each task and metric: 1 where more is better, else -1. */
+const directions = new Map();
+function direction(task, metric) {
+  const key = task * 65536 + metric;
+  if (!directions.has(key)) directions.set(key, figureOf(names.tasks[task], names.metrics[metric])?.higher_is_better === false ? -1 : 1);
+  return directions.get(key);
+}
+
+/** Not scored, or by some metric not passed; of a metric that draws no line, the score 0 where more is better. */
+function isFailed(row) {
+  if (names.outcomes[rows.outcome[row]] !== "scored") return true;
+  for (let metric = 0; metric < names.metrics.length; metric += 1) {
+    const pass = rows.pass[metric][row];
+    if (pass === 0) return true;
+    if (pass < 0 && rows.scores[metric][row] === 0 && direction(rows.task[row], metric) > 0) return true;
+  }
+  return false;
+}
+
+/** Samples of a run by task and id, repeats together. One whose id occurs twice has no partner. */
+function samplesOf(run) {
+  const repeats = new Map(head.runs[run].tasks.map((task) => [names.tasks.indexOf(task.task_id), task.repeat]));
+  const found = new Map();
+  for (let row = 0; row < rows.length; row += 1) {
+    if (rows.run[row] !== run) continue;
+    const number = Math.floor(rows.index[row] / (repeats.get(rows.task[row]) ?? 1));
+    const key = `${rows.task[row]} ${rows.id[row]}`;
+    const sample = found.get(key);
+    if (!sample) found.set(key, { number, rows: [row], isDouble: false });
+    else if (sample.number === number) sample.rows.push(row);
+    else sample.isDouble = true;
+  }
+  return found;
+}
+
+const meanScore = (sample, metric) => {
+  const scores = sample.rows.map((row) => rows.scores[metric][row]).filter((value) => !Number.isNaN(value));
+  return scores.length ? scores.reduce((sum, value) => sum + value, 0) / scores.length : NaN;
+};
+
+/** Finds the partner of each sample in the first run, and how its score changed: the largest loss, else the largest gain. */
+function pairRuns() {
+  if (head.runs.length < 2) return;
+  const base = samplesOf(0);
+  for (let run = 1; run < head.runs.length; run += 1) {
+    for (const [key, sample] of samplesOf(run)) {
+      const partner = base.get(key);
+      if (!partner || partner.isDouble || sample.isDouble || rows.content[partner.rows[0]] !== rows.content[sample.rows[0]]) continue;
+      const gains = names.metrics.map((_, metric) =>
+        direction(rows.task[sample.rows[0]], metric) * (meanScore(sample, metric) - meanScore(partner, metric))).filter((gain) => !Number.isNaN(gain));
+      const worst = Math.min(...gains);
+      const change = gains.length === 0 ? NaN : worst < 0 ? worst : Math.max(...gains);
+      const note = (row, other, value) => { rows.partner[row] = other; rows.change[row] = value; };
+      sample.rows.forEach((row, repeat) => note(row, partner.rows[repeat] ?? partner.rows[0], change));
+      if (run === 1) partner.rows.forEach((row, repeat) => note(row, sample.rows[repeat] ?? sample.rows[0], change));
+    }
+  }
+}
+
+/** The lines of a block of texts; the last few blocks stay unpacked. */
+const unpacked = new Map();
+async function linesOf(block) {
+  if (!unpacked.has(block)) {
+    unpacked.set(block, unpack(textBlocks[block]).then((text) => text.split("\n")));
+    if (unpacked.size > 6) unpacked.delete(unpacked.keys().next().value);
+  }
+  return unpacked.get(block);
+}
+
+/** Everything that is known of a sample. */
+async function textOf(row) {
+  const lines = await linesOf(rows.text[row]);
+  return JSON.parse(lines[rows.line[row]]);
+}

@@ -1,0 +1,82 @@
+// Makes elements. Text of others only ever becomes text.
+
+const byId = (id) => document.getElementById(id);
+
+/** An element; attributes that are null, undefined or false are left out, functions listen. */
+function make(name, attributes, ...children) {
+  return dress(document.createElement(name), attributes, children);
+}
+
+/** The same of a drawing. */
+function draw(name, attributes, ...children) {
+  return dress(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function dress(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Text with its control characters and marks of direction shown rather than obeyed. */
+function visible(text) {
+  return String(text)
+    .replace(/[\u0000-\u0008\u000b-\u001f]/g, (character) => String.fromCharCode(0x2400 + character.charCodeAt(0)))
+    .replace(/[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g, (character) =>
+      `‹U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+}
+
+const whole = new Intl.NumberFormat("en");
+const count = (number) => whole.format(number);
+const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`);
+
+/** A score: four digits behind the point, fewer where it is large. */
+function score(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 0.0001 || size >= 1e7)) return value.toExponential(3).replace("-", "−");
+  return value.toFixed(size >= 1000 ? 1 : size >= 10 ? 2 : 4).replace("-", "−");
+}
+
+const signed = (value) => (value > 0 ? `+${score(value)}` : score(value));
+const range = (interval) => (interval ? `[${score(interval.low)}, ${score(interval.high)}]` : "–");
+
+function duration(milliseconds) {
+  if (milliseconds === null || milliseconds === undefined || Number.isNaN(milliseconds)) return "–";
+  if (milliseconds < 1000) return `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 120) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+const pValue = (value) => (value < 0.0001 ? "< 0.0001" : value.toFixed(4));
+
+/**
+ * A table. A column is [heading, isNumber]; a cell is text, a node, or a list of them. A row may be
+ * {cells, begins}: a rule is drawn above one that begins a group.
+ */
+function table(columns, rows, caption) {
+  const align = (position) => (columns[position][1] ? "number" : null);
+  const cell = (content, position) => make(position === 0 ? "th" : "td", { class: align(position), scope: position === 0 ? "row" : null }, content ?? "");
+  const body = rows.map((row) => make("tr", { class: row.begins && "begins" }, (row.cells ?? row).map(cell)));
+  return make("div", { class: "scroll" }, make("table", {},
+    caption ? make("caption", {}, caption) : null,
+    make("thead", {}, make("tr", {}, columns.map(([heading], position) => make("th", { class: align(position), scope: "col" }, heading)))),
+    make("tbody", {}, body)));
+}
+
+function folded(label, ...content) {
+  return make("details", {}, make("summary", {}, label), ...content);
+}
+
+function facts(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return make("dl", { class: "facts" }, known.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+}
+
+/** Lets the page draw and listen before what follows. */
+const breathe = () => new Promise((resolve) => setTimeout(resolve));

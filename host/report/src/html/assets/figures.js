@@ -1,0 +1,175 @@
+// Figures with their intervals and coverage, outcomes, distributions, and what the clock says.
+
+const isSeveral = () => head.runs.length > 1;
+
+function showOverview() {
+  byId("title").textContent = head.runs.map((run) => run.run_id).join(" · ");
+  for (const run of head.runs) {
+    const { summary, timings } = run;
+    const usage = summary?.tasks.reduce((sum, task) => sum + task.usage.prompt_tokens + task.usage.completion_tokens, 0);
+    const own = rowsOfRun(head.runs.indexOf(run)).length;
+    const state = run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status;
+    byId("overview").append(
+      isSeveral() ? make("h3", {}, run.run_id) : "",
+      facts([
+        ["Model", run.models.map(visible).join(", ")],
+        ["Status", state],
+        ["Samples", count(summary?.samples.total ?? own)],
+        ["Coverage", summary && percent(summary.samples.coverage)],
+        ["Begun (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
+        ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
+        ["Tokens", usage > 0 && count(usage)],
+        ["Scored the answers of", run.parent_run],
+        ["Program", `gage-host ${run.host_version}`],
+      ]));
+    if (!summary) byId("overview").append(make("p", { class: "notice" }, `This run has not ended: it has no figures yet, and ${count(own)} samples that are done.`));
+  }
+}
+
+function rowsOfRun(run) {
+  const found = [];
+  for (let row = 0; row < rows.length; row += 1) if (rows.run[row] === run) found.push(row);
+  return found;
+}
+
+/** The figures of all runs: the same metric of the same task side by side. */
+function figuresByMetric() {
+  const groups = new Map();
+  head.runs.forEach((run, number) => {
+    for (const figure of run.summary?.tasks.flatMap((task) => task.metrics) ?? []) {
+      const key = JSON.stringify([figure.task_id, figure.metric_id]);
+      groups.set(key, [...(groups.get(key) ?? []), { run: number, figure }]);
+    }
+  });
+  return [...groups.values()];
+}
+
+/** Bounds of the drawn intervals: the unit interval where all figures lie in it. */
+function boundsOf(figures) {
+  const [low, high] = extent(figures.flatMap(({ value, interval }) => [value ?? NaN, interval?.low ?? NaN, interval?.high ?? NaN]).filter((value) => !Number.isNaN(value)));
+  return low >= 0 && high <= 1 ? [0, 1] : [low, high];
+}
+
+function showFigures() {
+  const groups = figuresByMetric();
+  if (groups.length === 0) return;
+  const section = byId("figures");
+  section.hidden = false;
+  const [low, high] = boundsOf(groups.flat().map(({ figure }) => figure));
+  const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]];
+  const cells = groups.flatMap((group, place) => group.map(({ run, figure }, number) => ({
+    begins: place > 0 && number === 0 && isSeveral(),
+    cells: [
+      number === 0 ? visible(figure.task_id) : "",
+      number === 0 ? make("span", { title: `${figure.aggregation} of ${figure.value_name}; ${figure.higher_is_better ? "more" : "less"} is better` }, visible(figure.metric_id), figure.higher_is_better ? "" : " ↓") : "",
+      ...(isSeveral() ? [head.runs[run].run_id] : []),
+      make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
+      figure.value === null ? "" : whisker(figure.value, figure.interval, low, high),
+      `${count(figure.n)} of ${count(figure.total)}`, percent(figure.coverage),
+    ],
+  })));
+  section.append(table(columns, cells));
+  if (groups.flat().some(({ figure }) => !figure.higher_is_better)) section.append(make("p", { class: "soft" }, "↓ less is better."));
+  for (const { run, figure } of groups.flat()) {
+    const parts = furtherFigures(figure);
+    if (parts.length === 0) continue;
+    const of = isSeveral() ? ` in ${head.runs[run].run_id}` : "";
+    section.append(folded(`${visible(figure.task_id)}, ${visible(figure.metric_id)}${of}: ${parts.map(([name]) => name).join(", ")}`, ...parts.map(([, part]) => part)));
+  }
+}
+
+function furtherFigures(figure) {
+  const parts = [];
+  const plain = (name, columns, cells) => cells.length > 0 && parts.push([name, table(columns, cells)]);
+  if (figure.error) parts.push(["why there is no value", make("p", {}, visible(figure.error))]);
+  plain("sub-scores", [["Sub-score"], ["Value", true], ["n", true]], figure.sub_scores.map((sub) => [visible(sub.name), score(sub.value), count(sub.n)]));
+  plain("further figures", [["Figure"], ["Value", true], ["n", true]], (figure.figures ?? []).map((one) => [visible(one.name), score(one.value), one.n === undefined ? "" : count(one.n)]));
+  plain("categories", [["Category"], ["Records", true], ["Share", true]], (figure.categories ?? []).map((one) => [visible(one.name), count(one.count), percent(one.share)]));
+  const slices = figure.slices ?? [];
+  const [low, high] = boundsOf(slices);
+  plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true], [""], ["n", true], ["Coverage", true]],
+    slices.map((slice, place) => ({
+      begins: place > 0 && slices[place - 1].by !== slice.by,
+      cells: [visible(slice.by), visible(slice.key), score(slice.value), range(slice.interval), slice.value === null ? "" : whisker(slice.value, slice.interval, low, high), `${count(slice.n)} of ${count(slice.total)}`, percent(slice.coverage)],
+    })));
+  plain("error tags", [["Tag"], ["Records", true]], figure.error_tags.map(({ tag, count: number }) => [make("button", { type: "button", class: "link", click: () => choose({ tag }) }, visible(tag)), count(number)]));
+  return parts;
+}
+
+/** How the samples of each task ended; a number leads to them. */
+function showOutcomes() {
+  const section = byId("outcomes");
+  section.hidden = rows.length === 0;
+  const counts = new Map();
+  for (let row = 0; row < rows.length; row += 1) {
+    const key = rows.run[row] * 65536 + rows.task[row];
+    if (!counts.has(key)) counts.set(key, new Array(names.outcomes.length).fill(0));
+    counts.get(key)[rows.outcome[row]] += 1;
+  }
+  const order = names.outcomes.map((_, outcome) => outcome).sort((one, other) => (names.outcomes[other] === "scored") - (names.outcomes[one] === "scored"));
+  const columns = [["Task"], ...(isSeveral() ? [["Run"]] : []), ["Samples", true], [""], ...order.map((outcome) => [named(names.outcomes[outcome]), true])];
+  const cells = [...counts].sort(([one], [other]) => (one % 65536) - (other % 65536) || one - other).map(([key, numbers]) => {
+    const [run, task] = [Math.floor(key / 65536), key % 65536];
+    const total = numbers.reduce((sum, number) => sum + number, 0);
+    const leads = (outcome) => numbers[outcome] === 0 ? "0" : make("button", { type: "button", class: "link", click: () => choose({ run, task, outcome }) }, count(numbers[outcome]));
+    return [visible(names.tasks[task]), ...(isSeveral() ? [head.runs[run].run_id] : []), count(total), shares(order.map((outcome) => numbers[outcome]), total), ...order.map(leads)];
+  });
+  section.append(table(columns, cells));
+}
+
+const named = (outcome) => outcome.replaceAll("_", " ");
+
+function showDistributions() {
+  const place = byId("distributions").querySelector(".plots");
+  for (let task = 0; task < names.tasks.length; task += 1) {
+    for (let metric = 0; metric < names.metrics.length; metric += 1) {
+      const lists = head.runs.map(() => []);
+      for (let row = 0; row < rows.length; row += 1) {
+        if (rows.task[row] === task && !Number.isNaN(rows.scores[metric][row])) lists[rows.run[row]].push(rows.scores[metric][row]);
+      }
+      if (lists.every((list) => list.length === 0)) continue;
+      const note = lists.map((list, run) => `${isSeveral() ? `${head.runs[run].run_id} ` : ""}n = ${count(list.length)}`).join(", ");
+      place.append(histogram(`${visible(names.tasks[task])}, ${visible(names.metrics[metric])}`, lists, { note }));
+    }
+  }
+  byId("distributions").hidden = place.childElementCount === 0;
+  if (isSeveral() && place.childElementCount > 0) place.before(make("p", { class: "soft" }, `Outlined: ${head.runs[0].run_id}; filled: ${head.runs.slice(1).map((run) => run.run_id).join(", ")}.`));
+}
+
+const quantile = (sorted, share) => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN);
+
+/** Latency and throughput by the time at which samples were done. */
+function showTiming() {
+  const section = byId("timing");
+  head.runs.forEach((run, number) => {
+    const own = rowsOfRun(number).filter((row) => !Number.isNaN(rows.finished[row]) && !Number.isNaN(rows.latency[row]));
+    if (own.length < 2) return;
+    section.hidden = false;
+    const [first, last] = extent(own.map((row) => rows.finished[row] - rows.latency[row]).concat(own.map((row) => rows.finished[row])));
+    const span = Math.max(1, last - first);
+    const bins = Math.max(4, Math.min(80, Math.floor(own.length / 4)));
+    const [latencies, tokens] = [Array.from({ length: bins }, () => []), new Array(bins).fill(0)];
+    for (const row of own) {
+      const bin = Math.min(bins - 1, Math.floor(((rows.finished[row] - first) / span) * bins));
+      latencies[bin].push(rows.latency[row]);
+      tokens[bin] += Number.isNaN(rows.tokens[row]) ? 0 : rows.tokens[row];
+    }
+    latencies.forEach((list) => list.sort((one, other) => one - other));
+    const perSecond = (number) => number / (span / bins / 1000);
+    const { timings } = run;
+    const latency = timings?.latency;
+    section.append(
+      isSeveral() ? make("h3", {}, run.run_id) : "",
+      facts([
+        ["Latency, median", latency && duration(latency.p50_ms)], ["95th percentile", latency && duration(latency.p95_ms)],
+        ["Longest", latency && duration(latency.max_ms)], ["First token, median", timings?.first_token && duration(timings.first_token.p50_ms)],
+        ["Samples a second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens a second", timings?.throughput_completion_tokens_per_s?.toFixed(0)],
+        ["Calls made again", timings && count(timings.retries)],
+      ]),
+      make("div", { class: "plots" },
+        histogram("Latency", [own.map((row) => rows.latency[row])], { unit: " ms", note: `of ${count(own.length)} calls` }),
+        lines("Latency over time", { series: [{ values: latencies.map((list) => quantile(list, 0.9)), high: true }, { values: latencies.map((list) => quantile(list, 0.5)) }], span, unit: "ms", note: "in ms: median, and dashed the 90th percentile" }),
+        lines("Samples a second", { series: [{ values: latencies.map((list) => perSecond(list.length)) }], span, unit: "a second", note: "by the time at which they were done" }),
+        tokens.some((number) => number > 0) ? lines("Answer tokens a second", { series: [{ values: tokens.map(perSecond) }], span, unit: "a second" }) : ""));
+  });
+}

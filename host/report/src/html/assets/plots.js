@@ -1,0 +1,105 @@
+// Plots, drawn by hand: a frame of 320 by 150 with its axes, and marks in it.
+
+const FRAME = { width: 320, height: 150, left: 44, right: 8, top: 8, bottom: 24 };
+const across = FRAME.width - FRAME.left - FRAME.right;
+const up = FRAME.height - FRAME.top - FRAME.bottom;
+
+/** Text along an axis: short, with few digits. */
+function tick(value) {
+  if (value >= 1e6) return `${+(value / 1e6).toPrecision(3)}M`;
+  if (value >= 1e4) return `${+(value / 1e3).toPrecision(3)}k`;
+  return String(+value.toPrecision(3)).replace("-", "−");
+}
+
+function plot({ title, note, low, high, lowText, highText, top, topText, marks, label }) {
+  const at = { x: (value) => FRAME.left + across * (high > low ? (value - low) / (high - low) : 0.5), y: (value) => FRAME.top + up * (1 - (top > 0 ? value / top : 0)) };
+  const text = (x, y, anchor, content) => draw("text", { x, y, "text-anchor": anchor }, content);
+  const base = FRAME.top + up;
+  return make("figure", {},
+    make("figcaption", {}, make("b", {}, title), note ? ` ${note}` : ""),
+    draw("svg", { viewBox: `0 0 ${FRAME.width} ${FRAME.height}`, role: "img", "aria-label": label },
+      draw("path", { class: "axis", d: `M${FRAME.left} ${FRAME.top}H${FRAME.width - FRAME.right}M${FRAME.left} ${base}H${FRAME.width - FRAME.right}` }),
+      text(FRAME.left - 6, FRAME.top + 8, "end", topText ?? tick(top)),
+      text(FRAME.left - 6, base, "end", "0"),
+      text(FRAME.left, base + 15, "start", lowText ?? tick(low)),
+      text(FRAME.width - FRAME.right, base + 15, "end", highText ?? tick(high)),
+      marks(at)));
+}
+
+/** How many values fall into each of some bins of equal width. */
+function binned(values, low, high, bins) {
+  const counts = new Array(bins).fill(0);
+  for (const value of values) {
+    const bin = high > low ? Math.floor(((value - low) / (high - low)) * bins) : 0;
+    counts[Math.min(bins - 1, Math.max(0, bin))] += 1;
+  }
+  return counts;
+}
+
+/** Smallest and largest without spreading a long list over arguments. */
+function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
+/** A histogram of one list of values for each run; the first of several is an outline, the others are filled. */
+function histogram(title, lists, { unit = "", bins = 20, note } = {}) {
+  const filled = lists.filter((list) => list.length > 0);
+  let [low, high] = extent(filled.flatMap((list) => extent(list)));
+  if (low >= 0 && high <= 1 && !unit) [low, high] = [0, 1];
+  if (high === low) high = low + 1;
+  const shares = lists.map((list) => binned(list, low, high, bins).map((bin) => (list.length ? bin / list.length : 0)));
+  const top = Math.max(...shares.flat());
+  const width = (high - low) / bins;
+  const sizes = lists.map((list) => count(list.length)).join(" and ");
+  const marks = (at) => shares.map((share, run) => {
+    const isBase = lists.length > 1 && run === 0;
+    const bar = (part, bin) => part > 0 && draw("rect", { x: at.x(low + bin * width) + 0.5, y: at.y(part), width: Math.max(1, across / bins - 1), height: at.y(0) - at.y(part), class: isBase ? "mark base" : "mark" });
+    return share.map(bar);
+  }).reverse().flat();
+  return plot({
+    title, note, low, high, lowText: `${tick(low)}${unit}`, highText: `${tick(high)}${unit}`, top, topText: `${Math.round(top * 100)} %`, marks,
+    label: `Histogram of ${title}: ${sizes} values from ${tick(low)} to ${tick(high)}; the largest bin holds ${Math.round(top * 100)} per cent`,
+  });
+}
+
+/** Lines over time; each is a list of numbers, NaN where there is nothing. */
+function lines(title, { series, span, unit, note }) {
+  const [, top] = extent(series.flatMap(({ values }) => values.filter((value) => !Number.isNaN(value))));
+  const marks = (at) => series.map(({ values, high }) => {
+    let isPen = false;
+    const steps = values.map((value, place) => {
+      if (Number.isNaN(value)) { isPen = false; return ""; }
+      const step = `${isPen ? "L" : "M"}${at.x(((place + 0.5) / values.length) * span).toFixed(1)} ${at.y(value).toFixed(1)}`;
+      isPen = true;
+      return step;
+    });
+    return draw("path", { class: high ? "line high" : "line", d: steps.join("") });
+  });
+  return plot({ title, note, low: 0, high: span, lowText: "0", highText: duration(span), top, topText: tick(top), marks, label: `${title} over ${duration(span)}, at most ${tick(top)} ${unit}` });
+}
+
+/** A dot with its interval between two bounds. */
+function whisker(value, interval, low, high) {
+  const at = (number) => 3 + 124 * Math.min(1, Math.max(0, high > low ? (number - low) / (high - low) : 0.5));
+  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
+    draw("path", { class: "axis", d: "M3 8H127" }),
+    interval ? draw("path", { class: "whisker", d: `M${at(interval.low)} 8H${at(interval.high)}M${at(interval.low)} 5V11M${at(interval.high)} 5V11` }) : null,
+    draw("circle", { class: "mark", cx: at(value), cy: 8, r: 3 }));
+}
+
+/** A bar of shares; the first is in the accent colour, the others are lighter and lighter. */
+function shares(counts, total) {
+  let x = 0;
+  const part = (number, place) => {
+    const width = total > 0 ? (130 * number) / total : 0;
+    const rect = draw("rect", { x, y: 3, width: Math.max(number > 0 ? 1 : 0, width - 0.5), height: 10, class: place === 0 ? "mark" : null, "fill-opacity": place === 0 ? null : Math.max(0.25, 1 - place * 0.18) });
+    x += width;
+    return rect;
+  };
+  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" }, counts.map(part));
+}

@@ -1,0 +1,143 @@
+// Which samples are listed, and in which order.
+
+let selected = new Uint32Array();
+/** For each sample whether its texts hold what is searched for; null where nothing is. */
+let hits = null;
+let hitQuery = "";
+let searches = 0;
+
+const wanted = () => ({
+  query: byId("query").value.trim().toLowerCase(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,
+  tag: byId("tag").value, change: byId("change").value, order: byId("order").value, isFailed: byId("failed").checked,
+});
+
+function offer(id, options, any) {
+  const select = byId(id);
+  select.replaceChildren(...(any ? [make("option", { value: "" }, any)] : []), ...options.map(([value, label]) => make("option", { value }, label)));
+  select.closest("label").hidden = options.length < (any ? 2 : 1);
+}
+
+function prepareFilters() {
+  offer("run", head.runs.map((run, number) => [number, run.run_id]), "all");
+  offer("task", names.tasks.map((name, number) => [number, visible(name)]), "all");
+  offer("outcome", names.outcomes.map((name, number) => [number, named(name)]), "all");
+  offer("tag", names.tags.map((name, number) => [number, visible(name)]).sort(([, one], [, other]) => (one < other ? -1 : 1)), "all");
+  // One tag is worth a filter as well.
+  byId("tag").closest("label").hidden = names.tags.length === 0;
+  byId("change").closest("label").hidden = !isSeveral();
+  offer("order", [
+    ["", "of the dataset"],
+    ...(isSeveral() ? [["change", "largest loss first"]] : []),
+    ...names.metrics.flatMap((name, metric) => [[`low ${metric}`, `${visible(name)}, lowest first`], [`high ${metric}`, `${visible(name)}, highest first`]]),
+    ["slow", "slowest first"],
+  ]);
+  resetFilters();
+}
+
+function resetFilters() {
+  for (const id of ["query", "task", "outcome", "tag", "change", "order"]) byId(id).value = "";
+  byId("run").value = isSeveral() ? "1" : "";
+  byId("failed").checked = false;
+}
+
+/** Lists some samples and goes there. */
+function choose({ run, task, outcome, tag, change }) {
+  resetFilters();
+  if (run !== undefined) byId("run").value = run;
+  if (task !== undefined) byId("task").value = task;
+  if (outcome !== undefined) byId("outcome").value = outcome;
+  if (tag !== undefined) { byId("run").value = ""; byId("tag").value = names.tags.indexOf(tag); }
+  if (change !== undefined) { byId("change").value = change; byId("order").value = "change"; }
+  select();
+  byId("samples").scrollIntoView();
+  byId("list").focus({ preventScroll: true });
+}
+
+function passes(row, { run, task, outcome, tag, change, isFailed: onlyFailed }) {
+  if (run !== "" && rows.run[row] !== +run) return false;
+  if (task !== "" && rows.task[row] !== +task) return false;
+  if (outcome !== "" && rows.outcome[row] !== +outcome) return false;
+  if (tag !== "" && !rows.tags[row]?.includes(+tag)) return false;
+  if (change === "worse" && !(rows.change[row] < 0)) return false;
+  if (change === "better" && !(rows.change[row] > 0)) return false;
+  if (change === "changed" && !(Math.abs(rows.change[row]) > 0)) return false;
+  return !onlyFailed || isFailed(row);
+}
+
+/** Makes the list anew; texts are searched behind it. */
+function select() {
+  const filters = wanted();
+  searches += 1;
+  if (filters.query !== hitQuery) {
+    hitQuery = filters.query;
+    hits = filters.query ? new Uint8Array(rows.length) : null;
+  }
+  const candidates = [];
+  for (let row = 0; row < rows.length; row += 1) if (passes(row, filters)) candidates.push(row);
+  list(candidates, filters);
+  if (hits) searchTexts(candidates, filters, searches);
+}
+
+function list(candidates, filters) {
+  const isHit = (row) => hits[row] || rows.id[row].toLowerCase().includes(filters.query);
+  selected = Uint32Array.from(hits ? candidates.filter(isHit) : candidates);
+  sortSelected(filters.order);
+  showList();
+  say(selected.length, rows.length);
+}
+
+function say(found, all, more = "") {
+  byId("count").textContent = `${count(found)} of ${count(all)} samples${more}`;
+}
+
+function sortSelected(order) {
+  const [by, metric] = order.split(" ");
+  // What has no number comes last.
+  const key = {
+    change: (row) => rows.change[row], slow: (row) => -rows.latency[row],
+    low: (row) => rows.scores[metric][row], high: (row) => -rows.scores[metric][row],
+  }[by];
+  if (!key) return;
+  const keyed = (row) => { const value = key(row); return Number.isNaN(value) ? Infinity : value; };
+  selected.sort((one, other) => { const [a, b] = [keyed(one), keyed(other)]; return a === b ? one - other : a < b ? -1 : 1; });
+}
+
+/** Whether a value of JSON holds a text. Keys do not count. */
+function holds(value, query) {
+  if (typeof value === "string") return value.toLowerCase().includes(query);
+  return value !== null && typeof value === "object" && Object.values(value).some((part) => holds(part, query));
+}
+
+/** Searches the texts of the candidates, block by block, until there is a newer search. */
+async function searchTexts(candidates, filters, search) {
+  const open = new Map();
+  for (const row of candidates) {
+    if (!open.has(rows.text[row])) open.set(rows.text[row], []);
+    open.get(rows.text[row]).push(row);
+  }
+  // As it stands within JSON.
+  const raw = JSON.stringify(filters.query).slice(1, -1).toLowerCase();
+  let [done, shown, found] = [0, performance.now(), false];
+  for (const [block, own] of open) {
+    const text = await unpack(textBlocks[block]);
+    if (search !== searches) return;
+    const lower = text.toLowerCase();
+    if (lower.includes(raw)) {
+      const [plain, folded] = [text.split("\n"), lower.split("\n")];
+      for (const row of own) {
+        const line = rows.line[row];
+        if (folded[line].includes(raw) && holds(JSON.parse(plain[line]), filters.query)) { hits[row] = 1; found = true; }
+      }
+    }
+    done += 1;
+    if (performance.now() - shown > 250) {
+      if (found) list(candidates, filters);
+      found = false;
+      say(selected.length, rows.length, `; searching, ${Math.floor((100 * done) / open.size)} %`);
+      shown = performance.now();
+      await breathe();
+      if (search !== searches) return;
+    }
+  }
+  list(candidates, filters);
+}

@@ -1,0 +1,81 @@
+//! What the page says of its runs as wholes.
+
+use crate::compare::{ComparedSource, Comparison};
+use crate::{Summary, Timings};
+use gage_record::RunFolder;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Version of what the page holds; the script of the page reads this one.
+pub(super) const PAGE_VERSION: u32 = 1;
+
+/// The first block of the page.
+#[derive(Serialize)]
+pub(super) struct Head<'a> {
+    format_version: u32,
+    runs: Vec<RunHead<'a>>,
+    /// Each run but the first against the first.
+    comparisons: Vec<Value>,
+}
+
+/// A run. Its folder is not named: a report is sent to others.
+#[derive(Serialize)]
+struct RunHead<'a> {
+    run_id: &'a str,
+    status: &'static str,
+    ended_by: Option<&'a str>,
+    created_at: &'a str,
+    finished_at: Option<&'a str>,
+    host_version: &'a str,
+    parent_run: Option<&'a str>,
+    models: Vec<String>,
+    tasks: Vec<Value>,
+    summary: Option<&'a Summary>,
+    timings: Option<Timings>,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(
+        sources: &'a [ComparedSource],
+        comparisons: &[Comparison],
+    ) -> Result<Head<'a>, serde_json::Error> {
+        let without_folder = |comparison: &Comparison| {
+            let mut value = serde_json::to_value(comparison)?;
+            for side in ["base", "new"] {
+                value[side].as_object_mut().map(|run| run.shift_remove("folder"));
+            }
+            Ok(value)
+        };
+        Ok(Head {
+            format_version: PAGE_VERSION,
+            runs: sources.iter().map(RunHead::new).collect(),
+            comparisons: comparisons.iter().map(without_folder).collect::<Result<_, serde_json::Error>>()?,
+        })
+    }
+}
+
+impl<'a> RunHead<'a> {
+    fn new(source: &'a ComparedSource) -> RunHead<'a> {
+        let manifest = source.manifest();
+        let is_killed = || !RunFolder::is_being_written(Path::new(source.folder()));
+        let status = match manifest.status {
+            gage_record::RunStatus::Running if is_killed() => "killed",
+            status => status.name(),
+        };
+        let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
+        RunHead {
+            run_id: &manifest.run_id,
+            status,
+            ended_by: manifest.ended_by.as_deref(),
+            created_at: &manifest.created_at,
+            finished_at: manifest.finished_at.as_deref(),
+            host_version: &manifest.host_version,
+            parent_run: manifest.parent_run.as_deref(),
+            models: source.models(),
+            tasks: source.task_ids().into_iter().map(task).collect(),
+            summary: source.summary(),
+            timings: source.timings(),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The page, read back as its script reads it.
+
+use super::write_html_file;
+use crate::compare::{CompareOptions, ComparedSource, compare};
+use crate::test_records::{failed, sample, task};
+use crate::{Phases, no_folds, write_reports};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use gage_core::Outcome;
+use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
+use serde_json::{Value, json};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
+    let folder = RunFolder::create(root, run_id).unwrap();
+    let mut manifest = Manifest::new(run_id, "0.1.0", json!({}));
+    manifest.write(&folder).unwrap();
+    let mut journal = JournalWriter::open(&folder).unwrap().writer;
+    journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
+    write_reports(&folder, &[task("t")], &Phases::default(), &no_folds).unwrap();
+    manifest.finish(RunStatus::Complete);
+    manifest.write(&folder).unwrap();
+    folder.path().to_owned()
+}
+
+/// The page of some runs.
+fn page(root: &Path, runs: &[PathBuf]) -> String {
+    let sources: Vec<ComparedSource> = runs.iter().map(|run| ComparedSource::open(run).unwrap()).collect();
+    let comparisons: Vec<_> = sources[1..]
+        .iter()
+        .map(|new| compare(&sources[0], new, &CompareOptions::default()).unwrap())
+        .collect();
+    let path = root.join("a report.html");
+    let written = write_html_file(&path, &sources, &comparisons).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(written.bytes, text.len() as u64);
+    text
+}
+
+/// What the blocks of a kind hold.
+fn blocks(page: &str, kind: &str) -> Vec<String> {
+    let begin = format!("<script type=\"text/plain\" data-block=\"{kind}\">");
+    let parts = page.split(&begin).skip(1).map(|part| part.split_once("</script>").unwrap().0);
+    let unpacked = parts.map(|part| {
+        let mut text = String::new();
+        GzDecoder::new(&STANDARD.decode(part).unwrap()[..]).read_to_string(&mut text).unwrap();
+        text
+    });
+    unpacked.collect()
+}
+
+#[test]
+fn every_sample_is_in_a_block_of_texts_and_a_row_of_the_columns() {
+    let root = tempfile::tempdir().unwrap();
+    let mut records: Vec<SampleRecord> =
+        (0..5_000).map(|index| sample("t", index, (index % 2) as f64, 12.34)).collect();
+    records[7] = failed("t", 7, Outcome::BackendError);
+    let page = page(root.path(), &[write_run(root.path(), "run", &records)]);
+
+    let columns: Vec<Value> =
+        blocks(&page, "columns").iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let texts = blocks(&page, "texts");
+    let sizes: Vec<u64> = columns
+        .iter()
+        .flat_map(|part| part["texts"].as_array().unwrap())
+        .map(|size| size.as_u64().unwrap())
+        .collect();
+    let lines: Vec<u64> = texts.iter().map(|text| text.lines().count() as u64).collect();
+    assert_eq!(sizes, lines);
+    assert_eq!(sizes.iter().sum::<u64>(), 5_000);
+    assert_eq!(columns.len(), 2, "blocks of 4,096 rows");
+
+    let first = &columns[0];
+    assert_eq!(first["id"][1], "s-1");
+    assert_eq!(first["outcomes"], json!(["scored", "backend_error"]));
+    assert_eq!((&first["outcome"][6], &first["outcome"][7]), (&json!(0), &json!(1)));
+    assert_eq!(first["metrics"], json!(["m"]));
+    assert_eq!((&first["scores"][0][1], &first["scores"][0][7]), (&json!(1.0), &Value::Null));
+    assert_eq!(first["latency"][1], 12.3);
+    assert_eq!(first["content"], json!([]), "one run needs no partners");
+    let line: Value = serde_json::from_str(texts[0].lines().nth(1).unwrap()).unwrap();
+    assert_eq!((&line["id"], &line["model_output"]["answer"]), (&json!("s-1"), &json!("a")));
+
+    let head: Value = serde_json::from_str(&blocks(&page, "head")[0]).unwrap();
+    assert_eq!((&head["format_version"], &head["runs"][0]["run_id"]), (&json!(1), &json!("run")));
+    assert_eq!(head["runs"][0]["summary"]["samples"]["total"], 5_000);
+}
+
+#[test]
+fn no_text_of_a_model_is_markup() {
+    let root = tempfile::tempdir().unwrap();
+    let mut record = sample("t", 0, 1.0, 1.0);
+    let bad = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[31m\u{202e}";
+    record.model_output = Some(json!({"answer": bad.to_owned() + &"x".repeat(1 << 20)}));
+    record.sample_id = bad.to_owned();
+    let page = page(root.path(), &[write_run(root.path(), "run", &[record])]);
+    assert!(!page.contains("alert(1)") && !page.contains("onerror"));
+    assert!(blocks(&page, "texts")[0].contains("alert(1)"), "it is there as data");
+    assert!(page.len() < 200_000, "{} bytes", page.len());
+}
+
+#[test]
+fn two_runs_are_compared_and_name_no_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let of = |scores: [f64; 3]| -> Vec<SampleRecord> {
+        scores.iter().zip(0..).map(|(score, index)| sample("t", index, *score, 1.0)).collect()
+    };
+    let runs = [
+        write_run(root.path(), "base", &of([1.0, 1.0, 0.0])),
+        write_run(root.path(), "new", &of([1.0, 0.0, 0.0])),
+    ];
+    let page = page(root.path(), &runs);
+    let head: Value = serde_json::from_str(&blocks(&page, "head")[0]).unwrap();
+    let metric = &head["comparisons"][0]["metrics"][0];
+    assert_eq!((&metric["worse"], &metric["flips"][0]["sample_id"]), (&json!(1), &json!("s-1")));
+    assert!(!head.to_string().contains(&root.path().display().to_string()));
+    let columns: Value = serde_json::from_str(&blocks(&page, "columns")[1]).unwrap();
+    assert_eq!((&columns["run"], columns["content"][0].as_str().unwrap().len()), (&json!(1), 8));
+}
+
+#[test]
+fn a_run_that_has_not_ended_has_a_page() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+    let empty = page(root.path(), &[folder.path().to_owned()]);
+    assert_eq!(blocks(&empty, "columns").len(), 0);
+    let mut journal = JournalWriter::open(&folder).unwrap().writer;
+    journal.append_batch(&[JournalEntry::Whole(&sample("t", 0, 1.0, 1.0))]).unwrap();
+    let one = page(root.path(), &[folder.path().to_owned()]);
+    let head: Value = serde_json::from_str(&blocks(&one, "head")[0]).unwrap();
+    assert_eq!((&head["runs"][0]["status"], &head["runs"][0]["summary"]), (&json!("running"), &Value::Null));
+    assert_eq!(blocks(&one, "texts").len(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let run = write_run(root.path(), "run", &[sample("t", 0, 1.0, 1.0)]);
+    let source = [ComparedSource::open(&run).unwrap()];
+    let error = write_html_file(&root.path().join("no/such/report.html"), &source, &[]).unwrap_err();
+    assert!(error.to_string().contains("report.html"), "{error}");
+    // A folder has the place of the file.
+    std::fs::create_dir(root.path().join("taken.html")).unwrap();
+    assert!(write_html_file(&root.path().join("taken.html"), &source, &[]).is_err());
+    let left = std::fs::read_dir(root.path()).unwrap().flatten();
+    assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));
+}

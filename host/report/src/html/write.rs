@@ -1,0 +1,176 @@
+//! Writes the page.
+
+use super::columns::Columns;
+use super::head::Head;
+use super::text::TextLine;
+use super::{assets, block};
+use crate::compare::{ComparedSource, Comparison, ContentBy};
+use gage_record::RecordError;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Most samples whose texts are in one block: a block is unpacked whole when one of them is opened.
+const MOST_TEXTS: u32 = 256;
+/// Most bytes of texts in one block before they are compressed, unless one sample alone has more.
+const LONGEST_TEXTS: usize = 1 << 20;
+/// Most samples in one block of columns.
+const MOST_ROWS: usize = 4_096;
+
+/// Why there is no page.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HtmlError {
+    /// A run cannot be read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+
+    /// A record cannot be written as JSON.
+    #[error("failed to write a record as JSON")]
+    Json(#[from] serde_json::Error),
+
+    /// The page cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// What the page is written to refuses it.
+    #[error("cannot write the report")]
+    Output(#[from] io::Error),
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HtmlWritten {
+    /// Samples of all runs.
+    pub samples: u64,
+    /// Bytes of the page.
+    pub bytes: u64,
+}
+
+/// Writes the page of some runs into a file, which takes its place when it is whole.
+///
+/// # Errors
+/// When a run cannot be read or the file cannot be written; the place then holds what it held before.
+pub fn write_html_file(
+    path: &Path,
+    sources: &[ComparedSource],
+    comparisons: &[Comparison],
+) -> Result<HtmlWritten, HtmlError> {
+    let failed = |source| HtmlError::Write { path: path.to_owned(), source };
+    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+    let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+    let written = File::create(&temporary).map_err(failed).and_then(|file| {
+        let mut out = BufWriter::with_capacity(1 << 16, file);
+        let written = write_html(&mut out, sources, comparisons).map_err(|error| match error {
+            HtmlError::Output(source) => failed(source),
+            other => other,
+        })?;
+        out.flush().and_then(|()| fs::rename(&temporary, path)).map_err(failed)?;
+        Ok(written)
+    });
+    if written.is_err() {
+        // It may never have been made.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Writes the page of some runs. Each of `comparisons` is of the first run and a further one.
+///
+/// # Errors
+/// When a run cannot be read, or what is written to fails.
+pub fn write_html<W: Write>(
+    out: &mut W,
+    sources: &[ComparedSource],
+    comparisons: &[Comparison],
+) -> Result<HtmlWritten, HtmlError> {
+    let mut out = Counted { out, bytes: 0 };
+    let ids: Vec<&str> = sources.iter().map(ComparedSource::run_id).collect();
+    let (before, behind) = assets::frame(&ids.join(" · "));
+    out.write_all(before.as_bytes())?;
+    let mut head = block::begin(&mut out, "head")?;
+    serde_json::to_writer(&mut head, &Head::new(sources, comparisons)?).map_err(of_json)?;
+    block::end(head)?;
+    let content = (sources.len() > 1).then(|| match sources.iter().all(ComparedSource::has_row_digests) {
+        true => ContentBy::Row,
+        false => ContentBy::Sample,
+    });
+    let mut samples = 0;
+    for (number, source) in sources.iter().enumerate() {
+        samples += write_run(&mut out, number, source, content)?;
+    }
+    out.write_all(behind.as_bytes())?;
+    Ok(HtmlWritten { samples, bytes: out.bytes })
+}
+
+/// Writes the samples of a run, texts and columns in turn, and counts them.
+fn write_run<W: Write>(
+    out: &mut W,
+    number: usize,
+    source: &ComparedSource,
+    content: Option<ContentBy>,
+) -> Result<u64, HtmlError> {
+    let mut records = source.records()?.peekable();
+    let mut columns = Columns::new(number);
+    let mut samples = 0;
+    let mut line = Vec::new();
+    while records.peek().is_some() {
+        let mut texts = block::begin(out, "texts")?;
+        let (mut count, mut bytes) = (0, 0);
+        while count < MOST_TEXTS && bytes < LONGEST_TEXTS {
+            let Some(record) = records.next().transpose()? else { break };
+            line.clear();
+            serde_json::to_writer(&mut line, &TextLine::new(&record))?;
+            line.push(b'\n');
+            texts.write_all(&line)?;
+            columns.add(&record, content.map(|by| by.of(&record)));
+            count += 1;
+            bytes += line.len();
+        }
+        block::end(texts)?;
+        columns.end_texts(count);
+        samples += u64::from(count);
+        if columns.len() >= MOST_ROWS {
+            write_columns(out, &columns)?;
+            columns = Columns::new(number);
+        }
+    }
+    if columns.len() > 0 {
+        write_columns(out, &columns)?;
+    }
+    Ok(samples)
+}
+
+fn write_columns<W: Write>(out: &mut W, columns: &Columns) -> Result<(), HtmlError> {
+    let mut writer = block::begin(out, "columns")?;
+    serde_json::to_writer(&mut writer, columns).map_err(of_json)?;
+    Ok(block::end(writer)?)
+}
+
+/// What is written to may fail below the JSON.
+fn of_json(error: serde_json::Error) -> HtmlError {
+    if error.is_io() { HtmlError::Output(error.into()) } else { HtmlError::Json(error) }
+}
+
+struct Counted<'a, W> {
+    out: &'a mut W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.out.write(bytes)?;
+        self.bytes += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
