@@ -20,6 +20,7 @@ fn main() {
         "gage-plugin-score",
         "gage-plugin-text",
         "gage-plugin-timing",
+        "gage-plugin-tools",
         "gage-plugin-trajectory",
     ];
     if let Err(error) =

@@ -33,6 +33,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
         sample: &case["sample"],
         model_output: &case["model_output"],
         judge_output: &case["judge_output"],
+        support_output: &case["support_output"],
     };
     let item = metric.resolve("case", roots);
     let card = metric

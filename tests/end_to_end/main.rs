@@ -23,5 +23,6 @@ mod plugins;
 mod server;
 mod suites;
 mod support;
+mod supporting;
 mod tasks;
 mod tiny_suite;

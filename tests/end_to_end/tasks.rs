@@ -433,7 +433,7 @@ fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
             "[{step: inference}, ",
             "[{step: support}, {step: inference}, ",
             String::new(),
-            vec!["`support` is not run"],
+            vec!["`support` needs a role adapter of the type `context_provider`"],
         ),
         (
             "[exact_match]",

@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod role;
 pub mod sampling;
 pub mod step;
+pub mod support_step;
 pub mod task;
 
 use crate::node::Node;
@@ -118,7 +119,7 @@ impl PluginReference {
 /// Says what replaces Python code that the older program loaded, and how it is ported.
 pub(crate) fn refuse_python(span: Span, key: &str, what: &str, kind: &str, problems: &mut Problems) {
     let place = match kind {
-        "role-adapter" => format!("suites of this version use no {kind} yet, so leave the key out for now"),
+        "role-adapter" => format!("that file is named as `adapter`: ./my-{kind}.wasm"),
         "backend" => "that file is named as `component`: ./my-backend.wasm".to_owned(),
         _ => format!("that file is named here: ./my-{kind}.wasm"),
     };

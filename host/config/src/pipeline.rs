@@ -3,7 +3,7 @@
 use crate::elements::backend::BackendSpec;
 use crate::elements::budget::BudgetSpec;
 use crate::elements::check_unique;
-use crate::elements::contract::StepKind;
+use crate::elements::contract::{StepKind, TOOL_ROLES};
 use crate::elements::dataset::DatasetSpec;
 use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
@@ -12,6 +12,7 @@ use crate::elements::plugin::PluginSpec;
 use crate::elements::pricing::{PriceSpec, Priced};
 use crate::elements::prompt::PromptSpec;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
+use crate::elements::support_step::{SupportStep, ToolLoop};
 use crate::elements::task::{FailurePolicy, Inherited, TaskSpec, Template};
 pub use crate::expand::Environment;
 use crate::node::Node;
@@ -66,26 +67,39 @@ impl PipelineConfig {
 
     /// The role that a task's inference step asks.
     pub fn inference_role_of(&self, task: &TaskSpec) -> Option<&RoleAdapterSpec> {
-        let adapter_id = task.steps.inference.adapter_id.as_deref();
-        self.role_adapters.iter().find(|role| match adapter_id {
-            Some(adapter_id) => role.adapter_id == adapter_id,
-            None => role.role_type == RoleType::DutModel,
-        })
+        self.role_of(task.steps.inference.adapter_id.as_deref(), RoleType::DutModel)
     }
 
     /// The role of a judge.
     pub fn judge_role_of(&self, judge: &JudgeSpec) -> Option<&RoleAdapterSpec> {
-        self.role_adapters.iter().find(|role| match &judge.adapter_id {
-            Some(adapter_id) => role.adapter_id == *adapter_id,
-            None => role.role_type == RoleType::JudgeModel,
+        self.role_of(judge.adapter_id.as_deref(), RoleType::JudgeModel)
+    }
+
+    /// The role of a support step.
+    pub fn support_role_of(&self, step: &SupportStep) -> Option<&RoleAdapterSpec> {
+        self.role_of(step.adapter_id.as_deref(), RoleType::ContextProvider)
+    }
+
+    /// The role that answers the calls of tools of a step.
+    pub fn tool_role_of(&self, tools: &ToolLoop) -> Option<&RoleAdapterSpec> {
+        self.role_of(tools.adapter_id.as_deref(), RoleType::ToolProvider)
+    }
+
+    fn role_of(&self, adapter_id: Option<&str>, usual: RoleType) -> Option<&RoleAdapterSpec> {
+        self.role_adapters.iter().find(|role| match adapter_id {
+            Some(adapter_id) => role.adapter_id == adapter_id,
+            None => role.role_type == usual,
         })
     }
 
-    /// The roles that the steps of a task ask: the model under test, and then the judges.
+    /// The roles that the steps of a task ask: the model under test, then who supports it, and the judges.
     pub fn roles_of(&self, task: &TaskSpec) -> Vec<&RoleAdapterSpec> {
-        let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
+        let steps = &task.steps;
+        let judges = steps.judge.iter().flat_map(|step| &step.judges);
         self.inference_role_of(task)
             .into_iter()
+            .chain(steps.support.iter().filter_map(|step| self.support_role_of(step)))
+            .chain(steps.inference.tools.iter().filter_map(|tools| self.tool_role_of(tools)))
             .chain(judges.filter_map(|judge| self.judge_role_of(judge)))
             .collect()
     }
@@ -373,7 +387,13 @@ fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
 
 fn check_references(config: &PipelineConfig, problems: &mut Problems) {
     for grant in config.plugins.iter().flat_map(|plugin| &plugin.grants.llm) {
-        if !config.role_adapters.iter().any(|role| role.adapter_id == grant.role) {
+        let granted = config.role_adapters.iter().find(|role| role.adapter_id == grant.role);
+        if let Some(role) = granted.filter(|role| role.backend_id.is_empty() && role.adapter.is_some()) {
+            let message =
+                format!("the role adapter `{}` has no backend that could be asked", role.adapter_id);
+            problems.error(grant.span, "role", message).help("give it a `backend_id`, or grant another role");
+        }
+        if granted.is_none() {
             problems
                 .error(grant.span, "role", format!("there is no role adapter `{}`", grant.role))
                 .known(&grant.role, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
@@ -438,22 +458,84 @@ fn check_pricing(config: &PipelineConfig, problems: &mut Problems) {
 
 /// Each step that asks a model must name its role, or there must be only one that can be meant.
 fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
-    let step = &task.steps.inference;
-    check_role(config, StepKind::Inference, step.adapter_id.as_deref(), step.span, problems);
-    for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
-        check_role(config, StepKind::Judge, judge.adapter_id.as_deref(), judge.span, problems);
+    let asked = |step: StepKind| {
+        let contract = step.contract();
+        contract.role.map(|role_type| Asked { name: contract.name, role_type, allowed: contract.may_ask })
+    };
+    for step in &task.steps.support {
+        check_role(config, asked(StepKind::Support), step.adapter_id.as_deref(), step.span, problems);
+        check_support(config, "support", step.span, config.support_role_of(step), problems);
     }
+    let supports = task.steps.support.iter();
+    let ids =
+        supports.filter_map(|step| Some((config.support_role_of(step)?.adapter_id.as_str(), step.span)));
+    check_unique("adapter_id", ids, problems);
+    let step = &task.steps.inference;
+    check_role(config, asked(StepKind::Inference), step.adapter_id.as_deref(), step.span, problems);
+    check_model("inference", step.span, config.inference_role_of(task), problems);
+    if let Some(tools) = &step.tools {
+        let asked = Asked { name: "tools", role_type: RoleType::ToolProvider, allowed: TOOL_ROLES };
+        check_role(config, Some(asked), tools.adapter_id.as_deref(), tools.span, problems);
+        check_support(config, "tools", tools.span, config.tool_role_of(tools), problems);
+    }
+    for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
+        check_role(config, asked(StepKind::Judge), judge.adapter_id.as_deref(), judge.span, problems);
+        check_model("judge", judge.span, config.judge_role_of(judge), problems);
+    }
+}
+
+/// A role that answers or judges asks its backend itself, without a component between.
+fn check_model(name: &str, span: Span, role: Option<&RoleAdapterSpec>, problems: &mut Problems) {
+    if let Some(role) = role.filter(|role| role.adapter.is_some()) {
+        let message = format!("`{name}` asks `{}`, whose `adapter` it would not use", role.adapter_id);
+        problems
+            .error(span, "adapter_id", message)
+            .help("name a role with a `backend_id` alone; adapters are for `support` and for `tools`");
+    }
+}
+
+/// A role that supports a model has a component that says how, or where it is a step of its own at least a
+/// prompt for its model.
+fn check_support(
+    config: &PipelineConfig,
+    name: &str,
+    span: Span,
+    role: Option<&RoleAdapterSpec>,
+    problems: &mut Problems,
+) {
+    let Some(role) = role.filter(|role| role.adapter.is_none() && role.role_type.takes_adapter()) else {
+        return;
+    };
+    let (lacking, help) = match name {
+        "support" if config.prompt_of(role).is_some() => return,
+        "support" => {
+            ("neither an `adapter` nor a `prompt_id`", "a component with `adapter`, or a `prompt_id`")
+        }
+        _ => ("no `adapter`", "a component with `adapter`"),
+    };
+    let message = format!("`{name}` asks `{}`, which has {lacking}", role.adapter_id);
+    // A component that could not be read is an error already.
+    if !problems.has_errors() {
+        problems.error(span, "adapter_id", message).help(format!("give it {help}"));
+    }
+}
+
+/// What asks a role, and which roles it may ask.
+struct Asked {
+    name: &'static str,
+    /// That of the role that is meant where none is named.
+    role_type: RoleType,
+    allowed: &'static [RoleType],
 }
 
 fn check_role(
     config: &PipelineConfig,
-    step: StepKind,
+    asked: Option<Asked>,
     adapter_id: Option<&str>,
     span: Span,
     problems: &mut Problems,
 ) {
-    let Some(role_type) = step.contract().role else { return };
-    let step_name = step.name();
+    let Some(Asked { name: step_name, role_type, allowed }) = asked else { return };
     let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
     let candidates: Vec<&str> = config
         .role_adapters
@@ -469,7 +551,6 @@ fn check_role(
         }
         Some(adapter_id) => {
             let named = config.role_adapters.iter().find(|role| role.adapter_id == adapter_id);
-            let allowed = step.contract().may_ask;
             if let Some(role) = named.filter(|role| !allowed.contains(&role.role_type)) {
                 let allowed: Vec<&str> = allowed.iter().map(|kind| kind.name()).collect();
                 let message = format!(

@@ -11,6 +11,8 @@ pub enum Root {
     ModelOutput,
     /// What the judge said.
     JudgeOutput,
+    /// What support steps found, by adapter.
+    SupportOutput,
 }
 
 /// The documents that paths are resolved against.
@@ -22,10 +24,12 @@ pub struct Roots<'a> {
     pub model_output: &'a Value,
     /// What the judge said; null where there is none.
     pub judge_output: &'a Value,
+    /// What support steps found, an object by adapter; null where there was none.
+    pub support_output: &'a Value,
 }
 
-/// A parsed path: an optional root (`sample.`, `model_output.`, `judge_output.`; without one
-/// it is `sample.`), then segments between dots. On an object a segment is a key, on a list a
+/// A parsed path: an optional root (`sample.`, `model_output.`, `judge_output.`,
+/// `support_output.`; without one it is `sample.`), then segments between dots. On an object a segment is a key, on a list a
 /// number counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
@@ -48,6 +52,7 @@ impl FieldPath {
             "sample" => Some(Root::Sample),
             "model_output" => Some(Root::ModelOutput),
             "judge_output" => Some(Root::JudgeOutput),
+            "support_output" => Some(Root::SupportOutput),
             _ => None,
         };
         let below = if root.is_some() { rest } else { text };
@@ -78,6 +83,7 @@ impl FieldPath {
             Root::Sample => (roots.sample, None),
             Root::ModelOutput => (roots.model_output, Some("model_output")),
             Root::JudgeOutput => (roots.judge_output, Some("judge_output")),
+            Root::SupportOutput => (roots.support_output, Some("support_output")),
         };
         match name {
             Some(name) if document.is_null() => self.walk(roots.sample.get(name)?),
@@ -177,7 +183,13 @@ mod tests {
     fn resolves_keys_indexes_and_roots() {
         let sample = json!({"label": "L", "n": null, "a": [10, [20, 21], {"k": "v"}], "d": {"0": "zero"}});
         let output = json!({"answer": "A", "c": ["p", "q"]});
-        let roots = Roots { sample: &sample, model_output: &output, judge_output: &Value::Null };
+        let support = json!({"retriever": {"context": ["d"]}});
+        let roots = Roots {
+            sample: &sample,
+            model_output: &output,
+            judge_output: &Value::Null,
+            support_output: &support,
+        };
         let cases = [
             ("label", Some(json!("L"))),
             ("sample.label", Some(json!("L"))),
@@ -194,6 +206,8 @@ mod tests {
             ("model_output.c.1", Some(json!("q"))),
             ("model_output.c.１", Some(json!("q"))),
             ("judge_output.score", None),
+            ("support_output.retriever.context.0", Some(json!("d"))),
+            ("support_output.other", None),
             ("Sample.label", None),
             ("label.0", None),
             ("", None),
@@ -211,7 +225,12 @@ mod tests {
     #[test]
     fn a_missing_output_is_looked_up_in_the_sample() {
         let sample = json!({"model_output": {"answer": "inner"}});
-        let roots = Roots { sample: &sample, model_output: &Value::Null, judge_output: &Value::Null };
+        let roots = Roots {
+            sample: &sample,
+            model_output: &Value::Null,
+            judge_output: &Value::Null,
+            support_output: &Value::Null,
+        };
         assert_eq!(FieldPath::new("model_output.answer").resolve(roots), Some(&json!("inner")));
         assert_eq!(FieldPath::new("judge_output.score").resolve(roots), None);
     }

@@ -166,6 +166,7 @@ mod tests {
                 row_digest: "00",
                 outcome: Outcome::Scored,
                 sample: &Value::Null,
+                support_output: None,
                 model_output: Without { value: &Value::Null, keys: &[] },
                 judge_output: None,
                 timing: SampleTiming::default(),

@@ -67,7 +67,7 @@ impl Add for Range {
 /// What one role is asked for by a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestEstimate {
-    /// The step that asks: `inference` or `judge`.
+    /// What asks: the step `support`, `inference` or `judge`, or the `tools` of a model.
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
@@ -166,15 +166,39 @@ impl Plan {
             }
         };
         let prompt = Range::new(seen.prompt_tokens, seen.prompt_tokens);
-        let mut requests = vec![of("inference", &task.role, Range::new(asked, asked), prompt, completion)];
+        let mut requests = Vec::new();
+        // A component may answer itself, and the model may call no tool.
+        let reply_of = |role: &RoleAdapterSpec| {
+            let most = role.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
+            Range::new((most * LEAST_COMPLETION).max(1.0), most)
+        };
+        for helper in task.support.iter().filter(|helper| !helper.role.backend_id.is_empty()) {
+            let least = if helper.adapter.is_some() { 0.0 } else { asked };
+            let (times, reply) = (Range::new(least, asked), reply_of(&helper.role));
+            requests.push(of("support", &helper.role, times, prompt, reply));
+        }
+        let turns = task.tools.as_ref().map_or(1.0, |tools| f64::from(tools.bounds.max_turns));
+        let grown = Range::new(prompt.low, prompt.high + completion.high * (turns - 1.0));
+        requests.push(of("inference", &task.role, Range::new(asked, asked * turns), grown, completion));
+        if let Some(tools) = &task.tools {
+            notes.push(format!(
+                "with tools a sample takes from 1 to {turns} requests; the results of tools are not counted"
+            ));
+            let role = &tools.helper.role;
+            if !role.backend_id.is_empty() {
+                let times = Range::new(0.0, asked * (turns - 1.0));
+                requests.push(of("tools", role, times, grown, reply_of(role)));
+            }
+        }
+        if !task.support.is_empty() {
+            notes.push("what support steps put before the model is not counted".to_owned());
+        }
         if let Some(judges) = &task.judges {
             let around = AROUND_JUDGED / BYTES_PER_TOKEN;
             let judged = Range::new(prompt.low + around, prompt.high + around) + completion;
             for judge in &judges.judges {
-                let most = judge.role.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
-                let reply = Range::new((most * LEAST_COMPLETION).max(1.0), most);
                 let times = Range::new(asked, asked * f64::from(judges.attempts));
-                requests.push(of("judge", &judge.role, times, judged, reply));
+                requests.push(of("judge", &judge.role, times, judged, reply_of(&judge.role)));
             }
         }
         // Judges are asked while the model answers further samples, but not where one waits for the other.

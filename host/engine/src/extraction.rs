@@ -30,6 +30,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> V
                 sample: &inferred.sample,
                 model_output: &states[*place].output,
                 judge_output: &inferred.judge_output,
+                support_output: &inferred.support_output,
             };
             planned.extractor.resolve(&inferred.sample_id, roots)
         });

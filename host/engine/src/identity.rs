@@ -33,7 +33,8 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         }
         let judges = task.judges.iter().flat_map(|judges| &judges.judges);
         let of_judges = judges.clone().map(|judge| (&judge.role, &judge.prompt));
-        for (role, prompt) in of_judges.chain([(&task.role, &task.prompt)]) {
+        let of_helpers = task.helpers().map(|helper| (&helper.role, &helper.prompt));
+        for (role, prompt) in of_judges.chain(of_helpers).chain([(&task.role, &task.prompt)]) {
             if let Some(prompt) = prompt {
                 prompts.insert(
                     role.adapter_id.clone(),
@@ -48,6 +49,11 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
             note(&mut plugins, &hook.reference, planned.identity(), &planned.description().version);
         }
         of_scoring(&mut plugins, &task.scoring);
+        for helper in task.helpers() {
+            if let (Some(reference), Some(adapter)) = (helper.reference(), &helper.adapter) {
+                note(&mut plugins, reference, adapter.identity(), &adapter.description().version);
+            }
+        }
         for planned in judges {
             note(
                 &mut plugins,

@@ -1,10 +1,12 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
 use crate::active::ActiveTask;
+use crate::conversation::Turns;
 use crate::plan::CLOCKS;
 use crate::progress::{InFlight, Progress};
 use crate::reader::Asked;
 use crate::request::{Parts, Request, prompt_note};
+use crate::support::{self, Failure, Helper, Supported};
 use gage_backend::{Backend, BackendError, RequestTiming, cancellable};
 use gage_core::{FinishReason, ModelOutput, Outcome};
 use gage_data::MediaStore;
@@ -12,7 +14,7 @@ use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Wit
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A sample that the model has seen, or that failed on the way to it.
 pub(crate) struct Inferred {
@@ -21,6 +23,8 @@ pub(crate) struct Inferred {
     pub(crate) sample_id: String,
     /// The Sample as JSON, for metrics and the record.
     pub(crate) sample: Arc<Value>,
+    /// What support steps found, by adapter; null where there are none.
+    pub(crate) support_output: Value,
     /// What the model said, as JSON, with the [`CLOCKS`]; null where it said nothing.
     pub(crate) model_output: Value,
     /// What the judges said; null where nobody was asked.
@@ -39,6 +43,7 @@ impl Inferred {
             row_digest: record.row_digest,
             sample_id: record.sample_id,
             sample: Arc::new(record.sample),
+            support_output: record.support_output.unwrap_or(Value::Null),
             model_output: record.model_output.unwrap_or(Value::Null),
             judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
@@ -58,6 +63,7 @@ impl Inferred {
             row_digest: &self.row_digest,
             outcome: self.outcome,
             sample: &self.sample,
+            support_output: Some(&self.support_output).filter(|output| !output.is_null()),
             model_output: Without { value: &self.model_output, keys: &CLOCKS },
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
             timing: self.timing,
@@ -82,6 +88,7 @@ impl Inferred {
             error: self.error,
             sample: Arc::unwrap_or_clone(self.sample),
             row: None,
+            support_output: Some(self.support_output).filter(|output| !output.is_null()),
             model_output: has_output.then_some(self.model_output),
             judge_output: Some(self.judge_output).filter(|output| !output.is_null()),
             metrics: Vec::new(),
@@ -91,7 +98,7 @@ impl Inferred {
     }
 
     /// Puts what varies from run to run where metrics can read it.
-    fn put_clocks(&mut self) {
+    pub(crate) fn put_clocks(&mut self) {
         if let Value::Object(output) = &mut self.model_output {
             let timing = &self.timing;
             let values: [Value; 3] =
@@ -109,6 +116,7 @@ impl Inferred {
             row_digest: String::new(),
             sample_id: String::new(),
             sample: Arc::default(),
+            support_output: Value::Null,
             model_output: Value::Null,
             judge_output: Value::Null,
             outcome: Outcome::Scored,
@@ -128,6 +136,10 @@ pub(crate) struct Asking {
     /// Bounds the requests of the task, where it says how many.
     pub(crate) of_task: Option<Semaphore>,
     pub(crate) progress: Arc<dyn Progress>,
+    /// Who finds something for the model to read, in order.
+    pub(crate) support: Vec<Helper>,
+    /// Who answers the model's calls of tools.
+    pub(crate) tools: Option<Helper>,
 }
 
 impl Asking {
@@ -147,36 +159,36 @@ impl Asking {
                 (parts, repeated.sample.id.clone(), Arc::clone(&repeated.value))
             }
         };
+        let Supported { output: support_output, failure } =
+            support::run_steps(&self.support, active, &sample_id, &sample).await?;
         let has_own_params = made.has_own_params;
-        let request = made.request(planned, &sample_id, &sample, index % planned.spec.repeat);
+        let request =
+            made.request(planned, &sample_id, &sample, &support_output, index % planned.spec.repeat);
         let mut inferred = Inferred {
             index,
             row_digest,
             sample_id,
             sample,
+            support_output,
             model_output: Value::Null,
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
         };
+        if let Some(failure) = failure {
+            inferred.fail(Stage::Support, failure);
+            return Some(inferred);
+        }
         let request = match request.and_then(|request| self.check_media(request)) {
             Ok(request) => request,
             Err(error) => return Some(inferred.invalid(error)),
         };
         let own_params = if has_own_params { request.params() } else { None };
-        let permits = async {
-            // The semaphores are never closed.
-            let of_task = match &self.of_task {
-                Some(permits) => permits.acquire().await.ok(),
-                None => None,
-            };
-            (of_task, self.of_role.acquire().await)
-        };
         let permits = tokio::select! {
             biased;
             () = active.stop.wait() => return None,
-            permits = permits => permits,
+            permits = self.permits() => permits,
         };
         let in_flight = InFlight::begin(&*self.progress, active.id());
         inferred.timing.queue_ms = milliseconds(ready.elapsed());
@@ -184,6 +196,34 @@ impl Asking {
             Ok(request) => request,
             Err(error) => return Some(inferred.invalid(error)),
         };
+        let (request, tools) = match (request, self.tools.as_ref().zip(planned.tools.as_ref())) {
+            (Request::Generate(request), Some((helper, tools))) => (request, (helper, &tools.bounds)),
+            (request, _) => return self.answer(request, own_params, in_flight, permits, inferred).await,
+        };
+        let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
+        turns.go_on(*request, own_params, in_flight, permits, inferred).await
+    }
+
+    /// Room for a request of the role.
+    pub(crate) async fn permits(&self) -> Permits<'_> {
+        // The semaphores are never closed.
+        let of_task = match &self.of_task {
+            Some(permits) => permits.acquire().await.ok(),
+            None => None,
+        };
+        Permits { _of_task: of_task, _of_role: self.of_role.acquire().await.ok() }
+    }
+
+    /// The one answer of the model to a request.
+    async fn answer(
+        &self,
+        request: Request,
+        own_params: Option<Value>,
+        in_flight: InFlight<'_>,
+        permits: Permits<'_>,
+        mut inferred: Inferred,
+    ) -> Option<Inferred> {
+        let (active, planned) = (&self.task, &self.task.planned);
         let answer =
             cancellable(send(self.backend.as_ref(), request), active.stop.wait(), active.stop.wait_hard());
         let answer = answer.await;
@@ -206,13 +246,7 @@ impl Asking {
             Err(error) if active.is_refused(backend_id, &error) => return None,
             Err(error) => {
                 inferred.timing.attempts = error.attempts;
-                inferred.outcome = Outcome::BackendError;
-                inferred.error = Some(ErrorNote {
-                    stage: Stage::Inference,
-                    kind: error.kind.name().to_owned(),
-                    message: error.message,
-                    pointer: None,
-                });
+                inferred.fail(Stage::Inference, failure_of(error));
             }
         }
         Some(inferred)
@@ -257,7 +291,26 @@ impl Asking {
     }
 }
 
+/// Room for a request, for as long as it lives.
+pub(crate) struct Permits<'a> {
+    _of_task: Option<SemaphorePermit<'a>>,
+    _of_role: Option<SemaphorePermit<'a>>,
+}
+
+/// What a request that failed means for its sample.
+pub(crate) fn failure_of(error: BackendError) -> Failure {
+    let kind = error.kind.name().to_owned();
+    Failure { outcome: Outcome::BackendError, kind, message: error.message }
+}
+
 impl Inferred {
+    /// The sample ends by a failure.
+    pub(crate) fn fail(&mut self, stage: Stage, failure: Failure) {
+        let Failure { outcome, kind, message } = failure;
+        self.outcome = outcome;
+        self.error = Some(ErrorNote { stage, kind, message, pointer: None });
+    }
+
     /// The same, of a sample that cannot be asked.
     fn invalid(self, error: ErrorNote) -> Inferred {
         Inferred { outcome: Outcome::InvalidSample, error: Some(error), ..self }
@@ -278,7 +331,7 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
 }
 
 /// How a sample ends by what the model said, unless the task says that such ends are scored.
-fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
+pub(crate) fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
     let outcome = match output.finish_reason {
         FinishReason::ContentFilter => Outcome::Refused,
         FinishReason::Length => Outcome::Truncated,
@@ -290,6 +343,6 @@ fn outcome_of(output: &ModelOutput, scored: &[Outcome]) -> Outcome {
     if scored.contains(&outcome) { Outcome::Scored } else { outcome }
 }
 
-fn milliseconds(duration: Duration) -> f64 {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1_000.0
 }

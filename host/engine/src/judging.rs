@@ -5,9 +5,11 @@ use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
 use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
+use crate::support;
+use crate::usage::{named, sum_of};
 use gage_backend::{Backend, GenerateRequest, cancellable, output_to_guest};
 use gage_config::{Combine, RoleAdapterSpec};
-use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams, Usage};
+use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{Fence, PromptContext};
@@ -287,7 +289,8 @@ impl OpenJudge {
         if let (Some(prompt), Some((fence, answer))) = (&self.planned.prompt, fenced) {
             let mut output = without_clocks(inferred);
             output.insert("answer".to_owned(), fence.enclose(answer).into());
-            let payload = Object::from_iter([("model_output".to_owned(), Value::Object(output))]);
+            let mut payload = support::payload_of(&inferred.support_output);
+            payload.insert("model_output".to_owned(), Value::Object(output));
             let context = PromptContext {
                 sample: &inferred.sample,
                 payload: &payload,
@@ -375,20 +378,6 @@ impl OpenJudge {
         let judge = self.planned.judge.with_params(changed);
         judge.map(Arc::new).map_err(|problems| refuse(eval_config::wrong("judge", id, &problems)))
     }
-}
-
-/// What two requests took together, as far as it is known.
-fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
-    let (Some(before), Some(more)) = (before, more) else { return before.or(more) };
-    Some(Usage {
-        prompt_tokens: before.prompt_tokens.saturating_add(more.prompt_tokens),
-        completion_tokens: before.completion_tokens.saturating_add(more.completion_tokens),
-    })
-}
-
-/// The usage under its name.
-fn named(usage: Option<Usage>) -> Object {
-    usage.map(|usage| ("usage".to_owned(), json!(usage))).into_iter().collect()
 }
 
 async fn parse(judge: &Arc<Judge>, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {

@@ -13,12 +13,14 @@
 
 mod active;
 mod batches;
+mod conversation;
 mod datasets;
 mod earlier;
 mod estimate;
 mod eval_config;
 mod events;
 mod extraction;
+mod gathering;
 mod identity;
 mod inference;
 mod judging;
@@ -34,7 +36,10 @@ mod scoring;
 mod session;
 mod spending;
 mod stop;
+mod support;
 mod task;
+mod tool_calls;
+mod usage;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate};

@@ -5,10 +5,12 @@ mod dataset;
 mod metric;
 mod needs;
 mod steps;
+mod support;
 
 pub use dataset::PlannedDataset;
 pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
+pub use support::{PlannedHelper, PlannedTools};
 
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
@@ -56,10 +58,21 @@ pub struct PlannedTask {
     pub ends_run: bool,
     /// What renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
+    /// Who finds something for the model to read, in order.
+    pub support: Vec<Arc<PlannedHelper>>,
+    /// Who answers the model's calls of tools.
+    pub tools: Option<PlannedTools>,
     /// Who judges answers.
     pub judges: Option<PlannedJudges>,
     /// What is done with answers.
     pub scoring: Scoring,
+}
+
+impl PlannedTask {
+    /// The roles that support the model: those of its support steps, and who answers its calls of tools.
+    pub fn helpers(&self) -> impl Iterator<Item = &Arc<PlannedHelper>> {
+        self.support.iter().chain(self.tools.iter().map(|tools| &tools.helper))
+    }
 }
 
 /// What is done with the answers of a task.
@@ -180,6 +193,8 @@ fn plan_task(
     // Each part is looked at whether or not another is missing, so that all errors come at once.
     let scoring = Scoring::new(task, registry, problems);
     let judges = steps::plan_judges(config, task, registry, problems);
+    let helpers = support::plan_support(config, task, registry, problems);
+    let tools = support::plan_tools(config, task, registry, problems);
     let role = config.inference_role_of(task);
     let prompt = role.and_then(|role| plan_prompt(config, role, problems));
     let backend = role.and_then(|role| config.backend_of(role));
@@ -203,6 +218,8 @@ fn plan_task(
         sampling_params: config.sampling_params_of(task),
         ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
+        support: helpers?,
+        tools: tools?,
         judges: judges?,
         scoring: scoring?,
     })

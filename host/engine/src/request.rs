@@ -1,13 +1,13 @@
 //! The request of a sample: its messages, its parameters, and how large it is.
 
 use crate::plan::PlannedTask;
+use crate::support;
 use gage_backend::{Continuation, GenerateRequest, LoglikelihoodRequest};
 use gage_config::{ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::PromptContext;
 use serde_json::Value;
-use std::sync::LazyLock;
 
 /// What a sample asks of its model.
 pub(crate) enum Request {
@@ -49,7 +49,14 @@ pub(crate) struct PromptSize {
 pub(crate) fn prompt_size(task: &PlannedTask, sample: Sample) -> Option<PromptSize> {
     let parts = Parts::of(task, &sample);
     let id = sample.id.clone();
-    let request = parts.request(task, &id, &sample.into_value(), 0).ok()?;
+    let sample = sample.into_value();
+    // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
+    let fallback = if task.support.is_empty() { None } else { Some(parts.own_bytes) };
+    let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
+        (Ok(request), _) => request,
+        (Err(_), Some(bytes)) if bytes > 0 => return Some(PromptSize { bytes, has_media: false }),
+        (Err(_), _) => return None,
+    };
     let has_media = request.has_media();
     let (messages, prompt, further) = match request {
         Request::Generate(request) => (request.messages, request.prompt, 0),
@@ -81,6 +88,8 @@ pub(crate) struct Parts {
     messages: Vec<Message>,
     shown: Vec<ContentPart>,
     rendered: Option<String>,
+    /// The texts of the Sample's own messages, in bytes.
+    own_bytes: usize,
     tools: Vec<Value>,
     tool_choice: Option<Value>,
 }
@@ -96,8 +105,10 @@ impl Parts {
         });
         let messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
         let has_media = messages.iter().any(Message::has_media);
-        // A server's template has to place media, so the messages are sent where there are some.
-        let rendered = sample.rendered_prompt().filter(|_| task.prompt.is_none() && !has_media);
+        // A server's template has to place media, and the results of tools, so the messages are sent where there
+        // are some.
+        let is_rendered = task.prompt.is_none() && task.tools.is_none() && !has_media;
+        let rendered = sample.rendered_prompt().filter(|_| is_rendered);
         Parts {
             has_own_params,
             params,
@@ -107,27 +118,46 @@ impl Parts {
             },
             shown: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
+            own_bytes: sample.messages.iter().flat_map(|message| &message.content).map(text_bytes).sum(),
             tools: sample.tools.clone(),
             tool_choice: sample.tool_choice.clone(),
             messages,
         }
     }
 
-    /// The request, for the repeat of this number.
+    /// The request, for the repeat of this number. What support steps found is for the prompt of the role;
+    /// where it has none, their context goes before the conversation.
     pub(crate) fn request(
         self,
         task: &PlannedTask,
         id: &str,
         sample: &Value,
+        support_output: &Value,
         repeat: u64,
     ) -> Result<Request, ErrorNote> {
         let mut params = self.params?;
         // With one seed for all, the same answer would come each time.
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
+        let mut rendered_prompt = self.rendered;
         let messages: Vec<Message> = match &task.prompt {
-            None => self.messages,
+            None => match support::context_of(support_output) {
+                None => self.messages,
+                Some(context) => {
+                    if self.messages.is_empty() && rendered_prompt.is_some() {
+                        let message = "the sample holds nothing but a text that was rendered already, and no context can be put into it";
+                        return Err(prompt_note(
+                            "no_messages",
+                            message.to_owned(),
+                            Some("/messages".to_owned()),
+                        ));
+                    }
+                    rendered_prompt = None;
+                    with_context(self.messages, &context)
+                }
+            },
             Some(prompt) => {
-                let rendered = prompt.render(&prompt_context(task, sample));
+                let payload = support::payload_of(support_output);
+                let rendered = prompt.render(&prompt_context(task, sample, &payload));
                 rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?
             }
         };
@@ -135,11 +165,11 @@ impl Parts {
         let note = |kind: &str, message: &str, pointer: &str| {
             Err(prompt_note(kind, message.to_owned(), Some(pointer.to_owned())))
         };
-        if messages.is_empty() && self.rendered.is_none() {
+        if messages.is_empty() && rendered_prompt.is_none() {
             let message = "the sample has no messages, and the role no prompt that could make some";
             return note("no_messages", message, "/messages");
         }
-        let (id, prompt, continuations) = (id.to_owned(), self.rendered, self.continuations);
+        let (id, prompt, continuations) = (id.to_owned(), rendered_prompt, self.continuations);
         match task.spec.steps.inference.request {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
@@ -184,12 +214,25 @@ fn with_shown(mut messages: Vec<Message>, shown: Vec<ContentPart>) -> Vec<Messag
     messages
 }
 
-/// What the prompt of the model under test sees: there is nothing before it.
-fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value) -> PromptContext<'c> {
-    static NOTHING: LazyLock<Object> = LazyLock::new(Object::new);
+/// What is written above a context.
+const CONTEXT_TITLE: &str = "Context:";
+
+/// Puts a context before a conversation: behind the instructions that it begins with, for many models take
+/// only one message of the system, or as such a message of its own.
+fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
+    let context = format!("{CONTEXT_TITLE}\n\n{context}");
+    match messages.first_mut().filter(|first| first.role == Role::System) {
+        Some(first) => first.content.push(ContentPart::text(format!("\n\n{context}"))),
+        None => messages.insert(0, Message::text(Role::System, context)),
+    }
+    messages
+}
+
+/// What the prompt of the model under test sees.
+fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
     PromptContext {
         sample,
-        payload: &NOTHING,
+        payload,
         history: &[],
         adapter_id: &task.role.adapter_id,
         role_type: task.role.role_type.name(),

@@ -12,6 +12,7 @@ use crate::run::{RunError, RunOptions, TaskReport};
 use crate::scoring::{self, Queue, ToScore};
 use crate::session::Session;
 use crate::stop::{Stop, StopReason};
+use crate::support::Helper;
 use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
 use gage_config::FailurePolicy;
 use gage_core::Object;
@@ -176,11 +177,14 @@ impl<'r> Running<'r> {
         let judging = planned.judges.as_ref().map(|judges| {
             Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
+        let helper = |planned: &_| Helper::new(planned, self.session, &self.permits, self.options.workers);
         let hands = hands.clone();
         let output = run_task(TaskInput {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
             judging: judging.transpose()?,
+            support: planned.support.iter().map(helper).collect(),
+            tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
             rows,
             preparation: dataset.preparation_of(&planned.dataset),
             earlier,

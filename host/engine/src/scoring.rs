@@ -81,6 +81,7 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
                             sample: &inferred.sample,
                             model_output: &outputs[*place],
                             judge_output: &inferred.judge_output,
+                            support_output: &inferred.support_output,
                         };
                         metric.resolve(&inferred.sample_id, roots)
                     });

@@ -50,13 +50,15 @@ impl Session {
                 problems.error(task.spec.steps.inference.span, "request", message);
             }
         }
-        for judge in plan.tasks.iter().flat_map(|task| &task.judges).flat_map(|judges| &judges.judges) {
-            let Some(backend) = backends.get(&judge.role.backend_id) else { continue };
+        let judges = plan.tasks.iter().flat_map(|task| &task.judges).flat_map(|judges| &judges.judges);
+        let helpers = plan.tasks.iter().flat_map(|task| task.helpers()).map(|helper| &helper.role);
+        for role in judges.map(|judge| &judge.role).chain(helpers) {
+            let Some(backend) = backends.get(&role.backend_id) else { continue };
             let info = backend.info();
             if !info.capabilities.generate {
                 let message =
-                    format!("the backend `{}` ({}) cannot do `generate`", judge.role.backend_id, info.kind);
-                problems.error(judge.role.spans.backend_id, "backend_id", message);
+                    format!("the backend `{}` ({}) cannot do `generate`", role.backend_id, info.kind);
+                problems.error(role.spans.backend_id, "backend_id", message);
             }
         }
         give_models(plan, &backends);

@@ -1,12 +1,12 @@
 //! What a run has spent, and the budgets that end it.
 
 use crate::active::is_failure;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedTask};
 use crate::stop::{Stop, StopReason};
+use crate::usage::{TOOL_USAGE, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
 use gage_core::Usage;
 use gage_record::{JournalIndex, RecordError, SampleRecord};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -83,6 +83,7 @@ impl Spending {
                 }
                 if let Some(record) = answers.read(task_id, row)? {
                     self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    self.add_support(task, &record, stop);
                     for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
                         self.spend(backend_id, usage, stop);
                     }
@@ -91,6 +92,7 @@ impl Spending {
             if counts_tokens {
                 for record in index.whole_records(task_id) {
                     let record = record?;
+                    self.add_support(task, &record, stop);
                     if record.model_output.is_some() {
                         self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
                     }
@@ -99,6 +101,21 @@ impl Spending {
         }
         self.check_failures(stop);
         Ok(())
+    }
+
+    /// Adds what the roles that support the model took, where they asked a model of their own.
+    fn add_support(&self, task: &PlannedTask, record: &SampleRecord, stop: &Stop) {
+        for helper in &task.support {
+            let output = record.support_output.as_ref().and_then(|all| all.get(&helper.role.adapter_id));
+            if let Some(usage) = usage_in(output) {
+                self.spend(&helper.role.backend_id, Some(usage), stop);
+            }
+        }
+        let tools = task.tools.as_ref();
+        let by_tools = record.model_output.as_ref().and_then(|output| usage_at(output, TOOL_USAGE));
+        if let (Some(tools), Some(usage)) = (tools, by_tools) {
+            self.spend(&tools.helper.role.backend_id, Some(usage), stop);
+        }
     }
 
     /// An answer of a backend took so much. Ends the run where a budget is used up.
@@ -189,16 +206,6 @@ impl Spending {
             uncounted: AtomicU64::new(0),
         }
     }
-}
-
-/// The usage that an output carries.
-fn usage_in(output: Option<&Value>) -> Option<Usage> {
-    let usage = output?.get("usage")?;
-    let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-    usage.is_object().then(|| Usage {
-        prompt_tokens: tokens("prompt_tokens"),
-        completion_tokens: tokens("completion_tokens"),
-    })
 }
 
 /// What each judge took for an answer, by its backend.

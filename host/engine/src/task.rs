@@ -13,6 +13,7 @@ use crate::recorder::{ToRecord, What};
 use crate::run::RunError;
 use crate::scoring::ToScore;
 use crate::stop::Stop;
+use crate::support::Helper;
 use gage_backend::Backend;
 use gage_config::LoopMode;
 use gage_core::Outcome;
@@ -33,6 +34,10 @@ pub(crate) struct TaskInput<'a> {
     pub(crate) task: Arc<ActiveTask>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) judging: Option<Judging>,
+    /// Who finds something for the model to read, in order.
+    pub(crate) support: Vec<Helper>,
+    /// Who answers the model's calls of tools.
+    pub(crate) tools: Option<Helper>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
     pub(crate) earlier: Option<Earlier>,
@@ -112,6 +117,8 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
             progress,
             task: Arc::clone(&task),
+            support: input.support,
+            tools: input.tools,
         }),
         stop: task.stop.clone(),
     };
@@ -385,6 +392,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
         }),
         sample: Value::Null,
         row: Some(rejection.row),
+        support_output: None,
         model_output: None,
         judge_output: None,
         metrics: Vec::new(),

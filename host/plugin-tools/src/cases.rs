@@ -40,8 +40,16 @@ impl Case {
 /// The keys of cases for a kind of plugins, beside those of all.
 pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
     match world {
-        World::Metric => &["metric", "inputs", "sample", "model_output", "judge_output", "expected_values"],
-        World::Extractor => &["inputs", "sample", "model_output", "judge_output"],
+        World::Metric => &[
+            "metric",
+            "inputs",
+            "sample",
+            "model_output",
+            "judge_output",
+            "support_output",
+            "expected_values",
+        ],
+        World::Extractor => &["inputs", "sample", "model_output", "judge_output", "support_output"],
         World::Preprocessor => &["row", "dataset", "expected_skip"],
         World::DocHook => &["sample"],
         World::Aggregator => &["rows"],

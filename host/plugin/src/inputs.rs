@@ -156,7 +156,7 @@ pub(crate) fn split_params(
 /// The document that a path was probably meant to begin in, where it begins in none: a first
 /// segment that is nearly the name of one is a slip and not a field of the Sample.
 fn meant_root(path: &str) -> Option<&'static str> {
-    const ROOTS: [&str; 3] = ["sample", "model_output", "judge_output"];
+    const ROOTS: [&str; 4] = ["sample", "model_output", "judge_output", "support_output"];
     let (first, _) = path.split_once('.')?;
     if ROOTS.contains(&first) { None } else { gage_core::nearest(first, ROOTS) }
 }

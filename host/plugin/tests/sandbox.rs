@@ -18,7 +18,12 @@ fn metric(limits: PluginLimits) -> Metric {
 
 fn item(metric: &Metric, deed: &str) -> MetricItem {
     let output = json!({"answer": deed});
-    let roots = Roots { sample: &Value::Null, model_output: &output, judge_output: &Value::Null };
+    let roots = Roots {
+        sample: &Value::Null,
+        model_output: &output,
+        judge_output: &Value::Null,
+        support_output: &Value::Null,
+    };
     metric.resolve(deed, roots)
 }
 

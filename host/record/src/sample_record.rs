@@ -14,6 +14,8 @@ pub enum Stage {
     Preprocess,
     /// Making the messages and the media.
     Prompt,
+    /// Finding what is put before the model.
+    Support,
     /// Asking the model.
     Inference,
     /// Asking the judge.
@@ -29,6 +31,7 @@ impl Stage {
             Stage::Load => "load",
             Stage::Preprocess => "preprocess",
             Stage::Prompt => "prompt",
+            Stage::Support => "support",
             Stage::Inference => "inference",
             Stage::Judge => "judge",
             Stage::Scoring => "scoring",
@@ -102,6 +105,9 @@ pub struct SampleRecord {
     /// For an invalid row its beginning: see [`SampleRecord::shorten_row`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
+    /// What support steps found, by adapter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support_output: Option<Value>,
     /// What the model said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_output: Option<Value>,
@@ -159,6 +165,7 @@ pub(crate) mod tests {
             error: None,
             sample: json!({"id": format!("s-{index}"), "messages": []}),
             row: None,
+            support_output: None,
             model_output: Some(json!({"answer": answer})),
             judge_output: None,
             metrics: vec![result("exact_match")],
@@ -179,6 +186,7 @@ pub(crate) mod tests {
         });
         full.row = Some(SampleRecord::shorten_row(&"é".repeat(3_000)));
         full.judge_output = Some(json!({"score": 0.1}));
+        full.support_output = Some(json!({"retriever": {"context": "c"}}));
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<SampleRecord>(&text).unwrap(), full);
         assert_eq!(full.row.unwrap().chars().count(), SampleRecord::LONGEST_ROW);
@@ -194,8 +202,8 @@ pub(crate) mod tests {
 
     #[test]
     fn names_are_those_of_serde() {
-        use Stage::{Inference, Judge, Load, Preprocess, Prompt, Scoring};
-        for stage in [Load, Preprocess, Prompt, Inference, Judge, Scoring] {
+        use Stage::{Inference, Judge, Load, Preprocess, Prompt, Scoring, Support};
+        for stage in [Load, Preprocess, Prompt, Support, Inference, Judge, Scoring] {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage.name());
         }
     }

@@ -27,6 +27,9 @@ pub struct SampleLine {
     /// For an invalid row its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<String>,
+    /// What support steps found, by adapter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support_output: Option<Value>,
     /// What the model said; null when it said nothing.
     pub model_output: Option<Value>,
     /// What the judge said.
@@ -46,6 +49,7 @@ impl From<SampleRecord> for SampleLine {
             error: record.error,
             sample: record.sample,
             row: record.row,
+            support_output: record.support_output,
             model_output: record.model_output,
             judge_output: record.judge_output,
             metrics: record.metrics,

@@ -86,6 +86,7 @@ impl Grouping {
             sample: &record.sample,
             model_output: record.model_output.as_ref().unwrap_or(nothing),
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
+            support_output: record.support_output.as_ref().unwrap_or(nothing),
         };
         self.place.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
         self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));

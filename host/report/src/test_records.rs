@@ -51,6 +51,7 @@ pub(crate) fn sample(task_id: &str, index: u64, score: f64, latency_ms: f64) -> 
         error: None,
         sample: json!({}),
         row: None,
+        support_output: None,
         model_output: Some(json!({"answer": "a", "usage": {"prompt_tokens": 10, "completion_tokens": 2}})),
         judge_output: None,
         metrics: vec![scored("m", score)],

@@ -113,6 +113,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
         error: None,
         sample: json!({}),
         row: None,
+        support_output: None,
         model_output: None,
         judge_output: None,
         metrics: vec![MetricResult {

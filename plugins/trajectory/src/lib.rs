@@ -1,6 +1,5 @@
 //! Metrics on what an agent did: `trajectory_match`.
 
-mod call;
 mod matching;
 mod trajectory_match;
 

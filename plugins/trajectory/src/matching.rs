@@ -1,6 +1,6 @@
 //! How the calls that were made lie to those that a reference has.
 
-use crate::call::{Arguments, Call};
+use gage_trajectory_kit::{Arguments, Call};
 
 /// What two trajectories have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! `trajectory_match`: whether an agent made the calls that a reference has.
 
-use crate::call::{Arguments, Call};
 use crate::matching::Matched;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, ValueKind};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
+use gage_trajectory_kit::{Arguments, Call};
 
 /// Scores 1 where the calls of tools that were made are those of one of the sample's golden trajectories,
 /// otherwise 0. `mode` says when they are:

@@ -70,6 +70,9 @@ pub struct StepContract {
 /// The models that may answer, judge or help: each in place of another, where the suite says so.
 const MODELS: &[RoleType] = &[RoleType::DutModel, RoleType::JudgeModel, RoleType::HelperModel];
 
+/// The roles that may answer the calls of tools that a model makes.
+pub const TOOL_ROLES: &[RoleType] = &[RoleType::ToolProvider, RoleType::HelperModel];
+
 /// All steps, in the order in which a task has them.
 pub const CONTRACTS: [StepContract; 6] = [
     StepContract {

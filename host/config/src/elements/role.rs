@@ -1,6 +1,7 @@
 //! `role_adapters[]`: who takes part in a run, and through which backend.
 
 use crate::elements::backend::BackendSpec;
+use crate::elements::plugin_call::PluginCall;
 use crate::elements::{refuse_python, sampling};
 use crate::node::Node;
 use crate::problems::Problems;
@@ -19,15 +20,23 @@ pub enum RoleType {
     HelperModel,
     /// Finds what is put before the model.
     ContextProvider,
+    /// Answers the calls of tools that a model makes.
+    ToolProvider,
 }
 
 impl RoleType {
-    const CHOICES: [(&'static str, RoleType); 4] = [
+    const CHOICES: [(&'static str, RoleType); 5] = [
         ("dut_model", RoleType::DutModel),
         ("judge_model", RoleType::JudgeModel),
         ("helper_model", RoleType::HelperModel),
         ("context_provider", RoleType::ContextProvider),
+        ("tool_provider", RoleType::ToolProvider),
     ];
+
+    /// Whether a role adapter's component may stand between a step and such a role.
+    pub fn takes_adapter(self) -> bool {
+        matches!(self, RoleType::ContextProvider | RoleType::ToolProvider | RoleType::HelperModel)
+    }
 
     /// The name in a configuration.
     pub fn name(self) -> &'static str {
@@ -42,7 +51,10 @@ pub struct RoleAdapterSpec {
     pub adapter_id: String,
     /// What it does.
     pub role_type: RoleType,
-    /// Its backend, by id; those that stand within adapters have the adapter's id.
+    /// The component that says what is sent to the backend and what its reply means, or that answers itself.
+    pub adapter: Option<PluginCall>,
+    /// Its backend, by id; those that stand within adapters have the adapter's id. Empty where there is
+    /// none, which a role with an `adapter` need not have.
     pub backend_id: String,
     /// The prompt that renders its requests; without one the sample's own messages are sent.
     pub prompt_id: Option<String>,
@@ -84,6 +96,7 @@ impl RoleAdapterSpec {
         // What the backend can do is read from the backend; the key is accepted as a note.
         table.texts("capabilities", problems);
         let backend_id = table.text("backend_id", problems);
+        let adapter = read_adapter(&mut table, role_type, problems);
         let inline_path = table.path_of("backend");
         let inline = table.get("backend");
         let spans = RoleSpans {
@@ -101,7 +114,7 @@ impl RoleAdapterSpec {
                     )
                     .help("remove one of them");
             }
-            (None, None) => {
+            (None, None) if table.get("adapter").is_none() => {
                 problems
                     .error(node.span, &table.path, "a role adapter needs a `backend_id` or a `backend`")
                     .help("`backend_id` names an entry of `backends`");
@@ -114,6 +127,7 @@ impl RoleAdapterSpec {
         let prompt_params = table.free_map("prompt_params", problems).map(Node::to_json);
         let spec = RoleAdapterSpec {
             role_type: role_type.unwrap_or(RoleType::DutModel),
+            adapter,
             backend_id: if inline.is_some() { adapter_id.clone() } else { backend_id.unwrap_or_default() },
             adapter_id,
             prompt_id: table.text("prompt_id", problems),
@@ -128,6 +142,31 @@ impl RoleAdapterSpec {
         table.finish(problems);
         Some((spec, inline))
     }
+}
+
+/// Reads the component of a role, which not every role may have.
+fn read_adapter(
+    table: &mut Table<'_>,
+    role_type: Option<RoleType>,
+    problems: &mut Problems,
+) -> Option<PluginCall> {
+    let path = table.path_of("adapter");
+    let node = table.get("adapter")?;
+    if let Some(role_type) = role_type.filter(|role_type| !role_type.takes_adapter()) {
+        let message = format!("a role of the type `{}` has no `adapter`", role_type.name());
+        let allowed = RoleType::CHOICES.iter().filter(|(_, kind)| kind.takes_adapter());
+        let allowed: Vec<&str> = allowed.map(|(name, _)| *name).collect();
+        problems.error(node.span, &path, message).help(format!(
+            "it is for roles of the type {}; the model under test is changed by a backend of the type custom_script, what a \
+             judge reads by `judge`",
+            allowed.join(", ")
+        ));
+    }
+    if table.get("prompt_id").is_some() {
+        let message = "`adapter` writes its own messages, so that `prompt_id` has no effect";
+        problems.error(node.span, &path, message).help("remove one of them");
+    }
+    PluginCall::read(node, &path, "role-adapter", problems)
 }
 
 fn read_pool_size(table: &mut Table<'_>, problems: &mut Problems) -> Option<usize> {

@@ -3,6 +3,7 @@
 use crate::elements::contract::{self, StepKind};
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
+use crate::elements::support_step::{SupportStep, ToolLoop};
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
@@ -37,6 +38,8 @@ pub struct InferenceStep {
     pub continuation: ContinuationText,
     /// For log-likelihood: put between the prompt and that text; default nothing.
     pub continuation_prefix: String,
+    /// Who answers the model's calls of tools; without it an answer with calls is the last one.
+    pub tools: Option<ToolLoop>,
     /// Where the step and its adapter are written.
     pub span: Span,
 }
@@ -46,6 +49,8 @@ pub struct InferenceStep {
 pub struct Steps {
     /// Which steps there are, as they follow each other.
     pub kinds: Vec<StepKind>,
+    /// What is found for the model to read before it is asked, in this order.
+    pub support: Vec<SupportStep>,
     /// Asks the model.
     pub inference: InferenceStep,
     /// Asks judges about the answer.
@@ -57,7 +62,8 @@ pub struct Steps {
 }
 
 /// The steps that are run, by name.
-const KINDS: [(&str, StepKind); 5] = [
+const KINDS: [(&str, StepKind); 6] = [
+    ("support", StepKind::Support),
     ("inference", StepKind::Inference),
     ("judge", StepKind::Judge),
     ("extract", StepKind::Extract),
@@ -85,14 +91,14 @@ impl Steps {
         // What could not be read may have given what others need.
         let is_whole = problems.counts().0 == before;
         check_order(&listed, is_whole, problems);
-        let Found { inference, judge, extract, auto_eval } = found;
+        let Found { support, inference, judge, extract, auto_eval } = found;
         if inference.is_none() && problems.counts().0 == before {
             problems
                 .error(place, &key, "the steps have no `inference`")
                 .help(format!("known are: {}", names()));
         }
         let kinds = listed.into_iter().map(|(kind, ..)| kind).collect();
-        Some(Steps { kinds, inference: inference?, judge, extract, auto_eval })
+        Some(Steps { kinds, support, inference: inference?, judge, extract, auto_eval })
     }
 }
 
@@ -106,7 +112,8 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
     let kinds: Vec<StepKind> = listed.iter().map(|(kind, ..)| *kind).collect();
     for (place, (kind, span, path)) in listed.iter().enumerate() {
         let (before, behind) = kinds.split_at(place);
-        if before.contains(kind) {
+        // Those of `support` read what those before them found.
+        if before.contains(kind) && *kind != StepKind::Support {
             let message = format!("a task has one `{}` step; this is the second", kind.name());
             let problem = problems.error(*span, path, message);
             if *kind == StepKind::Judge {
@@ -134,6 +141,7 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
 /// The steps that were read so far.
 #[derive(Default)]
 struct Found {
+    support: Vec<SupportStep>,
     inference: Option<InferenceStep>,
     judge: Option<JudgeStep>,
     extract: Vec<PluginCall>,
@@ -143,16 +151,11 @@ struct Found {
 fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Problems) -> Option<StepKind> {
     let mut table = Table::open(node, path, problems)?;
     table.required("step", problems);
-    if let Some(node) = table.get("step").filter(|node| node.as_text() == Some(StepKind::Support.name())) {
-        problems
-            .error(node.span, &table.path_of("step"), "`support` is not run by this version of gage-host")
-            .help("put what it would find into the Samples, by a preprocessor or a doc hook");
-        return None;
-    }
     let kind = table.choice("step", &KINDS, problems)?;
     match kind {
-        // The one is refused above; with the other every run ends.
-        StepKind::Support | StepKind::Report => {}
+        // Every run ends with it.
+        StepKind::Report => {}
+        StepKind::Support => found.support.push(SupportStep::read(&mut table, node, problems)),
         StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),
         StepKind::Judge => found.judge = Some(JudgeStep::read(&mut table, node, problems)),
         StepKind::Extract => {
@@ -180,6 +183,7 @@ fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -
         request: RequestKind::Generate,
         continuation: ContinuationText::Content,
         continuation_prefix: String::new(),
+        tools: None,
         span: node.span,
     };
     step.adapter_id = table.text("adapter_id", problems);
@@ -197,6 +201,16 @@ fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -
                 "`continuation` and `continuation_prefix` belong to `request: loglikelihood`",
             )
             .help("add `request: loglikelihood`, or remove them");
+    }
+    step.tools = ToolLoop::read(table, problems);
+    if let (RequestKind::Loglikelihood, Some(tools)) = (step.request, &step.tools) {
+        problems
+            .error(
+                tools.span,
+                &table.path_of("tools"),
+                "with `request: loglikelihood` no tool is ever called",
+            )
+            .help("remove `tools`, or ask for `request: generate`");
     }
     step.continuation = continuation.unwrap_or(step.continuation);
     step.continuation_prefix = prefix.unwrap_or_default();

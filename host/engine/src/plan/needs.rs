@@ -29,22 +29,26 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
 
 /// A metric that reads nothing but what a step leaves needs that step.
 pub(super) fn check_needs(task: &TaskSpec, scoring: &Scoring, problems: &mut Problems) {
-    if task.steps.judge.is_some() {
-        return;
-    }
-    for (spec, planned) in task.metrics.iter().zip(&scoring.metrics) {
-        let of_judge = |input: &gage_plugin::Input| {
-            !input.paths.is_empty() && input.paths.iter().all(|path| path.root() == Root::JudgeOutput)
-        };
-        if let Some(input) = planned.metric.inputs().iter().find(|input| of_judge(input)) {
-            let path = input.paths.first().map_or("judge_output", |path| path.as_str());
-            let message = format!(
-                "the metric `{}` reads `{path}`, and the task `{}` has no step `judge`",
-                planned.metric_id, task.task_id
-            );
-            problems
-                .error(spec.span, "metrics", message)
-                .help("add {step: judge} before `auto_eval`, or leave the metric out");
+    let steps = &task.steps;
+    let needs = [
+        (Root::JudgeOutput, "judge", "auto_eval", steps.judge.is_some()),
+        (Root::SupportOutput, "support", "inference", !steps.support.is_empty()),
+    ];
+    for (root, step, before, _) in needs.into_iter().filter(|(.., is_there)| !is_there) {
+        for (spec, planned) in task.metrics.iter().zip(&scoring.metrics) {
+            let of_step = |input: &gage_plugin::Input| {
+                !input.paths.is_empty() && input.paths.iter().all(|path| path.root() == root)
+            };
+            if let Some(input) = planned.metric.inputs().iter().find(|input| of_step(input)) {
+                let path = input.paths.first().map_or(step, |path| path.as_str());
+                let message = format!(
+                    "the metric `{}` reads `{path}`, and the task `{}` has no step `{step}`",
+                    planned.metric_id, task.task_id
+                );
+                problems
+                    .error(spec.span, "metrics", message)
+                    .help(format!("add {{step: {step}}} before `{before}`, or leave the metric out"));
+            }
         }
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn plan_judges(
 }
 
 /// Finds a plugin and checks its parameters.
-fn configure<K: AnyKind>(
+pub(super) fn configure<K: AnyKind>(
     call: &PluginCall,
     registry: &Registry,
     key: &str,

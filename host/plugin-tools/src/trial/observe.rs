@@ -143,6 +143,7 @@ fn roots(case: &Case) -> Roots<'_> {
         sample: case.get("sample"),
         model_output: case.get("model_output"),
         judge_output: case.get("judge_output"),
+        support_output: case.get("support_output"),
     }
 }
 

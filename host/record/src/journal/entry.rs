@@ -35,6 +35,9 @@ pub struct AnswerEntry<'a> {
     pub outcome: Outcome,
     /// The Sample as it was asked.
     pub sample: &'a Value,
+    /// What support steps found, by adapter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub support_output: Option<&'a Value>,
     /// What the model said.
     pub model_output: Without<'a>,
     /// What the judge said.

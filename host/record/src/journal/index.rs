@@ -455,6 +455,7 @@ mod tests {
             row_digest: &record.row_digest,
             outcome: record.outcome,
             sample: &record.sample,
+            support_output: None,
             model_output: Without { value: record.model_output.as_ref().unwrap(), keys: &["clock"] },
             judge_output: None,
             timing: record.timing,

@@ -166,6 +166,7 @@ fn record_of(line: SampleLine) -> SampleRecord {
         error: line.error,
         sample: line.sample,
         row: line.row,
+        support_output: line.support_output,
         model_output: line.model_output,
         judge_output: line.judge_output,
         metrics: line.metrics,

@@ -85,7 +85,12 @@ fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
 /// Scores one item.
 pub fn score(metric: &Metric) -> Ended {
     let output = json!({"answer": "yes"});
-    let roots = Roots { sample: &Value::Null, model_output: &output, judge_output: &Value::Null };
+    let roots = Roots {
+        sample: &Value::Null,
+        model_output: &output,
+        judge_output: &Value::Null,
+        support_output: &Value::Null,
+    };
     match first(metric.score(vec![metric.resolve("1", roots)]).results) {
         Ok(card) => Ended::Score(card.primary_score.unwrap_or(f64::NAN)),
         Err(ended) => ended,

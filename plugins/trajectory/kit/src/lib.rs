@@ -1,22 +1,23 @@
-//! Calls of tools, as trajectories hold them.
+//! Calls of tools, as trajectories hold them, and whether one is the one that another asks for.
 
 use gage_sdk::PluginError;
 use gage_sdk::serde_json::{self, Number, Value};
 
 /// Most calls of one trajectory. Finding the best match takes the cube of it at worst.
-pub(crate) const MOST_CALLS: usize = 256;
+pub const MOST_CALLS: usize = 256;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
-    pub(crate) name: String,
+pub struct Call {
+    /// The name of the tool.
+    pub name: String,
     /// What it was called with: an object, or the text where that is no JSON.
-    pub(crate) arguments: Value,
+    pub arguments: Value,
 }
 
 /// How much of the arguments of two calls has to agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arguments {
+pub enum Arguments {
     /// All of it; numbers are compared by value, members of objects in any order.
     Exact,
     /// Every member that the reference has; further ones are allowed.
@@ -30,7 +31,7 @@ impl Call {
     ///
     /// # Errors
     /// `invalid-input` where it is neither, or has more than [`MOST_CALLS`].
-    pub(crate) fn all(trajectory: &Value, name: &str) -> Result<Vec<Call>, PluginError> {
+    pub fn all(trajectory: &Value, name: &str) -> Result<Vec<Call>, PluginError> {
         let refuse = |message: String| PluginError::invalid_input(format!("{name}: {message}"));
         let steps = match trajectory {
             Value::Null => return Ok(Vec::new()),
@@ -61,7 +62,10 @@ impl Call {
     }
 
     /// A call as servers write it, `{"function": {"name", "arguments"}}`, or `{"name", "arguments"}`.
-    fn read(call: &Value) -> Result<Call, String> {
+    ///
+    /// # Errors
+    /// Says what it is instead, to follow the name of a step.
+    pub fn read(call: &Value) -> Result<Call, String> {
         let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
         let Some(name) = function.get("name").and_then(Value::as_str) else {
             return Err("is neither a message nor a call with a 'name'".to_owned());
@@ -79,7 +83,7 @@ impl Call {
     }
 
     /// Whether this call is the one that a reference asks for.
-    pub(crate) fn meets(&self, reference: &Call, arguments: Arguments) -> bool {
+    pub fn meets(&self, reference: &Call, arguments: Arguments) -> bool {
         self.name == reference.name
             && match arguments {
                 Arguments::Exact => same(&self.arguments, &reference.arguments),

@@ -1,0 +1,345 @@
+//! A model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
+//! bound is reached.
+
+use crate::inference::{Asking, Inferred, Permits, failure_of, milliseconds, outcome_of};
+use crate::progress::InFlight;
+use crate::support::{Failure, Found, Helper, NotFound, Payload, payload_of};
+use crate::tool_calls::{MOST_CALLS, ToolCall, choice_after, result_of};
+use crate::usage::{TOOL_USAGE, sum_of};
+use futures::future::join_all;
+use gage_backend::{GenerateRequest, RequestTiming, cancellable};
+use gage_config::ToolLoop;
+use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Usage};
+use gage_record::{ErrorNote, Stage};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// Bytes of a token, where the backend does not count them.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The turns of a model and the tools that it calls.
+pub(crate) struct Turns<'a> {
+    pub(crate) asking: &'a Asking,
+    pub(crate) helper: &'a Helper,
+    pub(crate) bounds: &'a ToolLoop,
+}
+
+/// How a conversation ended.
+enum End {
+    /// The model answered without calls, or was cut off by itself.
+    Answered,
+    /// A bound was reached: its name, and what it says.
+    Bound(&'static str, String),
+    /// The backend or the component failed.
+    Failed(Failure),
+    /// The run is stopped, and nothing is recorded.
+    Stopped,
+}
+
+/// What was said so far.
+#[derive(Default)]
+struct Told {
+    /// The messages behind the prompt.
+    trajectory: Vec<Value>,
+    last: Option<ModelOutput>,
+    turns: u32,
+    usage: Option<Usage>,
+    tool_usage: Option<Usage>,
+    /// Tokens that count for the bound.
+    tokens: u64,
+    /// What requests and tools took, without waits for a free slot.
+    spent: Duration,
+    latency: Duration,
+    first_token: Option<Duration>,
+    attempts: u32,
+}
+
+impl Turns<'_> {
+    /// Goes on from the first request, for which there is room, to the end.
+    pub(crate) async fn go_on(
+        &self,
+        request: GenerateRequest,
+        own_params: Option<Value>,
+        in_flight: InFlight<'_>,
+        permits: Permits<'_>,
+        mut inferred: Inferred,
+    ) -> Option<Inferred> {
+        let mut told = Told::default();
+        let end = self.converse(request, (in_flight, permits), &inferred, &mut told).await;
+        let scored = &self.asking.task.planned.spec.score_outcomes;
+        match end {
+            End::Stopped => return None,
+            End::Answered => {
+                let outcome = told.last.as_ref().map(|output| outcome_of(output, scored));
+                inferred.outcome = outcome.unwrap_or(Outcome::EmptyOutput);
+            }
+            // Where the task scores what is cut off, the bound is told by `stopped_by` alone.
+            End::Bound(kind, _) if scored.contains(&Outcome::Truncated) => told.stopped_by(kind),
+            End::Bound(kind, message) => {
+                told.stopped_by(kind);
+                inferred.outcome = Outcome::Truncated;
+                let kind = kind.to_owned();
+                inferred.error = Some(ErrorNote { stage: Stage::Inference, kind, message, pointer: None });
+            }
+            End::Failed(failure) => inferred.fail(Stage::Inference, failure),
+        }
+        inferred.timing.latency_ms = milliseconds(told.latency);
+        inferred.timing.first_token_ms = told.first_token.map(milliseconds);
+        inferred.timing.attempts = told.attempts;
+        if told.turns > 0 || inferred.outcome == Outcome::Truncated {
+            inferred.model_output = told.into_value(own_params);
+            inferred.put_clocks();
+        }
+        Some(inferred)
+    }
+
+    async fn converse(
+        &self,
+        mut request: GenerateRequest,
+        first: (InFlight<'_>, Permits<'_>),
+        inferred: &Inferred,
+        told: &mut Told,
+    ) -> End {
+        let mut history = history_of(inferred, &request);
+        let mut first = Some(first);
+        loop {
+            let reply = match self.turn(&request, first.take(), told).await {
+                Ok(reply) => reply,
+                Err(end) => return end,
+            };
+            let calls = ToolCall::all(&reply, told.turns);
+            let message = message_of(&reply, &calls);
+            told.hear(&request, &message, reply);
+            history.extend(told.trajectory.last().cloned());
+            // Calls of a reply that was cut off may lack their end.
+            let is_whole = told.last.as_ref().is_some_and(|last| {
+                !matches!(last.finish_reason, FinishReason::Length | FinishReason::ContentFilter)
+            });
+            if calls.is_empty() || !is_whole {
+                return End::Answered;
+            }
+            if let Some((kind, message)) = self.reached(told, calls.len()) {
+                return End::Bound(kind, message);
+            }
+            let results = match self.run_tools(&calls, &history, inferred, told).await {
+                Ok(results) => results,
+                Err(end) => return end,
+            };
+            request.messages.push(message);
+            for result in results {
+                let value = result.clone().into_value();
+                history.push(value.clone());
+                told.trajectory.push(value);
+                request.messages.push(result);
+            }
+            request.tool_choice = choice_after(request.tool_choice.take());
+        }
+    }
+
+    /// One request and its reply.
+    async fn turn(
+        &self,
+        request: &GenerateRequest,
+        first: Option<(InFlight<'_>, Permits<'_>)>,
+        told: &mut Told,
+    ) -> Result<ModelOutput, End> {
+        let (asking, task) = (self.asking, &self.asking.task);
+        let left = self.left(told)?;
+        let request = request.clone();
+        let asked = async {
+            // Whoever waits here has answers that were paid for.
+            let _room = match first {
+                Some(room) => room,
+                None => {
+                    let permits = asking.permits().await;
+                    (InFlight::begin(&*asking.progress, task.id()), permits)
+                }
+            };
+            let began = Instant::now();
+            let reply = within(left, asking.backend.generate(request)).await;
+            (reply, began.elapsed())
+        };
+        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await;
+        let Some((reply, spent)) = asked else { return Err(End::Stopped) };
+        told.spent += spent;
+        let backend_id = &task.planned.role.backend_id;
+        match reply {
+            None => Err(self.over()),
+            Some(Ok(reply)) => {
+                task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                told.time(reply.timing);
+                Ok(reply.output)
+            }
+            Some(Err(error)) if task.is_refused(backend_id, &error) => Err(End::Stopped),
+            Some(Err(error)) => {
+                told.attempts = told.attempts.saturating_add(error.attempts);
+                Err(End::Failed(failure_of(error)))
+            }
+        }
+    }
+
+    /// The results of the calls of a reply, in their order.
+    async fn run_tools(
+        &self,
+        calls: &[ToolCall],
+        history: &[Value],
+        inferred: &Inferred,
+        told: &mut Told,
+    ) -> Result<Vec<Message>, End> {
+        let (left, began) = (self.left(told)?, Instant::now());
+        let found = payload_of(&inferred.support_output);
+        let results = calls.iter().map(|call| async {
+            let Ok(named) = &call.named else {
+                return Ok((call.refused(), None));
+            };
+            let payload = Payload {
+                sample: &inferred.sample,
+                found: &found,
+                history: Some(history),
+                tool_call: Some(named),
+            };
+            let Found { output, usage } =
+                self.helper.ask(&self.asking.task, &inferred.sample_id, &payload).await?;
+            Ok::<_, NotFound>((result_of(&call.id, output), usage))
+        });
+        let results = within(left, join_all(results)).await;
+        told.spent += began.elapsed();
+        let mut messages = Vec::with_capacity(calls.len());
+        for result in results.ok_or_else(|| self.over())? {
+            match result {
+                Ok((message, usage)) => {
+                    told.tool_usage = sum_of(told.tool_usage, usage);
+                    messages.push(message);
+                }
+                Err(NotFound::Stopped) => return Err(End::Stopped),
+                Err(NotFound::Failure(failure)) => {
+                    let message = format!("{}: {}", self.helper.name(), failure.message);
+                    return Err(End::Failed(Failure { message, ..failure }));
+                }
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The bound that forbids a further turn, if one does.
+    fn reached(&self, told: &Told, calls: usize) -> Option<(&'static str, String)> {
+        let ToolLoop { max_turns, max_tokens, .. } = self.bounds;
+        if told.turns >= *max_turns {
+            return Some((
+                "max_turns",
+                format!("the model still called tools in turn {max_turns}, the last one"),
+            ));
+        }
+        if let Some(most) = max_tokens.filter(|most| told.tokens >= *most) {
+            let message = format!("{} tokens are taken, of {most} that are allowed", told.tokens);
+            return Some(("max_tokens", message));
+        }
+        let message = || format!("the model called {calls} tools at once; at most {MOST_CALLS} are answered");
+        (calls > MOST_CALLS).then(|| ("max_calls", message()))
+    }
+
+    /// How much time is left, where it is bounded.
+    fn left(&self, told: &Told) -> Result<Option<Duration>, End> {
+        let Some(most) = self.bounds.max_time else { return Ok(None) };
+        match most.saturating_sub(told.spent) {
+            Duration::ZERO => Err(self.over()),
+            left => Ok(Some(left)),
+        }
+    }
+
+    fn over(&self) -> End {
+        let seconds = self.bounds.max_time.unwrap_or_default().as_secs_f64();
+        End::Bound("max_time", format!("the {seconds} s of a conversation with tools are over"))
+    }
+}
+
+/// What comes in time; everything where no time is set.
+async fn within<T>(left: Option<Duration>, work: impl Future<Output = T>) -> Option<T> {
+    match left {
+        Some(left) => timeout(left, work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// The messages of the prompt as JSON, for components. Where there are media, those of the Sample: what was
+/// read from the disk for a request need not go into every call.
+fn history_of(inferred: &Inferred, request: &GenerateRequest) -> Vec<Value> {
+    let own = inferred.sample.get("messages").and_then(Value::as_array);
+    match own.filter(|_| request.messages.iter().any(Message::has_media)) {
+        Some(own) => own.clone(),
+        None => request.messages.iter().map(|message| message.clone().into_value()).collect(),
+    }
+}
+
+/// What the model said, as a message of the conversation.
+fn message_of(reply: &ModelOutput, calls: &[ToolCall]) -> Message {
+    let mut message = Message::text(Role::Assistant, reply.answer.as_str());
+    if reply.answer.is_empty() {
+        message.content.clear();
+    }
+    message.tool_calls = calls.iter().map(|call| call.value.clone()).collect();
+    message
+}
+
+impl Told {
+    fn time(&mut self, timing: RequestTiming) {
+        self.latency += timing.latency;
+        self.attempts = self.attempts.saturating_add(timing.attempts);
+        if self.turns == 0 {
+            self.first_token = timing.first_token;
+        }
+    }
+
+    /// Takes a reply down.
+    fn hear(&mut self, request: &GenerateRequest, message: &Message, reply: ModelOutput) {
+        self.turns += 1;
+        let tokens = match reply.usage {
+            Some(usage) => usage.prompt_tokens.saturating_add(usage.completion_tokens),
+            None => estimated(request.messages.iter().chain([message])),
+        };
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.usage = sum_of(self.usage, reply.usage);
+        let mut step = message.clone().into_value();
+        if let (Some(reasoning), Value::Object(step)) = (reply.extra.get("reasoning"), &mut step) {
+            step.insert("reasoning".to_owned(), reasoning.clone());
+        }
+        self.trajectory.push(step);
+        self.last = Some(reply);
+    }
+
+    fn stopped_by(&mut self, bound: &str) {
+        let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
+        let last = self.last.get_or_insert_with(ended);
+        last.extra.insert("stopped_by".to_owned(), bound.into());
+    }
+
+    /// What the metrics read: the last reply, with all that was said and what it took together.
+    fn into_value(self, own_params: Option<Value>) -> Value {
+        let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
+        let last = self.last.unwrap_or_else(ended);
+        let further = [
+            ("turns", Some(self.turns.into())),
+            ("trajectory", Some(Value::Array(self.trajectory))),
+            (TOOL_USAGE, self.tool_usage.map(|usage| json!(usage))),
+            ("sampling_params", own_params),
+        ];
+        let further = further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        let mut output = ModelOutput { usage: self.usage, ..last };
+        output.extra.extend(further.collect::<Object>());
+        output.into_value()
+    }
+}
+
+/// About how many tokens messages have.
+fn estimated<'m>(messages: impl Iterator<Item = &'m Message>) -> u64 {
+    let bytes = |message: &Message| -> u64 {
+        let texts = message.content.iter().map(|part| match part {
+            ContentPart::Text { text, .. } => text.len() as u64,
+            ContentPart::Media { .. } => 0,
+        });
+        let calls = message.tool_calls.iter().map(|call| call.to_string().len() as u64);
+        texts.chain(calls).sum()
+    };
+    messages.map(bytes).sum::<u64>().div_ceil(BYTES_PER_TOKEN)
+}

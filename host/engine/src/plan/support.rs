@@ -1,0 +1,103 @@
+//! The roles that support a model: components loaded, their parameters checked.
+
+use super::plan_prompt;
+use super::steps::configure;
+use gage_config::{
+    BackendKind, BackendSpec, HttpProtocol, PipelineConfig, PluginReference, Problems, RoleAdapterSpec,
+    TaskSpec, ToolLoop,
+};
+use gage_plugin::{Registry, RoleAdapter, RoleAdapterKind};
+use gage_template::PromptRenderer;
+use std::sync::Arc;
+
+/// A role that finds something for the model, or answers its calls of tools.
+pub struct PlannedHelper {
+    /// The role.
+    pub role: RoleAdapterSpec,
+    /// What renders its request, where it has no component.
+    pub prompt: Option<Arc<PromptRenderer>>,
+    /// Its component.
+    pub adapter: Option<Arc<RoleAdapter>>,
+}
+
+impl PlannedHelper {
+    /// How the suite names its component.
+    pub fn reference(&self) -> Option<&PluginReference> {
+        self.role.adapter.as_ref().map(|call| &call.reference)
+    }
+
+    fn new(
+        config: &PipelineConfig,
+        role: &RoleAdapterSpec,
+        registry: &Registry,
+        problems: &mut Problems,
+    ) -> Option<Arc<PlannedHelper>> {
+        let adapter = match &role.adapter {
+            Some(call) => {
+                let adapter = configure::<RoleAdapterKind>(call, registry, "adapter", problems)?;
+                Some(Arc::new(adapter))
+            }
+            None => None,
+        };
+        let prompt = plan_prompt(config, role, problems)?;
+        Some(Arc::new(PlannedHelper { role: role.clone(), prompt, adapter }))
+    }
+}
+
+/// Who answers the calls of tools of a task.
+pub struct PlannedTools {
+    /// The role.
+    pub helper: Arc<PlannedHelper>,
+    /// How long that may go on.
+    pub bounds: ToolLoop,
+}
+
+/// The roles of the support steps of a task, in order.
+pub(super) fn plan_support(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Vec<Arc<PlannedHelper>>> {
+    let planned: Vec<Option<Arc<PlannedHelper>>> = task
+        .steps
+        .support
+        .iter()
+        .map(|step| PlannedHelper::new(config, config.support_role_of(step)?, registry, problems))
+        .collect();
+    planned.into_iter().collect()
+}
+
+/// The role that answers the calls of tools of a task, where it has one.
+pub(super) fn plan_tools(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    registry: &Registry,
+    problems: &mut Problems,
+) -> Option<Option<PlannedTools>> {
+    let Some(bounds) = &task.steps.inference.tools else { return Some(None) };
+    let backend = config.inference_role_of(task).and_then(|role| config.backend_of(role));
+    if let Some(backend) = backend.filter(|backend| !calls_tools(backend)) {
+        let message = format!("the backend `{}` hands over no calls of tools", backend.backend_id);
+        problems
+            .error(bounds.span, "tools", message)
+            .help("ask a chat API over HTTP (openai_http, anthropic_http, gemini_http), or remove `tools`");
+    }
+    let helper = PlannedHelper::new(config, config.tool_role_of(bounds)?, registry, problems)?;
+    Some(Some(PlannedTools { helper, bounds: bounds.clone() }))
+}
+
+/// Whether the model's calls of tools are read out of what a backend says.
+fn calls_tools(backend: &BackendSpec) -> bool {
+    match &backend.kind {
+        BackendKind::LlamaCpp(_) => false,
+        BackendKind::Http(http) => {
+            matches!(
+                http.protocol,
+                HttpProtocol::OpenAi(_) | HttpProtocol::Anthropic { .. } | HttpProtocol::Gemini { .. }
+            )
+        }
+        // Its component may.
+        BackendKind::CustomScript(_) => true,
+    }
+}

@@ -1,0 +1,36 @@
+//! What requests took, in tokens, as outputs carry it.
+
+use gage_core::{Object, Usage};
+use serde_json::{Value, json};
+
+/// The key of `model_output` under which that of the models lies that tools asked.
+pub(crate) const TOOL_USAGE: &str = "tool_usage";
+
+/// What two requests took together, as far as it is known.
+pub(crate) fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
+    let (Some(before), Some(more)) = (before, more) else { return before.or(more) };
+    Some(Usage {
+        prompt_tokens: before.prompt_tokens.saturating_add(more.prompt_tokens),
+        completion_tokens: before.completion_tokens.saturating_add(more.completion_tokens),
+    })
+}
+
+/// The usage under its name.
+pub(crate) fn named(usage: Option<Usage>) -> Object {
+    usage.map(|usage| ("usage".to_owned(), json!(usage))).into_iter().collect()
+}
+
+/// The usage that an output carries.
+pub(crate) fn usage_in(output: Option<&Value>) -> Option<Usage> {
+    usage_at(output?, "usage")
+}
+
+/// The usage under a key of an output.
+pub(crate) fn usage_at(output: &Value, key: &str) -> Option<Usage> {
+    let usage = output.get(key)?;
+    let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    usage.is_object().then(|| Usage {
+        prompt_tokens: tokens("prompt_tokens"),
+        completion_tokens: tokens("completion_tokens"),
+    })
+}

@@ -1,0 +1,181 @@
+//! `tool_table`: results of tools that were written down.
+
+use crate::table::Row;
+use gage_sdk::role_adapter::{Generation, Prepared, RoleAdapter};
+use gage_sdk::serde_json::Value;
+use gage_sdk::{MemberSpec, PluginError, json};
+use gage_text_kit::Params;
+use gage_text_kit::json::at_path;
+use gage_trajectory_kit::{Arguments, Call};
+
+/// Where the table of a Sample lies when nothing is said.
+const USUAL_FIELD: &str = "metadata.tool_results";
+const ARGUMENTS: [(&str, Arguments); 3] =
+    [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
+const UNKNOWN: [&str; 2] = ["tell", "fail"];
+
+/// Answers a call of a tool from a table: a list of `{name, arguments, result}`, where a row without
+/// `arguments` stands for the tool, whatever it is called with.
+///
+/// The first row that fits wins, of `table` itself, then of the table in the Sample at `table_field` (default
+/// `metadata.tool_results`), and, unless `golden` is false, of the Sample's golden trajectories, whose calls
+/// have their results behind them. `arguments` says how much has to agree, as for the metric
+/// `trajectory_match`: `exact` (the default), `subset` or `ignore`.
+///
+/// The output has `content`, the result as a text or as JSON, and `found`. A call that no row fits is answered
+/// by an error that the model can read, or with `unknown: fail` fails the sample.
+pub struct ToolTable {
+    rows: Vec<Row>,
+    field: String,
+    arguments: Arguments,
+    uses_golden: bool,
+    fails: bool,
+}
+
+impl RoleAdapter for ToolTable {
+    fn name() -> &'static str {
+        "tool_table"
+    }
+
+    fn spec() -> MemberSpec {
+        let row = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "arguments": {}, "result": {}},
+            "required": ["name", "result"],
+            "additionalProperties": false,
+        });
+        let properties = json!({
+            "table": {"type": "array", "items": row, "description": "results of tools"},
+            "table_field": {"type": "string", "minLength": 1, "default": USUAL_FIELD, "description": "path of the Sample's own table"},
+            "golden": {"type": "boolean", "default": true, "description": "whether golden trajectories are tables too"},
+            "arguments": {"enum": ARGUMENTS.map(|(name, _)| name), "default": "exact"},
+            "unknown": {"enum": UNKNOWN, "default": "tell", "description": "what a call without a row does"},
+        });
+        MemberSpec::new("1", "Answers calls of tools from a table", properties)
+    }
+
+    fn prepare(params: Value) -> Result<Self, PluginError> {
+        let params = Params::new(params)?;
+        let table = params.get("table").unwrap_or(&Value::Null);
+        let rows = Row::all(table, "params")
+            .map_err(|error| PluginError::invalid_config(error.message).at("/table"))?;
+        let wanted = params.text("arguments")?.unwrap_or("exact");
+        let arguments = ARGUMENTS.iter().find(|(name, _)| *name == wanted).map(|(_, arguments)| *arguments);
+        Ok(ToolTable {
+            rows,
+            field: params.text("table_field")?.unwrap_or(USUAL_FIELD).to_owned(),
+            arguments: arguments.unwrap_or(Arguments::Exact),
+            uses_golden: params.flag("golden", true)?,
+            fails: params.text("unknown")? == Some("fail"),
+        })
+    }
+
+    fn request(&self, payload: &Value) -> Result<Prepared, PluginError> {
+        let Some(made) = payload.get("tool_call") else {
+            return Err(PluginError::invalid_input(
+                "the payload holds no 'tool_call'; name this adapter in `tools`",
+            ));
+        };
+        let call =
+            Call::read(made).map_err(|error| PluginError::invalid_input(format!("the call {error}")))?;
+        let sample = payload.get("sample").unwrap_or(&Value::Null);
+        let field = self.field.strip_prefix("sample.").unwrap_or(&self.field);
+        let own = Row::all(at_path(sample, field.split('.')).unwrap_or(&Value::Null), &self.field)?;
+        let golden = match sample.get("golden_trajectories") {
+            Some(golden) if self.uses_golden => Row::of_golden(golden),
+            _ => Vec::new(),
+        };
+        let rows: Vec<&Row> = self.rows.iter().chain(&own).chain(&golden).collect();
+        let fitting = rows.iter().find(|row| row.answers(&call, self.arguments));
+        if let Some(row) = fitting {
+            return Ok(Prepared::Output(json!({ "content": row.result, "found": true })));
+        }
+        let message = unknown(&call, &rows);
+        if self.fails {
+            return Err(PluginError::invalid_input(message));
+        }
+        let content = json!({ "error": message }).to_string();
+        Ok(Prepared::Output(json!({ "content": content, "found": false })))
+    }
+
+    fn parse(&self, _payload: &Value, _reply: &Generation) -> Result<Value, PluginError> {
+        Err(PluginError::unsupported("tool_table asks no model"))
+    }
+}
+
+/// Why a call has no result.
+fn unknown(call: &Call, rows: &[&Row]) -> String {
+    if rows.iter().any(|row| row.name() == call.name) {
+        return format!("the tool '{}' has no result for these arguments", call.name);
+    }
+    let mut names: Vec<&str> = rows.iter().map(|row| row.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.is_empty() {
+        true => format!("there is no tool '{}'", call.name),
+        false => format!("there is no tool '{}'; there are {}", call.name, names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(params: Value, sample: Value, call: Value) -> Result<Value, String> {
+        let adapter = ToolTable::prepare(params).map_err(|error| error.message)?;
+        let payload = json!({ "sample": sample, "tool_call": call });
+        match adapter.request(&payload).map_err(|error| error.message)? {
+            Prepared::Output(output) => Ok(output),
+            Prepared::Ask(_) => Err("it asks".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_first_row_that_fits_answers() {
+        let sample = json!({
+            "metadata": {"tool_results": [{"name": "f", "arguments": {"x": 2}, "result": {"own": 2}}]},
+            "golden_trajectories": [[
+                {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{\"x\": 3}"}}]},
+                {"role": "tool", "tool_call_id": "1", "content": "golden"},
+            ]],
+        });
+        let table =
+            json!([{"name": "f", "arguments": {"x": 1}, "result": "one"}, {"name": "any", "result": 7}]);
+        let call = |name: &str, arguments: Value| json!({"id": "c", "name": name, "arguments": arguments});
+        let found = |params: Value, call: Value| {
+            output(params, sample.clone(), call)
+                .map(|output| (output["content"].clone(), output["found"].clone()))
+        };
+        let with_table = || json!({ "table": table });
+        for (made, expected) in [
+            (call("f", json!({"x": 1.0})), json!("one")),
+            (call("f", json!({"x": 2})), json!({"own": 2})),
+            (call("f", json!({"x": 3})), json!("golden")),
+            (call("any", json!({"y": []})), json!(7)),
+        ] {
+            assert_eq!(found(with_table(), made), Ok((expected, json!(true))));
+        }
+        let (content, is_found) = found(with_table(), call("f", json!({"x": 4}))).expect("an answer");
+        assert!(
+            content.as_str().is_some_and(|text| text.contains("no result for these")) && is_found == false
+        );
+        let (content, _) = found(with_table(), call("g", json!({}))).expect("an answer");
+        assert!(content.as_str().is_some_and(|text| text.contains("there are any, f")), "{content}");
+        let failed = found(json!({"unknown": "fail", "golden": false}), call("f", json!({"x": 3})));
+        assert!(failed.is_err_and(|error| error.contains("no result")));
+        let wider = found(json!({"arguments": "subset"}), call("f", json!({"x": 2, "y": 1})));
+        assert_eq!(wider, Ok((json!({"own": 2}), json!(true))));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_an_error() {
+        let call = || json!({"name": "f"});
+        assert!(output(json!({"table": [{"name": "f"}]}), json!({}), call()).is_err());
+        let sample = json!({"metadata": {"tool_results": 7}});
+        assert!(
+            output(json!({}), sample, call()).is_err_and(|error| error.contains("metadata.tool_results"))
+        );
+        let adapter = ToolTable::prepare(json!({})).expect("no parameters are needed");
+        assert!(adapter.request(&json!({"sample": {}})).is_err());
+    }
+}
