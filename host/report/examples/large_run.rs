@@ -164,6 +164,7 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
             json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 90, "completion_tokens": 40 + luck % 40}})
         }),
         judge_output: None,
+        support_output: None,
         metrics: if is_scored {
             vec![result("exact_match", f64::from(is_right), Some(is_right)), result("f1", f1, None)]
         } else {

@@ -118,10 +118,7 @@ fn rounded(milliseconds: f64) -> f64 {
 }
 
 /// The place of a name in a list of few, to which it is added where it is new.
-fn place<T: From<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usize
-where
-    T: PartialEq<N>,
-{
+fn place<T: From<N> + PartialEq<N>, N: Copy>(known: &mut Vec<T>, name: N) -> usize {
     known.iter().position(|other| *other == name).unwrap_or_else(|| {
         known.push(name.into());
         known.len() - 1
