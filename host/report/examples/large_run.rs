@@ -171,7 +171,7 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
             Vec::new()
         },
         timing: SampleTiming {
-            latency_ms: 80.0 + (luck % 1_000) as f64 / 4.0 + if luck % 50 == 0 { 900.0 } else { 0.0 },
+            latency_ms: 80.0 + (luck % 1_000) as f64 / 4.0 + if luck.is_multiple_of(50) { 900.0 } else { 0.0 },
             attempts: 1,
             finished_unix_ms: 1_790_000_000_000 + (task * count + index) * 12 + luck % 500,
             ..SampleTiming::default()
