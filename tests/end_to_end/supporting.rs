@@ -333,7 +333,7 @@ fn suites_that_cannot_be_are_refused_before_anything_is_asked() {
         ("tools: simulator", "tools: {max_steps: 3}", vec!["max_steps", "max_turns"]),
         ("tools: simulator", "tools: simulator, request: loglikelihood", vec!["no tool is ever called"]),
         ("adapter: tool_table", "adapter: tool_tabel", vec!["did you mean `tool_table`"]),
-        ("adapter: tool_table", "adapter: {tool_table: {unknwon: tell}}", vec!["unknwon", "suite.yaml:12"]),
+        ("adapter: tool_table", "adapter: {tool_table: {unknwon: tell}}", vec!["unknwon", "suite.yaml:11"]),
         ("adapter: tool_table", "adapter: exact_match", vec!["exact_match"]),
         (", adapter: tool_table", "", vec!["needs a `backend_id`"]),
         (
