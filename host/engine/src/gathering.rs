@@ -1,6 +1,7 @@
 //! Calls of a component by samples that do not wait for each other: those that come while it is busy are made
 //! together, off the async runtime.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
@@ -59,7 +60,6 @@ impl<T, R> Shared<T, R> {
 
     /// Makes calls until nobody waits.
     fn work(&self) {
-        let _guard = OnPanic(self);
         loop {
             let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) = {
                 let mut queue = self.lock();
@@ -71,23 +71,12 @@ impl<T, R> Shared<T, R> {
                 }
                 queue.waiting.drain(..count).unzip()
             };
-            for (sender, result) in senders.into_iter().zip((self.call)(&items)) {
+            // Those of a call that panics are told so by their senders' end; the others have their turn.
+            let results = catch_unwind(AssertUnwindSafe(|| (self.call)(&items))).unwrap_or_default();
+            for (sender, result) in senders.into_iter().zip(results) {
                 // Who does not wait any more was stopped.
                 drop(sender.send(result));
             }
-        }
-    }
-}
-
-/// A worker that panics takes along who waits, for nobody else might come.
-struct OnPanic<'s, T, R>(&'s Shared<T, R>);
-
-impl<T, R> Drop for OnPanic<'_, T, R> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.running = queue.running.saturating_sub(1);
-            queue.waiting.clear();
         }
     }
 }
