@@ -6,7 +6,7 @@
 //! - **No text of others is markup**: all data is compressed and in base64, and the script of the page only
 //!   ever sets text.
 //! - **The page is a stream.** Texts come in blocks of some hundred samples that a reader unpacks when one
-//!   of them is opened; what lists and plots need comes in [columns](columns::Columns) between them. So the
+//!   of them is opened; what lists and plots need comes in columns between them. So the
 //!   memory of the writer does not grow with the number of samples.
 //! - **The same run makes the same bytes.**
 //!
