@@ -111,7 +111,12 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             let config = &arguments.config;
             match lock::of_suite(&config.path(), &overrides, &origin, &identity) {
                 Ok(found) => Some(found),
-                Err(error) => return setup::refuse_suite(error),
+                Err(error) => {
+                    if !was_there {
+                        let _ = std::fs::remove_dir(&arguments.output_dir);
+                    }
+                    return setup::refuse_suite(error);
+                }
             }
         }
         None => None,
