@@ -1,7 +1,7 @@
 //! The request of a sample: its messages, its parameters, and how large it is.
 
 use crate::plan::PlannedTask;
-use gage_backend::{Continuation, GenerateRequest, LoglikelihoodRequest};
+use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest};
 use gage_config::{ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
 use gage_record::{ErrorNote, Stage};
@@ -143,7 +143,8 @@ impl Parts {
         match task.spec.steps.inference.request {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
-                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice };
+                let draw = Some(Draw { repeat, ..Draw::default() });
+                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw };
                 Ok(Request::Generate(Box::new(request)))
             }
             RequestKind::Loglikelihood if continuations.is_empty() => note(

@@ -1,5 +1,6 @@
 //! `gage-host run`: a suite becomes a run folder.
 
+mod answers;
 mod finish;
 
 use super::aggregators::Aggregators;
@@ -7,6 +8,7 @@ use super::{lock, observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
+use answers::answers_of;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
@@ -25,8 +27,12 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     crate::environment::warn_of_no_effect();
+    let arguments = match arguments.resolved() {
+        Ok(arguments) => arguments,
+        Err((message, help)) => return Ok(terminal::refuse(&message, Some(help))),
+    };
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
-    if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
+    if !arguments.is_resumed() && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
         return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
     }
@@ -90,7 +96,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             return Ok(terminal::refuse(&error.to_string(), help));
         }
     };
-    let opening = OpenOptions { tape: tape.clone(), ..OpenOptions::default() };
+    let answers = match answers_of(&arguments, plan.config.cache.as_ref()) {
+        Ok(answers) => answers,
+        Err(message) => {
+            let help = "name another folder, or leave the cache off: --cache=off";
+            return Ok(terminal::refuse(&message, Some(help)));
+        }
+    };
+    let opening = OpenOptions { tape: tape.clone(), answers, ..OpenOptions::default() };
     let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
     if let Some(session) = &session {
         session.check_media(&plan, &datasets, &mut problems);
@@ -139,7 +152,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             .autoeval_workers
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         task_parallelism: arguments.task_parallelism,
-        resume: arguments.resume,
+        resume: arguments.is_resumed(),
         retry: arguments.retry.clone(),
         host_version: env!("CARGO_PKG_VERSION"),
         observability: observability.clone(),
@@ -158,7 +171,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(report) => report,
         Err(error) => return report_failure(error),
     };
-    let from = Origin::Models { lock, loading, work };
+    let from = Origin::Models { lock, loading, work, backends: session.statistics() };
     let code = finish(arguments.json, &plan.config, tasks, &aggregators, &from, report, began)?;
     if let Err(error) = recorded {
         terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
