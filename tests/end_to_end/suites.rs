@@ -549,3 +549,79 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
         );
     }
 }
+
+#[test]
+fn labels_are_pinned_by_a_suite_and_by_its_lock() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let labels = |last: &str| (0..39).map(|number| format!("{number}\n")).collect::<String>() + last;
+    workspace.write("config/data/labels.txt", labels("39\n"));
+    let suite = workspace.read("config/custom/words.yaml");
+    let with = |digest: &str| {
+        let keys = format!(
+            "params:\n      labels_path: ${{config_dir}}/../data/labels.txt\n      labels_sha256: {digest}"
+        );
+        workspace.write("config/custom/words.yaml", suite.replace("params:", &keys));
+        workspace.run(&["run", "config/custom/words.yaml", "--max-samples", "1"])
+    };
+    let wrong = with(&"0".repeat(64)).expect_code(2);
+    let found =
+        wrong.stderr.split("its sha256 is ").nth(1).and_then(|rest| rest.get(..64)).expect("a digest");
+    assert!(wrong.stderr.contains("labels.txt is another than the suite names"), "{}", wrong.stderr);
+    with(found).expect_code(0);
+    let of_nothing = suite.replace("params:", &format!("params:\n      labels_sha256: {found}"));
+    workspace.write("config/custom/nothing.yaml", of_nothing);
+    let ended = workspace.run(&["validate", "config/custom/nothing.yaml"]).expect_code(2);
+    assert!(ended.stderr.contains("`labels_sha256` without `labels_path`"), "{}", ended.stderr);
+    // Without the digest in the suite, the lock has it.
+    let keys = "params:\n      labels_path: ${config_dir}/../data/labels.txt";
+    workspace.write("config/custom/words.yaml", suite.replace("params:", keys));
+    workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);
+    workspace.write("config/data/labels.txt", labels("38\n"));
+    let locked = workspace.run(&["run", "config/custom/words.yaml", "--locked"]).expect_code(3);
+    assert!(locked.stderr.contains("datasets.rows.labels.digest"), "{}", locked.stderr);
+}
+
+#[test]
+fn a_picture_that_was_changed_is_refused_when_a_run_is_gone_on_with() {
+    let server = Server::start(|_| completion("red"));
+    let workspace = Workspace::new();
+    std::fs::create_dir_all(workspace.path("data")).expect("a folder");
+    let picture = repository().join("tests/datasets/image-qa/media/red-square.png");
+    std::fs::copy(picture, workspace.path("data/a.png")).expect("copied");
+    let content = r#"[{"type":"image_url","image_url":{"url":"a.png"}},{"type":"text","text":"?"}]"#;
+    let row = format!(r#"{{"id":"a","label":"red","messages":[{{"role":"user","content":{content}}}]}}"#);
+    workspace.write("data/rows.jsonl", row + "\n");
+    let suite = crate::support::suite(&server.backend(""), "[exact_match]");
+    workspace.write("suite.yaml", suite.replace("rows.jsonl", "data/rows.jsonl"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(0);
+    // A byte behind the picture's end changes no pixel, and is another file all the same.
+    let mut bytes = std::fs::read(workspace.path("data/a.png")).expect("a file");
+    bytes.push(0);
+    std::fs::write(workspace.path("data/a.png"), bytes).expect("written");
+    let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(2);
+    assert!(ended.stderr.contains("data/rows.jsonl: row 0 "), "{}", ended.stderr);
+}
+
+#[test]
+fn the_documentation_names_every_part_of_a_lock_and_no_other() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    workspace.run(&["lock", "config/custom/words.yaml"]).expect_code(0);
+    let lock = workspace.read("config/custom/words.gage.lock");
+    let keys = lock.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()));
+    let mut keys: Vec<&str> = keys.filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    keys.retain(|key| !["format", "format_version", "must-understand", "digest"].contains(key));
+    let page = std::fs::read_to_string(repository().join("docs/locked-suites.md")).expect("a page");
+    let table = page.split("| part | what it pins |\n").nth(1).expect("the table");
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let documented: Vec<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
+    assert_eq!(documented, keys);
+    // What the page says of backends and plugins is there too.
+    for fact in ["digest", "version", "scorer_version", "wit_version", "limits", "rows", "scoring_version"] {
+        assert!(lock.contains(&format!(" {fact}: ")) || lock.contains(&format!(" {fact}:\n")), "{fact}");
+    }
+}

@@ -6,6 +6,18 @@ use gage_plugin::Models;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Which of several answers to the same question is asked for. What cannot be told apart by it may be answered
+/// once for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Draw {
+    /// The repeat of the sample, from 0.
+    pub repeat: u64,
+    /// Which of the conversations that a judge has about it, from 0.
+    pub prompt: usize,
+    /// How often it was asked before without a reply that could be read.
+    pub attempt: u32,
+}
+
 /// A conversation to continue.
 #[derive(Clone, Debug)]
 pub struct GenerateRequest {
@@ -22,6 +34,8 @@ pub struct GenerateRequest {
     pub tools: Vec<serde_json::Value>,
     /// Which tool to use.
     pub tool_choice: Option<serde_json::Value>,
+    /// Which answer is wanted; where nobody says it, none that is kept is used.
+    pub draw: Option<Draw>,
 }
 
 /// A text whose likelihood is asked for.

@@ -6,6 +6,7 @@
 
 mod anthropic_http;
 mod api;
+mod cache;
 mod conversation;
 mod custom_script;
 mod gemini_http;
@@ -19,9 +20,10 @@ mod text_generation;
 mod waiting;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, Draw, EmbedOutput,
     EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
 };
+pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpTape, TapeError};
 pub use open::{OpenError, OpenOptions, open};

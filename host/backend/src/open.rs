@@ -2,13 +2,16 @@
 
 use crate::anthropic_http::AnthropicHttp;
 use crate::api::Backend;
+use crate::cache::{AnswerCache, Cached, Keys};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
 use crate::http::{HttpHosts, HttpTape};
 use crate::llama_cpp::{self, ChatTemplateChoice, LlamaCppOptions};
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
-use gage_config::{BackendKind, BackendSpec, ChatTemplate, HttpBackendConfig, HttpProtocol, Node, Span};
+use gage_config::{
+    BackendKind, BackendSpec, ChatTemplate, Grants, HttpBackendConfig, HttpProtocol, Node, Span,
+};
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use std::sync::Arc;
@@ -31,6 +34,8 @@ pub struct OpenOptions {
     pub hosts: HttpHosts,
     /// Where their HTTP exchanges are recorded, or played back from.
     pub tape: Option<Arc<HttpTape>>,
+    /// Where their answers are kept.
+    pub answers: Option<Arc<AnswerCache>>,
 }
 
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.
@@ -42,10 +47,25 @@ pub async fn open(
     registry: &Registry,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
+    let (backend, grants) = open_kind(spec, registry, options).await?;
+    let keys = Keys::new(spec, backend.info(), grants.as_ref());
+    Ok(match (&options.answers, keys) {
+        (Some(answers), Some(keys)) => Arc::new(Cached::new(backend, keys, Arc::clone(answers))),
+        _ => backend,
+    })
+}
+
+/// The backend itself, and what a component was granted.
+async fn open_kind(
+    spec: &BackendSpec,
+    registry: &Registry,
+    options: &OpenOptions,
+) -> Result<(Arc<dyn Backend>, Option<Grants>), Vec<OpenError>> {
     let fail = |span, message: String| vec![OpenError { span, message, help: None }];
     match &spec.kind {
         BackendKind::Http(config) => {
-            open_http(&spec.backend_id, config, options).map_err(|error| vec![error])
+            let backend = open_http(&spec.backend_id, config, options).map_err(|error| vec![error])?;
+            Ok((backend, None))
         }
         BackendKind::LlamaCpp(config) => {
             let options = LlamaCppOptions {
@@ -62,7 +82,8 @@ pub async fn open(
                 },
                 default_params: config.default_params.clone(),
             };
-            llama_cpp::open(options).await.map_err(|error| fail(config.model_path_span, error.to_string()))
+            let backend = llama_cpp::open(options).await;
+            Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
         }
         BackendKind::CustomScript(config) => {
             let (family, _) = registry.find::<BackendPlugins>(&config.component).map_err(|error| {
@@ -81,8 +102,9 @@ pub async fn open(
                 };
                 problems.into_iter().map(place).collect::<Vec<_>>()
             })?;
+            let grants = component.grants().clone();
             let backend = CustomScript::new(component, config.default_params.clone());
-            Ok(Arc::new(backend.map_err(|message| fail(spec.span, message))?))
+            Ok((Arc::new(backend.map_err(|message| fail(spec.span, message))?), Some(grants)))
         }
     }
 }

@@ -63,6 +63,8 @@ impl RoleModels {
             params: params.over(&role.model.sampling_params),
             tools: Vec::new(),
             tool_choice: None,
+            // Whether two equal questions mean one answer or two, the component alone knows.
+            draw: None,
         };
         // The semaphore is never closed.
         let _permit = role.permits.acquire().await;

@@ -44,6 +44,7 @@ async fn generate(backend: &dyn Backend, text: &str, params: SamplingParams) -> 
         params,
         tools: Vec::new(),
         tool_choice: None,
+        draw: None,
     };
     backend.generate(request).await.unwrap_or_else(|error| panic!("{text}: {error}")).output
 }
@@ -169,6 +170,7 @@ async fn a_prompt_that_is_too_long_is_an_error_with_both_lengths() {
         params: SamplingParams::default(),
         tools: Vec::new(),
         tool_choice: None,
+        draw: None,
     };
     let error = backend.generate(request).await.expect_err("too long");
     assert_eq!(error.kind, BackendErrorKind::ContextLength);

@@ -1,16 +1,19 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
 mod budget;
+mod cache;
 mod compare;
 mod data;
 mod observe;
 mod plan;
 mod plugin;
 mod report;
+mod resume;
 mod suite;
 
 use crate::commands::setup::COMPILE;
 pub(crate) use budget::BudgetArguments;
+pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
@@ -22,6 +25,7 @@ pub(crate) use plugin::{
     TestArguments,
 };
 pub(crate) use report::ReportArguments;
+pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
@@ -132,7 +136,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   gage-host run config/custom/tiny.yaml
   gage-host run config/custom/piqa_openai_http.yaml --concurrency 64 --max-samples 500
-  gage-host run config/custom/tiny.yaml --run-id nightly --resume
+  gage-host run config/custom/tiny.yaml --resume nightly
   gage-host run suite.yaml --task-parallelism 4 --max-time 2h --max-tokens-total 5000000
   gage-host run config/run_configs/tiny_sums_run_1.yaml --locked";
 
@@ -166,10 +170,10 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_RUN_ID", value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
-    /// Go on with the run of this --run-id where it was interrupted. Samples that failed in the
-    /// backend are tried again.
-    #[arg(long, env = "GAGE_HOST_RESUME", requires = "run_id")]
-    pub(crate) resume: bool,
+    /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id. Samples
+    /// that failed in the backend are tried again.
+    #[arg(long, env = "GAGE_HOST_RESUME", value_name = "RUN", num_args = 0..=1, default_missing_value = "true", value_parser = resume::resume)]
+    pub(crate) resume: Option<Resume>,
 
     /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.
     #[arg(long, env = "GAGE_HOST_RETRY", value_name = "OUTCOMES", value_delimiter = ',', requires = "resume", value_parser = failed_outcome)]
@@ -216,7 +220,10 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) observe: ObserveArguments,
 
-    // Last, for its heading would count for what follows.
+    // Last, for their headings would count for what follows.
+    #[command(flatten)]
+    pub(crate) cache: CacheArguments,
+
     #[command(flatten)]
     pub(crate) budget: BudgetArguments,
 }

@@ -30,7 +30,9 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// The command line, with a variable for every long flag.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
-    with_variables(Arguments::command(), variable)
+    // A suite that stands behind `--resume` is told apart from a run later.
+    let optional = |run: Command| run.mut_arg("config", |arg| arg.required_unless_present("resume"));
+    with_variables(Arguments::command().mut_subcommand("run", optional), variable)
 }
 
 fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -> Command {

@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod budget;
+pub mod cache;
 pub mod contract;
 pub mod dataset;
 pub mod gate;

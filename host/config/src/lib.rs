@@ -25,6 +25,7 @@ pub use elements::backend::http::{
 pub use elements::backend::llama_cpp::{ChatTemplate, LlamaCppConfig};
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
+pub use elements::cache::{CacheSpec, parse_cache_size};
 pub use elements::contract::{CONTRACTS, Datum, StepContract, StepKind};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,

@@ -2,6 +2,7 @@
 
 use crate::elements::backend::BackendSpec;
 use crate::elements::budget::BudgetSpec;
+use crate::elements::cache::CacheSpec;
 use crate::elements::check_unique;
 use crate::elements::contract::{StepKind, TOOL_ROLES};
 use crate::elements::dataset::DatasetSpec;
@@ -53,6 +54,8 @@ pub struct PipelineConfig {
     pub failure_policy: Option<FailurePolicy>,
     /// What the run may spend.
     pub budget: BudgetSpec,
+    /// Where answers of models are kept; nowhere where it is missing.
+    pub cache: Option<CacheSpec>,
     /// What tokens cost.
     pub pricing: Vec<PriceSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
@@ -279,6 +282,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let gate = GateSpec::read_list(&mut table, problems);
     let task_parallelism = table.integer("task_parallelism", 1..=1_000, problems);
     let budget = BudgetSpec::read(&mut table, problems);
+    let cache = CacheSpec::read(&mut table, problems);
     let pricing = read_all(&mut table, "pricing", problems, PriceSpec::read);
     table.finish(problems);
 
@@ -296,6 +300,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         task_parallelism: task_parallelism.and_then(|number| usize::try_from(number).ok()).unwrap_or(1),
         failure_policy,
         budget,
+        cache,
         pricing,
         document,
     };

@@ -61,6 +61,8 @@ pub enum LocateError {
     /// It is another than the suite says.
     #[error("{shown} is another than the suite names: its sha256 is {found}, the suite wants {wanted}")]
     Digest {
+        /// The key of the suite that names the digest.
+        key: &'static str,
         /// What it is called.
         shown: String,
         /// The digest of the data.
@@ -136,12 +138,17 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
         }
         DataSource::Hub(hub) => fetch(spec, hub, options)?,
     };
-    if let Some(wanted) = &spec.sha256 {
-        let found = located.identity["digest"].as_str().unwrap_or_default();
-        let found = found.strip_prefix("sha256:").unwrap_or(found);
-        if found != wanted {
-            let (shown, found) = (located.shown.clone(), found.to_owned());
-            return Err(LocateError::Digest { shown, found, wanted: wanted.clone() });
+    let identity = &located.identity;
+    let labels = located.source.labels.as_ref().map(|labels| labels.file.shown.as_str()).unwrap_or_default();
+    for (key, wanted, found, shown) in [
+        ("sha256", &spec.sha256, &identity["digest"], located.shown.as_str()),
+        ("labels_sha256", &spec.labels_sha256, &identity["labels"]["digest"], labels),
+    ] {
+        let Some(wanted) = wanted else { continue };
+        let found = found.as_str().unwrap_or_default();
+        let found = found.strip_prefix("sha256:").unwrap_or(found).to_owned();
+        if found != *wanted {
+            return Err(LocateError::Digest { key, shown: shown.to_owned(), found, wanted: wanted.clone() });
         }
     }
     Ok(located)

@@ -81,7 +81,10 @@ impl LocatedDataset {
             Ok(located) => located,
             Err(error) => {
                 let (span, key) = match &error {
-                    LocateError::Digest { .. } => (spec.spans.sha256, "sha256"),
+                    LocateError::Digest { key: "labels_sha256", .. } => {
+                        (spec.spans.labels_sha256, "labels_sha256")
+                    }
+                    LocateError::Digest { key, .. } => (spec.spans.sha256, *key),
                     _ => (spec.spans.path, "path"),
                 };
                 problems.error(span, key, error.to_string()).help = error.help();

@@ -83,9 +83,9 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
     })
 }
 
-/// Keys of the suite that say how much a run may take and how many tasks it runs at a time; what comes of a
-/// sample does not depend on them, so that a run may be resumed with others.
-const LIMITS: [&str; 3] = ["budget", "pricing", "task_parallelism"];
+/// Keys of the suite that say how much a run may take, how many tasks it runs at a time and whether a question is
+/// asked twice; what comes of a sample does not depend on them, so that a run may be resumed with others.
+const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
 
 fn without_limits(document: &Value) -> Value {
     let mut document = document.clone();

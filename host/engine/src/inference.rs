@@ -236,7 +236,10 @@ impl Asking {
                 inferred.timing.attempts = timing.attempts;
                 inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
                 inferred.outcome = outcome_of(&output, &planned.spec.score_outcomes);
-                active.spending.spend(backend_id, output.usage, &active.run_stop);
+                // What was kept costs nothing.
+                if timing.attempts > 0 {
+                    active.spending.spend(backend_id, output.usage, &active.run_stop);
+                }
                 inferred.model_output = output.into_value();
                 if let (Some(params), Value::Object(output)) = (own_params, &mut inferred.model_output) {
                     output.insert("sampling_params".to_owned(), params);

@@ -7,7 +7,7 @@ use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
 use crate::usage::{named, sum_of};
-use gage_backend::{Backend, GenerateRequest, cancellable, output_to_guest};
+use gage_backend::{Backend, Draw, GenerateRequest, cancellable, output_to_guest};
 use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
@@ -242,9 +242,11 @@ impl OpenJudge {
         let mut usage = None;
         loop {
             let mut replies = Vec::with_capacity(prompts.len());
-            for (messages, params) in &prompts {
+            for (prompt, (messages, params)) in prompts.iter().enumerate() {
+                let repeat = inferred.index % task.planned.spec.repeat;
+                let draw = Draw { repeat, prompt, attempt: attempt - 1 };
                 let mut reply =
-                    self.generate(task, &inferred.sample_id, messages.clone(), params.clone()).await?;
+                    self.generate(task, &inferred.sample_id, messages.clone(), params.clone(), draw).await?;
                 usage = sum_of(usage, reply.usage);
                 if let Some(fence) = &fence {
                     reply.answer = fence.unquoted(&reply.answer);
@@ -330,6 +332,7 @@ impl OpenJudge {
         sample_id: &str,
         messages: Vec<Message>,
         params: SamplingParams,
+        draw: Draw,
     ) -> Result<ModelOutput, NoJudgement> {
         let request = GenerateRequest {
             id: format!("judge:{}:{sample_id}", self.planned.judge_id),
@@ -338,6 +341,7 @@ impl OpenJudge {
             params,
             tools: Vec::new(),
             tool_choice: None,
+            draw: Some(draw),
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
@@ -348,7 +352,9 @@ impl OpenJudge {
         match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
             None => Err(NoJudgement::Stopped),
             Some(Ok(reply)) => {
-                task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                if reply.timing.attempts > 0 {
+                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                }
                 Ok(reply.output)
             }
             Some(Err(error)) if task.is_refused(backend_id, &error) => Err(NoJudgement::Stopped),

@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedTask;
 use crate::support;
-use gage_backend::{Continuation, GenerateRequest, LoglikelihoodRequest};
+use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest};
 use gage_config::{ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
 use gage_record::{ErrorNote, Stage};
@@ -173,7 +173,8 @@ impl Parts {
         match task.spec.steps.inference.request {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
-                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice };
+                let draw = Some(Draw { repeat, ..Draw::default() });
+                let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw };
                 Ok(Request::Generate(Box::new(request)))
             }
             RequestKind::Loglikelihood if continuations.is_empty() => note(

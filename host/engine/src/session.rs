@@ -4,10 +4,10 @@ use crate::datasets::Datasets;
 use crate::plan::{Plan, PlannedTask};
 use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{DatasetSpec, Problems, RequestKind};
-use gage_core::Message;
+use gage_core::{Message, Object};
 use gage_data::stream;
 use gage_plugin::{Models, Registry};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -83,6 +83,12 @@ impl Session {
                 .error(task.spec.spans.dataset_id, "dataset_id", message)
                 .help("ask a backend that takes media, or leave out what puts them into the Samples");
         }
+    }
+
+    /// What each backend counted so far, by its id; without those that count nothing.
+    pub fn statistics(&self) -> BTreeMap<String, Object> {
+        let all = self.backends.iter().map(|(id, backend)| (id.clone(), backend.statistics()));
+        all.filter(|(_, statistics)| !statistics.is_empty()).collect()
     }
 
     /// The backend with this id.

@@ -82,7 +82,9 @@ impl Spending {
                     continue;
                 }
                 if let Some(record) = answers.read(task_id, row)? {
-                    self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    if record.timing.attempts > 0 {
+                        self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    }
                     self.add_support(task, &record, stop);
                     for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
                         self.spend(backend_id, usage, stop);
@@ -93,7 +95,7 @@ impl Spending {
                 for record in index.whole_records(task_id) {
                     let record = record?;
                     self.add_support(task, &record, stop);
-                    if record.model_output.is_some() {
+                    if record.model_output.is_some() && record.timing.attempts > 0 {
                         self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
                     }
                 }

@@ -5,7 +5,7 @@ use crate::gathering::Gathering;
 use crate::judging::RolePermits;
 use crate::plan::PlannedHelper;
 use crate::session::Session;
-use gage_backend::{Backend, GenerateRequest, cancellable, output_to_guest};
+use gage_backend::{Backend, Draw, GenerateRequest, cancellable, output_to_guest};
 use gage_core::{Message, ModelOutput, Object, Outcome, SamplingParams, Usage};
 use gage_plugin::{AdapterReply, ItemError, Prepared, RoleAdapter, message_from_guest};
 use gage_template::PromptContext;
@@ -164,7 +164,10 @@ impl Helper {
             let message = "its component asks for a model, and the role has no `backend_id`".to_owned();
             return Err(failure("no_backend", message).into());
         };
+        // Which repeat asks is not known here, so what is left to chance is answered anew each time.
+        let is_repeatable = params.seed.is_some() || params.temperature == Some(0.0);
         let request = GenerateRequest {
+            draw: is_repeatable.then(Draw::default),
             id: format!("support:{}:{sample_id}", self.name()),
             messages,
             prompt: None,

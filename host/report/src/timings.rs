@@ -4,6 +4,7 @@ use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
 use crate::summary::{TaskPositions, from_value, to_json};
 use crate::{Folds, LatencyFigures, MetricFigure, ReportError, TaskDescription};
+use gage_core::Object;
 use gage_record::SampleRecord;
 use gage_record::format::TIMINGS_FILE;
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use std::time::Duration;
 pub const TIMINGS_VERSION: u32 = 1;
 
 /// How long the parts of a run took, as the one who ran it measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phases {
     /// Loading and preparing the datasets.
     pub dataset_materialization: Duration,
@@ -35,6 +36,8 @@ pub struct Phases {
     pub prompt_tokens: u64,
     /// Tokens of the answers in that time, as far as the backends count them.
     pub completion_tokens: u64,
+    /// What each backend counted in that time, by its id.
+    pub backends: BTreeMap<String, Object>,
 }
 
 /// The computer that the run was made on.
@@ -143,6 +146,10 @@ pub struct Timings {
     /// Tokens of answers that the rates are of.
     #[serde(default)]
     pub completion_tokens: u64,
+    /// What each backend counted, by its id: requests, retries, answers that were kept. Which keys there are depends on
+    /// the backend; empty in files of older programs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub backends: BTreeMap<String, Object>,
     /// The tasks, in the order of the suite.
     pub tasks: Vec<TaskTimings>,
     /// The figures of metrics that read a clock.
@@ -269,6 +276,7 @@ impl<'a> TimingsBuilder<'a> {
             requests: phases.requests,
             prompt_tokens: phases.prompt_tokens,
             completion_tokens: phases.completion_tokens,
+            backends: phases.backends.clone(),
             tasks,
             timing_metrics: figures.into_iter().flatten().collect(),
             machine,
@@ -314,6 +322,7 @@ mod tests {
 
     #[test]
     fn the_names_of_the_specification_are_at_the_top() {
+        let requests = Object::from_iter([("requests".to_owned(), 10.into())]);
         let phases = Phases {
             dataset_materialization: Duration::from_millis(500),
             inference: Duration::from_secs(2),
@@ -324,6 +333,7 @@ mod tests {
             requests: 10,
             prompt_tokens: 1_000,
             completion_tokens: 0,
+            backends: BTreeMap::from([("m".to_owned(), requests)]),
         };
         let text = timings(&[], &phases).to_json().unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -345,6 +355,7 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(value[name], expected, "{name}");
         }
+        assert_eq!(value["backends"]["m"]["requests"], 10);
         assert_eq!(value["stages"]["judge_total_s"], 3.0);
         assert_eq!(value["throughput_completion_tokens_per_s"], Value::Null, "nobody counted them");
     }
@@ -369,6 +380,7 @@ mod tests {
         value["tasks"][0].as_object_mut().unwrap().shift_remove("first_token");
         let read = Timings::from_value(value).unwrap();
         assert_eq!((read.queue, read.requests, read.latency.unwrap().max_ms), (None, 0, 10.0));
+        assert!(read.backends.is_empty());
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl Backend for LlamaCppBackend {
     }
 
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
-        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _ } = request;
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = request;
         let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[])?;
         let params = params.over(&self.default_params);
         let (reply, answer) = oneshot::channel();

@@ -2,12 +2,13 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod failures;
 mod limits;
 mod protocols;
 mod recordings;
 
-use gage_backend::{Backend, BackendError, GenerateRequest, OpenOptions, Reply, open};
+use gage_backend::{Backend, BackendError, Draw, GenerateRequest, OpenOptions, Reply, open};
 use gage_config::{Environment, PipelineConfig, load};
 use gage_core::{Message, ModelOutput, Role, SamplingParams};
 use gage_load_server::{Answer, LoadServer, Request};
@@ -54,6 +55,7 @@ fn question(text: &str) -> GenerateRequest {
         params: SamplingParams::default(),
         tools: Vec::new(),
         tool_choice: None,
+        draw: Some(Draw::default()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `gage-host run`: a suite becomes a run folder.
 
+mod answers;
 mod finish;
 
 use super::aggregators::Aggregators;
@@ -7,6 +8,7 @@ use super::{lock, observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
+use answers::answers_of;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, describe_requests, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
@@ -16,6 +18,7 @@ use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Sessi
 use gage_record::{RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use gage_suite::{Loaded, Lock};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -25,10 +28,19 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
     crate::environment::warn_of_no_effect();
+    let arguments = match arguments.resolved() {
+        Ok(arguments) => arguments,
+        Err((message, help)) => return Ok(terminal::refuse(&message, Some(help))),
+    };
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
-    if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
+    if !arguments.is_resumed() && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
         return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
+    }
+    if arguments.is_resumed() && !RunFolder::exists(&arguments.output_dir, &run_id) {
+        let path = arguments.output_dir.join(&run_id);
+        let missing = RecordError::RunMissing { run_id, path };
+        return Ok(terminal::refuse(&missing.to_string(), None));
     }
     let is_locked = arguments.locked || arguments.frozen;
     let lock_path = lock::lock_path(&arguments.config.path(), arguments.lock.as_deref());
@@ -70,14 +82,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(observability) => observability,
         Err(message) => return Ok(terminal::refuse(&message, None)),
     };
-    let was_there = arguments.output_dir.exists();
-    if let Err(error) = std::fs::create_dir_all(&arguments.output_dir) {
-        let folder = gage_config::shown_path(&arguments.output_dir);
-        return Ok(terminal::refuse(
-            &format!("cannot write to the folder {folder}: {error}"),
-            Some("choose another --output-dir"),
-        ));
-    }
+    let _output_folder = match OutputFolder::create(&arguments.output_dir) {
+        Ok(folder) => folder,
+        Err(error) => {
+            let folder = gage_config::shown_path(&arguments.output_dir);
+            let message = format!("cannot write to the folder {folder}: {error}");
+            return Ok(terminal::refuse(&message, Some("choose another --output-dir")));
+        }
+    };
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
         return Ok(terminal::refuse(&message, Some("choose another --metrics-listen")));
@@ -90,20 +102,21 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             return Ok(terminal::refuse(&error.to_string(), help));
         }
     };
-    let opening = OpenOptions { tape: tape.clone(), ..OpenOptions::default() };
+    let answers = match answers_of(&arguments, plan.config.cache.as_ref()) {
+        Ok(answers) => answers,
+        Err(message) => {
+            let help = "name another folder, or leave the cache off: --cache=off";
+            return Ok(terminal::refuse(&message, Some(help)));
+        }
+    };
+    let opening = OpenOptions { tape: tape.clone(), answers, ..OpenOptions::default() };
     let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
     if let Some(session) = &session {
         session.check_media(&plan, &datasets, &mut problems);
     }
     let session = session.filter(|_| !problems.has_errors());
     terminal::show_problems(&problems);
-    let Some(session) = session else {
-        if !was_there {
-            // Fails where somebody else has begun to use it, and then it stays.
-            let _ = std::fs::remove_dir(&arguments.output_dir);
-        }
-        return Ok(ExitCode::Configuration);
-    };
+    let Some(session) = session else { return Ok(ExitCode::Configuration) };
 
     let mut found = match origin {
         Some(origin) => {
@@ -111,12 +124,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             let config = &arguments.config;
             match lock::of_suite(&config.path(), &overrides, &origin, &identity) {
                 Ok(found) => Some(found),
-                Err(error) => {
-                    if !was_there {
-                        let _ = std::fs::remove_dir(&arguments.output_dir);
-                    }
-                    return setup::refuse_suite(error);
-                }
+                Err(error) => return setup::refuse_suite(error),
             }
         }
         None => None,
@@ -124,9 +132,6 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     if let (Some(locked), Some(found)) = (&locked, &mut found)
         && let Some(code) = lock::compare(locked, found, &datasets, &lock_path, arguments.max_samples)
     {
-        if !was_there {
-            let _ = std::fs::remove_dir(&arguments.output_dir);
-        }
         return Ok(code);
     }
     let lock = found.map(|found| found.to_yaml());
@@ -144,7 +149,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             .autoeval_workers
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         task_parallelism: arguments.task_parallelism,
-        resume: arguments.resume,
+        resume: arguments.is_resumed(),
         retry: arguments.retry.clone(),
         host_version: env!("CARGO_PKG_VERSION"),
         observability: observability.clone(),
@@ -163,7 +168,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(report) => report,
         Err(error) => return report_failure(error),
     };
-    let from = Origin::Models { lock, loading, work };
+    let from = Origin::Models { lock, loading, work, backends: session.statistics() };
     let code = finish(arguments.json, &plan.config, tasks, &aggregators, &from, report, began)?;
     if let Err(error) = recorded {
         terminal::say(format_args!("error: the HTTP exchanges were not recorded: {error}"));
@@ -172,6 +177,28 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     // What was given up may still wait for an answer; nobody waits for it.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// The folder of all runs. One that was made for a run that never began goes again.
+struct OutputFolder<'a> {
+    made: Option<&'a Path>,
+}
+
+impl OutputFolder<'_> {
+    fn create(path: &Path) -> std::io::Result<OutputFolder<'_>> {
+        let was_there = path.exists();
+        std::fs::create_dir_all(path)?;
+        Ok(OutputFolder { made: (!was_there).then_some(path) })
+    }
+}
+
+impl Drop for OutputFolder<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.made {
+            // Fails where a run is in it, this one or somebody else's, and then it stays.
+            let _ = std::fs::remove_dir(path);
+        }
+    }
 }
 
 /// Where the HTTP exchanges of a run are recorded, or played back from.

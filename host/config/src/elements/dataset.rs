@@ -32,6 +32,8 @@ pub struct DatasetSpec {
     /// The digest that the data must have, 64 hexadecimal digits: that of the file, or of the list of
     /// files where there are several.
     pub sha256: Option<String>,
+    /// The digest that the file of labels must have, 64 hexadecimal digits.
+    pub labels_sha256: Option<String>,
     /// A file with one label a line, joined to the rows by line as `label_field`.
     pub labels_path: Option<PathBuf>,
     /// The field that a line of `labels_path` becomes; default `label`.
@@ -71,6 +73,8 @@ pub struct DatasetSpans {
     pub path: Span,
     /// The digest.
     pub sha256: Span,
+    /// The digest of the labels.
+    pub labels_sha256: Span,
     /// The labels' path.
     pub labels_path: Span,
     /// The root of media.
@@ -100,6 +104,7 @@ impl DatasetSpec {
             entry: node.span,
             path,
             sha256: span_of(&mut table, "sha256"),
+            labels_sha256: span_of(&mut table, "labels_sha256"),
             labels_path: span_of(&mut table, "labels_path"),
             content_root: span_of(&mut table, "content_root"),
             tokenizer_config: span_of(&mut table, "tokenizer_config"),
@@ -110,7 +115,8 @@ impl DatasetSpec {
         let hooks = chain::read_hooks(&mut table, &preprocess, problems);
         let spec = DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),
-            sha256: read_sha256(&mut table, problems),
+            sha256: read_sha256(&mut table, "sha256", problems),
+            labels_sha256: read_sha256(&mut table, "labels_sha256", problems),
             labels_path: source::read_path(&mut table, "labels_path", problems),
             label_field: table.text("label_field", problems).unwrap_or_else(|| "label".to_owned()),
             filter: source::read_filter(&mut table, "filter", problems),
@@ -129,6 +135,10 @@ impl DatasetSpec {
             hooks,
             spans,
         };
+        if spec.labels_sha256.is_some() && spec.labels_path.is_none() {
+            let message = "`labels_sha256` without `labels_path` is the digest of nothing";
+            problems.error(spans.labels_sha256, &table.path_of("labels_sha256"), message);
+        }
         table.finish(problems);
         Some(spec)
     }
@@ -146,15 +156,15 @@ impl DatasetSpec {
     }
 }
 
-fn read_sha256(table: &mut Table<'_>, problems: &mut Problems) -> Option<String> {
-    let text = table.text("sha256", problems)?;
+fn read_sha256(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
+    let text = table.text(key, problems)?;
     let digits = text.strip_prefix("sha256:").unwrap_or(&text).to_ascii_lowercase();
     if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Some(digits);
     }
-    let span = table.get("sha256").map_or(table.span, |node| node.span);
+    let span = table.get(key).map_or(table.span, |node| node.span);
     problems
-        .error(span, &table.path_of("sha256"), format!("`{text}` is not a SHA-256 digest"))
+        .error(span, &table.path_of(key), format!("`{text}` is not a SHA-256 digest"))
         .help("it has 64 hexadecimal digits; `gage-host data stats` prints it");
     None
 }

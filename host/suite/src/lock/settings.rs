@@ -45,11 +45,11 @@ const IDS: [(&str, &str); 6] = [
     ("plugins", "id"),
 ];
 
-/// The configuration without what is for people, says where things are, or how fast they go.
+/// The configuration without what is for people, says where things are, or how fast they go, as a cache of answers.
 pub(super) fn settings(document: &Value) -> Value {
     let mut kept = Object::new();
     for (key, section) in document.as_object().into_iter().flatten() {
-        if ["api_version", "kind", "metadata"].contains(&key.as_str()) {
+        if ["api_version", "kind", "metadata", "cache"].contains(&key.as_str()) {
             continue;
         }
         let mut section = section.clone();

@@ -14,12 +14,13 @@ use gage_report::{
     Phases, PromptDescription, TableOptions, TaskDescription, Written, render_table, write_reports,
 };
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Where the answers of a run are from.
 pub(in crate::commands) enum Origin {
     /// Models were asked, that much, and had to be loaded before; with what the run is made from, as a lock.
-    Models { lock: Option<String>, loading: Duration, work: Work },
+    Models { lock: Option<String>, loading: Duration, work: Work, backends: BTreeMap<String, Object> },
     /// From another run, which may have been cut off.
     Answers { cut_off: Option<String> },
 }
@@ -28,11 +29,12 @@ impl Origin {
     /// What is known of the phases of a run besides its tasks.
     fn phases(&self) -> Phases {
         match self {
-            Origin::Models { loading, work, .. } => Phases {
+            Origin::Models { loading, work, backends, .. } => Phases {
                 stages: [("model_loading".to_owned(), *loading)].into(),
                 requests: work.requests,
                 prompt_tokens: work.prompt_tokens,
                 completion_tokens: work.completion_tokens,
+                backends: backends.clone(),
                 ..Phases::default()
             },
             Origin::Answers { .. } => Phases::default(),

@@ -1,0 +1,185 @@
+//! Under which key an answer is kept: the digest of everything that can change it.
+//!
+//! Where a structure is taken apart here, it is so without `..`: whoever adds a field has to say whether it counts.
+
+use super::store::FORMAT;
+use crate::api::{BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest};
+use gage_config::{
+    BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
+    LikelihoodSource, Node, OpenAiOptions, TokenLimitName, is_secret_key,
+};
+use gage_core::{Digest, Message, Object, SamplingParams};
+use serde_json::{Value, json};
+
+/// The keys of the requests of one backend.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    /// What the backend is.
+    backend: Digest,
+    default_params: SamplingParams,
+    /// Whether the backend sees the id of a request.
+    sees_id: bool,
+}
+
+impl Keys {
+    /// The keys of a backend; nothing for one whose answers hang on more than it is told. `grants` are those of a
+    /// component.
+    pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<Keys> {
+        let (is, sees_id) = match &spec.kind {
+            BackendKind::Http(config) => (of_server(config), false),
+            BackendKind::LlamaCpp(_) => (of_model_file(info), false),
+            BackendKind::CustomScript(config) => (of_component(config, info, grants?)?, true),
+        };
+        let backend = Digest::of_json(&json!({"type": info.kind, "is": is}));
+        Some(Keys { backend, default_params: spec.default_params().clone(), sees_id })
+    }
+
+    /// The key of a conversation to continue; nothing where nobody says which of several answers to it is wanted.
+    pub(super) fn of_generate(&self, request: &GenerateRequest) -> Option<Digest> {
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw } = request;
+        let Draw { repeat, prompt: number, attempt } = (*draw)?;
+        let params = params.clone().over(&self.default_params);
+        // Two rows that ask the same have one answer, unless it is left to chance.
+        let is_chance = params.seed.is_none() && params.temperature != Some(0.0);
+        Some(self.key(json!({
+            "asked": "generate",
+            "messages": values_of(messages),
+            "prompt": prompt,
+            "params": params,
+            "tools": tools,
+            "tool_choice": tool_choice,
+            "repeat": repeat,
+            "prompt_number": number,
+            "attempt": attempt,
+            "id": (self.sees_id || is_chance).then_some(id),
+        })))
+    }
+
+    /// The key of continuations to score.
+    pub(super) fn of_loglikelihood(&self, request: &LoglikelihoodRequest) -> Digest {
+        let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
+        let continuations = continuations.iter().map(|Continuation { id, text }| json!([id, text]));
+        self.key(json!({
+            "asked": "loglikelihood",
+            "messages": values_of(messages),
+            "prompt": prompt,
+            "continuations": continuations.collect::<Vec<Value>>(),
+            "id": self.sees_id.then_some(id),
+        }))
+    }
+
+    /// The key of texts to embed.
+    pub(super) fn of_embed(&self, request: &EmbedRequest) -> Digest {
+        let EmbedRequest { id, texts } = request;
+        self.key(json!({"asked": "embed", "texts": texts, "id": self.sees_id.then_some(id)}))
+    }
+
+    fn key(&self, asked: Value) -> Digest {
+        Digest::of_json(&json!({"format": FORMAT, "backend": self.backend, "request": asked}))
+    }
+}
+
+fn values_of(messages: &[Message]) -> Vec<Value> {
+    messages.iter().cloned().map(Message::into_value).collect()
+}
+
+/// A server, without what only says how it is reached and who asks.
+fn of_server(config: &HttpBackendConfig) -> Value {
+    let HttpBackendConfig {
+        protocol,
+        base_url,
+        model,
+        key: _,
+        headers,
+        connection: _,
+        retry: _,
+        limits: _,
+        default_params: _,
+        extra_body,
+        span: _,
+    } = config;
+    let headers = headers.iter().filter(|(name, _)| !is_secret_key(name));
+    let headers: Object = headers.map(|(name, value)| (name.to_lowercase(), value.reveal().into())).collect();
+    json!({
+        "protocol": of_protocol(protocol),
+        "base_url": base_url,
+        "model": model,
+        "headers": headers,
+        "extra_body": extra_body,
+    })
+}
+
+fn of_protocol(protocol: &HttpProtocol) -> Value {
+    match protocol {
+        HttpProtocol::OpenAi(options) => {
+            let OpenAiOptions {
+                stream,
+                logprobs,
+                response_format,
+                organization: _,
+                project: _,
+                think_tags,
+                loglikelihood,
+                token_limit,
+                omit_params,
+                embedding_model,
+            } = options;
+            json!({
+                "stream": stream,
+                "logprobs": logprobs,
+                "response_format": response_format,
+                "think_tags": think_tags,
+                "loglikelihood": loglikelihood.map(|source| match source {
+                    LikelihoodSource::Echo => "echo",
+                    LikelihoodSource::PromptLogprobs => "prompt_logprobs",
+                }),
+                "token_limit": match token_limit {
+                    TokenLimitName::MaxTokens => "max_tokens",
+                    TokenLimitName::MaxCompletionTokens => "max_completion_tokens",
+                },
+                "omit_params": omit_params,
+                "embedding_model": embedding_model,
+            })
+        }
+        HttpProtocol::Anthropic { version, stream } => json!({"version": version, "stream": stream}),
+        HttpProtocol::Gemini { stream } | HttpProtocol::Tgi { stream } => json!({"stream": stream}),
+        HttpProtocol::HfInferenceEndpoint => Value::Null,
+    }
+}
+
+/// A model file by its digest, with how it is run. What it is called does not count, nor how many threads run it.
+fn of_model_file(info: &BackendInfo) -> Value {
+    let mut details = info.details.clone();
+    details.shift_remove("threads");
+    json!({
+        "details": details,
+        "build": [cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")],
+        "arch": std::env::consts::ARCH,
+    })
+}
+
+/// A component; nothing for one that asks the models of the run, of which it alone knows what it takes from them.
+/// Their answers are not kept either, since two equal questions of a component may mean two draws.
+fn of_component(config: &CustomScriptConfig, info: &BackendInfo, grants: &Grants) -> Option<Value> {
+    let CustomScriptConfig { component: _, component_span: _, config, default_params: _ } = config;
+    let Grants { http, secrets, llm, media } = grants;
+    if !llm.is_empty() {
+        return None;
+    }
+    // Bounds make a request fail, and failures are not kept.
+    let hosts = http.iter().map(|grant| {
+        let HttpGrant { host, port, methods, private, timeout: _, response_bytes: _, max_concurrency: _ } =
+            grant;
+        json!({"host": host, "port": port, "methods": methods, "private": private})
+    });
+    Some(json!({
+        "component": info.details,
+        "config": config.as_ref().map(Node::to_json),
+        "http": hosts.collect::<Vec<Value>>(),
+        "secrets": secrets.iter().map(|secret| secret.name.as_str()).collect::<Vec<&str>>(),
+        "media": media,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

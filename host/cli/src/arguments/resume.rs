@@ -1,0 +1,78 @@
+//! Which run is gone on with.
+
+use super::RunArguments;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+/// What `--resume` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// Nothing is resumed.
+    Off,
+    /// The run of `--run-id`.
+    On,
+    /// The run of this id, or in this folder.
+    Named(PathBuf),
+}
+
+/// What is wrong with the command line, and what to do.
+pub(crate) type Refusal = (String, &'static str);
+
+/// The words that variables of flags take, or a run.
+pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "off" | "false" | "f" | "no" | "n" | "0" => Resume::Off,
+        "on" | "true" | "t" | "yes" | "y" | "1" | "" => Resume::On,
+        _ => Resume::Named(PathBuf::from(text)),
+    })
+}
+
+impl RunArguments {
+    /// Whether a run is gone on with.
+    pub(crate) fn is_resumed(&self) -> bool {
+        matches!(self.resume, Some(Resume::On | Resume::Named(_)))
+    }
+
+    /// The same, in which a run that `--resume` names is that of `--run-id` and `--output-dir`.
+    ///
+    /// # Errors
+    /// When it is not said which run, or which suite.
+    pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
+        if let Some(Resume::Named(named)) = &self.resume {
+            // `--resume suite.yaml`: the flag came before the suite.
+            if self.config.path().as_os_str().is_empty() && named.is_file() {
+                self.config.config = Some(named.clone());
+                self.resume = Some(Resume::On);
+            } else {
+                let (root, run_id) = place_of(named, &self.output_dir).ok_or_else(|| {
+                    let message = format!("{} names no run", named.display());
+                    (message, "give the id of a run, or its folder")
+                })?;
+                if self.run_id.as_ref().is_some_and(|given| *given != run_id) {
+                    let message = format!("--resume names the run '{run_id}', and --run-id another");
+                    return Err((message, "leave one of them out"));
+                }
+                (self.output_dir, self.run_id, self.resume) = (root, Some(run_id), Some(Resume::On));
+            }
+        }
+        if self.config.path().as_os_str().is_empty() {
+            return Err(("no suite is given".to_owned(), "name the suite that the run was begun with"));
+        }
+        if self.is_resumed() && self.run_id.is_none() {
+            let message = "--resume does not say which run".to_owned();
+            return Err((message, "write --resume RUN, or add --run-id"));
+        }
+        Ok(self)
+    }
+}
+
+/// The folder that a run's folder is in, and the run's id.
+fn place_of(named: &Path, root: &Path) -> Option<(PathBuf, String)> {
+    if named.components().count() == 1 && !named.join("manifest.json").exists() {
+        return Some((root.to_owned(), named.file_name()?.to_str()?.to_owned()));
+    }
+    let folder = if named.file_name().is_none() { named.canonicalize().ok()? } else { named.to_owned() };
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    Some((parent, folder.file_name()?.to_str()?.to_owned()))
+}

@@ -1,0 +1,203 @@
+//! Answers that are kept between runs, and runs that are named by `--resume`.
+
+use crate::server::{Server, completion, completion_that_ended, number_of};
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A server that never says the same thing twice, and counts.
+fn ever_new() -> (Server, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&asked);
+    let server = Server::start(move |request| {
+        completion(&format!("answer {} ({})", number_of(request), seen.fetch_add(1, Ordering::SeqCst)))
+    });
+    (server, asked)
+}
+
+fn workspace(server: &Server, further: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    let suite = suite(&server.backend(further), "[exact_match, contains]");
+    workspace.write("suite.yaml", suite.replace("custom:", "custom:\n  repeat: 2"));
+    workspace
+}
+
+fn files_are_equal(workspace: &Workspace, one: &str, other: &str) {
+    for file in ["samples.jsonl", "summary.json", "gage.lock"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read(one), read(other), "{file}");
+    }
+}
+
+#[test]
+fn what_was_answered_is_not_asked_again_and_comes_to_the_same_files() {
+    let (server, asked) = ever_new();
+    let workspace = workspace(&server, ", default_params: {temperature: 0.7}");
+    let run = |id: &str, further: &[&str]| {
+        let arguments = [&["run", "suite.yaml", "--run-id", id], further].concat();
+        workspace.run(&arguments).expect_code(0);
+        asked.swap(0, Ordering::SeqCst)
+    };
+    assert_eq!(run("first", &["--cache=kept"]), 80, "each repeat is asked for once");
+    assert_eq!(run("second", &["--cache=kept", "--concurrency", "3"]), 0);
+    files_are_equal(&workspace, "first", "second");
+    assert_eq!(run("third", &["--set", "cache={path: kept, size: 64MiB}"]), 0, "as the suite says it");
+    files_are_equal(&workspace, "first", "third");
+    assert_eq!(run("off", &["--set", "cache=kept", "--cache=off"]), 80);
+    assert_eq!(run("none", &[]), 80);
+
+    let counts = |run: &str| workspace.json(run, "timings.json")["backends"]["model"].clone();
+    assert_eq!(
+        (counts("first")["cache"]["kept"].clone(), counts("first")["requests"].clone()),
+        (80.into(), 80.into())
+    );
+    assert_eq!(
+        (counts("second")["cache"]["hits"].clone(), counts("second")["requests"].clone()),
+        (80.into(), 0.into())
+    );
+    assert_eq!(counts("none")["cache"], Value::Null);
+    let timings = workspace.json("second", "timings.json");
+    assert_eq!((&timings["tasks"][0]["model_calls"], &timings["latency"]), (&json!(0), &Value::Null));
+
+    // A changed setting, a changed prompt, a changed question: each is asked.
+    for (id, set) in [
+        ("warmer", "backends.model.config.default_params.temperature=0.8"),
+        ("other-model", "backends.model.config.model=n"),
+        ("longer", "tasks.0.sampling_params.max_new_tokens=9"),
+    ] {
+        let tasks = "tasks=[{task_id: rows, dataset_id: rows}]";
+        assert_eq!(run(id, &["--cache=kept", "--set", tasks, "--set", set]), 80, "{id}");
+    }
+    workspace.write("rows.jsonl", rows(40).replacen("question 7\"", "question 99\"", 1));
+    assert_eq!(run("one-row", &["--cache=kept"]), 2);
+
+    // Nobody else may look into it, and the key of the server is not in it.
+    let text = std::fs::read_dir(workspace.path("kept/v1")).expect("a folder").flatten().count();
+    assert!(text > 0);
+}
+
+#[test]
+fn an_answer_that_is_kept_spends_nothing() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let workspace = workspace(&server, "");
+    let spent = |id: &str, further: &[&str]| {
+        let arguments = ["run", "suite.yaml", "--run-id", id, "--json", "--cache=kept"];
+        let ended = workspace.run(&[&arguments[..], further].concat()).expect_code(0);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        report["spent"]["completion_tokens"].as_u64().expect("tokens")
+    };
+    let first = spent("first", &[]);
+    assert!(first > 0);
+    assert_eq!(spent("second", &["--max-tokens-total", "1"]), 0);
+    // Nor does it when the run is gone on with.
+    assert_eq!(spent("second", &["--max-tokens-total", "1", "--resume"]), 0);
+}
+
+#[test]
+fn a_cache_changes_no_lock_and_may_come_and_go_when_a_run_is_resumed() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let workspace = workspace(&server, "");
+    workspace.run(&["lock", "suite.yaml"]).expect_code(0);
+    let locked = ["run", "suite.yaml", "--locked", "--run-id", "r"];
+    workspace.run(&[&locked[..], &["--cache=kept"]].concat()).expect_code(0);
+    workspace
+        .run(&[&locked[..], &["--set", "cache=true", "--cache=off", "--resume"]].concat())
+        .expect_code(0);
+    workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+#[test]
+fn two_processes_share_a_cache() {
+    let (server, asked) = ever_new();
+    let workspace = workspace(&server, "");
+    let start = |id: &str| {
+        let mut program = workspace.program();
+        program.args(["run", "suite.yaml", "--run-id", id, "--cache=kept"]);
+        program.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        program.spawn().expect("the program runs")
+    };
+    let running = ["a", "b"].map(start);
+    for process in running {
+        Ended::of(process.wait_with_output().expect("it ends")).expect_code(0);
+    }
+    assert!((80..=160).contains(&asked.swap(0, Ordering::SeqCst)));
+    workspace.run(&["run", "suite.yaml", "--run-id", "c", "--cache=kept"]).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "d", "--cache=kept"]).expect_code(0);
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    files_are_equal(&workspace, "c", "d");
+}
+
+#[test]
+fn what_is_to_be_tried_again_is_asked_and_takes_the_place_of_what_was_kept() {
+    let whole = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&whole);
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        let is_cut_off = number % 10 == 3 && seen.load(Ordering::SeqCst) == 0;
+        completion_that_ended(&format!("answer {number}"), if is_cut_off { "length" } else { "stop" })
+    });
+    let workspace = workspace(&server, "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--cache=kept"]).expect_code(4);
+    whole.store(1, Ordering::SeqCst);
+    let retried = ["run", "suite.yaml", "--resume", "r", "--retry", "truncated", "--cache=kept"];
+    workspace.run(&retried).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "new", "--cache=kept"]).expect_code(0);
+    files_are_equal(&workspace, "r", "new");
+    assert_eq!(server.requests(), 88);
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_refused_before_anything_is_asked() {
+    let (server, asked) = ever_new();
+    let workspace = workspace(&server, "");
+    workspace.write("a-file", "");
+    for (arguments, expected) in [
+        (&["--cache=a-file"][..], "the cache of answers a-file: cannot be made"),
+        (&["--cache", "--record", "tape"], "--cache cannot be used together with --record"),
+        (&["--cache-size", "1MiB"], "at least 16MiB"),
+        (&["--set", "cache=[1]"], "expected true, false, a folder, or a mapping"),
+    ] {
+        let ended = workspace.run(&[&["run", "suite.yaml"], arguments].concat()).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_run_that_is_gone_on_with_is_named_by_its_id_or_its_folder() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let workspace = workspace(&server, "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    for arguments in [
+        &["suite.yaml", "--resume", "r"][..],
+        &["suite.yaml", "--resume", "runs/r"],
+        &["suite.yaml", "--resume", "runs/r/"],
+        &["--resume", "r", "suite.yaml"],
+        &["--resume=r", "suite.yaml"],
+        &["suite.yaml", "--run-id", "r", "--resume"],
+        &["--run-id", "r", "--resume", "suite.yaml"],
+        &["suite.yaml", "--run-id", "r", "--resume", "r"],
+    ] {
+        let ended = workspace.run(&[&["run"], arguments].concat());
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.transcript());
+    }
+    assert_eq!(server.requests(), 80);
+    let folder = workspace.path("runs/r");
+    std::fs::rename(&folder, workspace.path("moved")).expect("moved");
+    for (arguments, expected) in [
+        (&["suite.yaml", "--resume"][..], "--resume does not say which run"),
+        (&["--resume", "suite.yaml"], "--resume does not say which run"),
+        (&["--resume", "r"], "no suite is given"),
+        (&["suite.yaml", "--run-id", "s", "--resume", "r"], "and --run-id another"),
+        (&["suite.yaml", "--resume", "/"], "names no run"),
+        (&["suite.yaml", "--resume", "r"], "no run"),
+        (&["suite.yaml", "--resume", "elsewhere/r"], "no run"),
+    ] {
+        let ended = workspace.run(&[&["run"], arguments].concat());
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.transcript());
+        assert!(ended.stderr.contains(expected), "{arguments:?}: {}", ended.stderr);
+    }
+    assert!(!workspace.path("elsewhere").exists());
+}
