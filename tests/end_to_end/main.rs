@@ -13,6 +13,7 @@ mod hub_server;
 mod interruption;
 mod judging;
 mod languages;
+mod models;
 mod plugin_commands;
 mod plugins;
 mod server;

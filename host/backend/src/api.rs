@@ -55,6 +55,44 @@ pub struct LoglikelihoodOutput {
     pub usage: Option<Usage>,
 }
 
+/// Texts whose meaning is asked for as vectors.
+#[derive(Clone, Debug)]
+pub struct EmbedRequest {
+    /// Names the request in logs.
+    pub id: String,
+    /// At least one.
+    pub texts: Vec<String>,
+}
+
+/// The meaning of texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbedOutput {
+    /// One vector for each text, in order, all of one length; as the model gives them, of whatever norm.
+    pub vectors: Vec<Vec<f32>>,
+    /// Tokens of all texts.
+    pub usage: Option<Usage>,
+}
+
+/// A whole text whose likelihood is asked for.
+#[derive(Clone, Debug)]
+pub struct RollingRequest {
+    /// Names the request in logs.
+    pub id: String,
+    /// The text, of any length; not empty.
+    pub text: String,
+}
+
+/// How likely a whole text is, each token given what stands before it, as far back as the context reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RollingOutput {
+    /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
+    pub logprob: f64,
+    /// Its tokens.
+    pub token_count: u64,
+    /// Its bytes.
+    pub byte_count: u64,
+}
+
 /// How long a request took; varies from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTiming {
@@ -103,7 +141,7 @@ pub struct BackendInfo {
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackendErrorKind {
     /// No connection, or it broke.
@@ -126,6 +164,10 @@ pub enum BackendErrorKind {
     ContextLength,
     /// The backend does not offer what was asked.
     Unsupported,
+    /// The process of the model crashed over it, twice.
+    ModelCrashed,
+    /// The model cannot be had any more: no request will fare better.
+    ModelLost,
     /// A component failed.
     Plugin,
     /// A fault of this program.
@@ -146,6 +188,8 @@ impl BackendErrorKind {
             BackendErrorKind::Protocol => "protocol",
             BackendErrorKind::ContextLength => "context_length",
             BackendErrorKind::Unsupported => "unsupported",
+            BackendErrorKind::ModelCrashed => "model_crashed",
+            BackendErrorKind::ModelLost => "model_lost",
             BackendErrorKind::Plugin => "plugin",
             BackendErrorKind::Internal => "internal",
         }
@@ -153,7 +197,10 @@ impl BackendErrorKind {
 
     /// Whether every further request would fail in the same way, so that the run has to end.
     pub fn stops_run(self) -> bool {
-        matches!(self, BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted)
+        matches!(
+            self,
+            BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted | BackendErrorKind::ModelLost
+        )
     }
 }
 
@@ -200,6 +247,37 @@ pub trait Backend: Send + Sync {
             BackendErrorKind::Unsupported,
             format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
         ))
+    }
+
+    /// Scores a whole text.
+    ///
+    /// # Errors
+    /// As for [`Backend::generate`]; always for a backend that cannot.
+    async fn rolling_loglikelihood(
+        &self,
+        request: RollingRequest,
+    ) -> Result<Reply<RollingOutput>, BackendError> {
+        Err(BackendError::new(
+            BackendErrorKind::Unsupported,
+            format!("request '{}': {} has no log-likelihood of whole texts", request.id, self.info().kind),
+        ))
+    }
+
+    /// Turns texts into vectors.
+    ///
+    /// # Errors
+    /// As for [`Backend::generate`]; always for a backend without this capability.
+    async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
+        Err(BackendError::new(
+            BackendErrorKind::Unsupported,
+            format!("request '{}': {} has no embeddings", request.id, self.info().kind),
+        ))
+    }
+
+    /// What it counted and learned so far: requests, attempts, retries by cause, the limit of requests in
+    /// flight. Varies from run to run; empty for a backend that counts nothing.
+    fn statistics(&self) -> Object {
+        Object::new()
     }
 
     /// Gives it the models of the run, for a backend that is a component and was granted some.

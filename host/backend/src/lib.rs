@@ -13,9 +13,11 @@ mod openai_http;
 mod role_models;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
-    LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+    RollingOutput, RollingRequest,
 };
 pub use guest::output_to_guest;
-pub use open::{OpenError, open};
+pub use llama_cpp::{ModelProgram, bench, gguf, memory, serve_model};
+pub use open::{OpenError, OpenOptions, open};
 pub use role_models::{RoleModel, RoleModels};

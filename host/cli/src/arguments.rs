@@ -1,11 +1,16 @@
 //! The command line. Types only; the commands are in [`crate::commands`].
 
 mod data;
+mod model;
 mod plugin;
 
-use crate::commands::setup::COMPILE;
+use crate::commands::setup::{COMPILE, SERVE_MODEL};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use model::{
+    ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
+    ServeModelArguments,
+};
 pub(crate) use plugin::{
     BenchArguments, BuildArguments, CompileArguments, InspectArguments, NewArguments, PluginCommand,
     TestArguments,
@@ -53,9 +58,15 @@ pub(crate) enum Command {
     /// Make, build, inspect, test and measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Look at model files, and measure them.
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Compile the component on the standard input; what the program calls itself for.
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArguments),
+    /// Run a model for another process of this program; what the program calls itself for.
+    #[command(name = SERVE_MODEL, hide = true)]
+    ServeModel(ServeModelArguments),
 }
 
 /// Which configuration, and what to change in it.

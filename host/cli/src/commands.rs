@@ -4,6 +4,7 @@ mod aggregators;
 pub(crate) mod data;
 pub(crate) mod list;
 pub(crate) mod metrics;
+pub(crate) mod model;
 pub(crate) mod plugin;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -28,6 +28,8 @@ fn main() -> std::process::ExitCode {
         Command::List(list) => commands::list::execute(&list),
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
         Command::Compile(compile) => commands::plugin::compile(&compile),
+        Command::Model(model) => commands::model::execute(&model),
+        Command::ServeModel(serve) => commands::model::serve(&serve),
     };
     match result {
         Ok(code) => code.into(),

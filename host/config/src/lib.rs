@@ -16,9 +16,11 @@ mod problems;
 mod source;
 mod table;
 
-pub use elements::backend::{
-    BackendKind, BackendSpec, ChatTemplate, CustomScriptConfig, LlamaCppConfig, OpenAiHttpConfig, Secret,
+pub use elements::backend::llama_cpp::{
+    CacheType, ChatTemplate, FlashAttention, Isolation, LlamaCppConfig, LoraConfig, OnLongPrompt,
+    OutputConstraint,
 };
+pub use elements::backend::{BackendKind, BackendSpec, CustomScriptConfig, OpenAiHttpConfig, Secret};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,

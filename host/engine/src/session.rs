@@ -1,7 +1,7 @@
 //! A plan with its models loaded.
 
 use crate::plan::Plan;
-use gage_backend::{Backend, RoleModel, RoleModels, open};
+use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
 use gage_plugin::{Models, Registry};
 use std::collections::HashMap;
@@ -14,10 +14,15 @@ pub struct Session {
 
 impl Session {
     /// Opens every backend that the plan needs, and checks that each can do what is asked.
-    pub async fn open(plan: &Plan, registry: &Registry, problems: &mut Problems) -> Option<Session> {
+    pub async fn open(
+        plan: &Plan,
+        registry: &Registry,
+        options: &OpenOptions,
+        problems: &mut Problems,
+    ) -> Option<Session> {
         let mut backends: HashMap<String, Arc<dyn Backend>> = HashMap::new();
         for spec in plan.backends() {
-            match open(spec, registry).await {
+            match open(spec, registry, options).await {
                 Ok(backend) => {
                     backends.insert(spec.backend_id.clone(), backend);
                 }

@@ -58,7 +58,8 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    let session = runtime.block_on(Session::open(&plan, &registry, &mut problems));
+    let session =
+        runtime.block_on(Session::open(&plan, &registry, &setup::opening(&arguments.log), &mut problems));
     terminal::show_problems(&problems);
     let Some(session) = session else {
         if !was_there {

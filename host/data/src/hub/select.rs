@@ -44,7 +44,7 @@ pub(super) fn select<'a>(source: &HubSource, listing: &'a Listing) -> Result<Cho
 }
 
 fn refuse(source: &HubSource, message: String) -> HubError {
-    HubError::Choice(format!("dataset '{}': {message}", source.name))
+    HubError::Choice(format!("{} '{}': {message}", source.kind.noun(), source.name))
 }
 
 fn by_patterns<'a>(
@@ -54,7 +54,7 @@ fn by_patterns<'a>(
 ) -> Result<Choice<'a>, HubError> {
     let chosen = matching(source, listing, None, patterns)?;
     let found: BTreeSet<HubFormat> =
-        chosen.iter().filter_map(|entry| HubFormat::of_path(&entry.path)).collect();
+        chosen.iter().filter_map(|entry| source.kind.format(&entry.path)).collect();
     if found.len() > 1 {
         let formats = formats(found);
         return Err(refuse(
@@ -92,7 +92,7 @@ fn matching<'a>(
             let files = listed(listing.files.iter().map(|entry| entry.path.as_str()));
             return Err(refuse(source, format!("no file is '{shown}'; there are {files}")));
         }
-        if pattern.is_plain() && selected.iter().any(|entry| HubFormat::of_path(&entry.path).is_none()) {
+        if pattern.is_plain() && selected.iter().any(|entry| source.kind.format(&entry.path).is_none()) {
             return Err(refuse(source, unreadable(selected.iter().map(|entry| entry.path.as_str()))));
         }
         selected.sort_by(|one, other| one.path.cmp(&other.path));
@@ -139,7 +139,7 @@ fn by_name<'a>(
     folder: Option<&str>,
     subset: Option<&str>,
 ) -> Result<Choice<'a>, HubError> {
-    let readable = || listing.files.iter().filter(|entry| HubFormat::of_path(&entry.path).is_some());
+    let readable = || listing.files.iter().filter(|entry| source.kind.format(&entry.path).is_some());
     let paths = || readable().map(|entry| entry.path.as_str());
     let all = naming::places(paths(), folder);
     if all.is_empty() {
@@ -231,7 +231,7 @@ fn one_format<'a>(
     let count = chosen.len();
     let known: Vec<(HubFormat, &Entry)> = chosen
         .iter()
-        .filter_map(|entry| HubFormat::of_path(&entry.path).map(|format| (format, *entry)))
+        .filter_map(|entry| source.kind.format(&entry.path).map(|format| (format, *entry)))
         .collect();
     let found: BTreeSet<HubFormat> = known.iter().map(|(format, _)| *format).collect();
     let format = match (found.contains(&HubFormat::Parquet), found.first()) {

@@ -1,9 +1,11 @@
 use super::*;
 use crate::hub::object::ObjectId;
+use crate::hub::source::HubKind;
 use gage_core::Digest;
 
 fn source() -> HubSource {
     HubSource {
+        kind: HubKind::Dataset,
         name: "o/d".to_owned(),
         revision: "main".to_owned(),
         subset: None,
