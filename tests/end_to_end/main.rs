@@ -18,6 +18,7 @@ mod interruption;
 mod judging;
 mod killing;
 mod languages;
+mod models;
 mod observing;
 mod plugin_commands;
 mod plugins;

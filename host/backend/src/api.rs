@@ -87,6 +87,26 @@ pub struct EmbedOutput {
     pub usage: Option<Usage>,
 }
 
+/// A whole text whose likelihood is asked for.
+#[derive(Clone, Debug)]
+pub struct RollingRequest {
+    /// Names the request in logs.
+    pub id: String,
+    /// The text, of any length; not empty.
+    pub text: String,
+}
+
+/// How likely a whole text is, each token given what stands before it, as far back as the context reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RollingOutput {
+    /// The natural logarithm of its probability. Its perplexity per token is `exp(-logprob / token_count)`.
+    pub logprob: f64,
+    /// Its tokens.
+    pub token_count: u64,
+    /// Its bytes.
+    pub byte_count: u64,
+}
+
 /// How long a request took; varies from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RequestTiming {
@@ -135,7 +155,7 @@ pub struct BackendInfo {
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackendErrorKind {
     /// No connection, or it broke.
@@ -160,6 +180,10 @@ pub enum BackendErrorKind {
     Unsupported,
     /// What is played back holds no answer to it.
     NotRecorded,
+    /// The process of the model crashed over it, twice.
+    ModelCrashed,
+    /// The model cannot be had any more: no request will fare better.
+    ModelLost,
     /// A component failed.
     Plugin,
     /// A fault of this program.
@@ -181,6 +205,8 @@ impl BackendErrorKind {
             BackendErrorKind::ContextLength => "context_length",
             BackendErrorKind::Unsupported => "unsupported",
             BackendErrorKind::NotRecorded => "not_recorded",
+            BackendErrorKind::ModelCrashed => "model_crashed",
+            BackendErrorKind::ModelLost => "model_lost",
             BackendErrorKind::Plugin => "plugin",
             BackendErrorKind::Internal => "internal",
         }
@@ -188,7 +214,10 @@ impl BackendErrorKind {
 
     /// Whether every further request would fail in the same way, so that the run has to end.
     pub fn stops_run(self) -> bool {
-        matches!(self, BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted)
+        matches!(
+            self,
+            BackendErrorKind::Unauthorized | BackendErrorKind::QuotaExhausted | BackendErrorKind::ModelLost
+        )
     }
 }
 
@@ -234,6 +263,20 @@ pub trait Backend: Send + Sync {
         Err(BackendError::new(
             BackendErrorKind::Unsupported,
             format!("request '{}': {} has no log-likelihood", request.id, self.info().kind),
+        ))
+    }
+
+    /// Scores a whole text.
+    ///
+    /// # Errors
+    /// As for [`Backend::generate`]; always for a backend that cannot.
+    async fn rolling_loglikelihood(
+        &self,
+        request: RollingRequest,
+    ) -> Result<Reply<RollingOutput>, BackendError> {
+        Err(BackendError::new(
+            BackendErrorKind::Unsupported,
+            format!("request '{}': {} has no log-likelihood of whole texts", request.id, self.info().kind),
         ))
     }
 

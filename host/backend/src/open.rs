@@ -6,11 +6,12 @@ use crate::cache::{AnswerCache, Cached, Keys};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
 use crate::http::{HttpHosts, HttpTape};
-use crate::llama_cpp::{self, ChatTemplateChoice, LlamaCppOptions};
+use crate::llama_cpp::{self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number};
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
-    BackendKind, BackendSpec, ChatTemplate, Grants, HttpBackendConfig, HttpProtocol, Node, Span,
+    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpProtocol, LlamaCppConfig, Node, OnLongPrompt,
+    OutputConstraint, Span,
 };
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
@@ -36,6 +37,8 @@ pub struct OpenOptions {
     pub tape: Option<Arc<HttpTape>>,
     /// Where their answers are kept.
     pub answers: Option<Arc<AnswerCache>>,
+    /// How the program calls itself to run a model; where nothing is given, models run on threads.
+    pub model_program: Option<ModelProgram>,
 }
 
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.
@@ -68,21 +71,8 @@ async fn open_kind(
             Ok((backend, None))
         }
         BackendKind::LlamaCpp(config) => {
-            let options = LlamaCppOptions {
-                model_path: config.model_path.clone(),
-                context_length: config.context_length,
-                slots: config.slots,
-                threads: config.threads,
-                batch_size: config.batch_size,
-                gpu_layers: config.gpu_layers,
-                chat_template: match &config.chat_template {
-                    ChatTemplate::Model => ChatTemplateChoice::Model,
-                    ChatTemplate::None => ChatTemplateChoice::None,
-                    ChatTemplate::Text(text) => ChatTemplateChoice::Text(text.clone()),
-                },
-                default_params: config.default_params.clone(),
-            };
-            let backend = llama_cpp::open(options).await;
+            let program = options.model_program.clone();
+            let backend = llama_cpp::open(llama_options(config), program).await;
             Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
         }
         BackendKind::CustomScript(config) => {
@@ -124,4 +114,32 @@ fn open_http(
         HttpProtocol::Tgi { stream } => Arc::new(TextGeneration::tgi(backend_id, config, stream, options)?),
         HttpProtocol::HfInferenceEndpoint => Arc::new(TextGeneration::endpoint(backend_id, config, options)?),
     })
+}
+
+/// The options of a model, as its configuration asks for them.
+fn llama_options(config: &LlamaCppConfig) -> LlamaCppOptions {
+    let constraint: Option<OutputConstraint> = config.constraint.clone();
+    LlamaCppOptions {
+        model: ModelOptions {
+            context_length: config.context_length,
+            slots: config.slots,
+            threads: config.threads,
+            batch_size: config.batch_size,
+            gpu_layers: config.gpu_layers,
+            main_gpu: config.main_gpu,
+            devices: config.devices.clone(),
+            flash_attention: flash_number(config.flash_attention),
+            cache_type_k: cache_name(config.cache_type_k),
+            cache_type_v: cache_name(config.cache_type_v),
+            deterministic: config.deterministic,
+            truncates_prompts: config.on_long_prompt == OnLongPrompt::TruncateLeft,
+            lora: config.lora.as_ref().map(|lora| (lora.path.clone(), lora.scale as f32)),
+            ..ModelOptions::new(config.model_path.clone())
+        },
+        isolation: config.isolation,
+        chat_template: config.chat_template.clone(),
+        constraint,
+        logprobs: config.logprobs,
+        default_params: config.default_params.clone(),
+    }
 }

@@ -4,6 +4,7 @@ mod budget;
 mod cache;
 mod compare;
 mod data;
+mod model;
 mod observe;
 mod plan;
 mod plugin;
@@ -11,13 +12,17 @@ mod report;
 mod resume;
 mod suite;
 
-use crate::commands::setup::COMPILE;
+use crate::commands::setup::{COMPILE, SERVE_MODEL};
 pub(crate) use budget::BudgetArguments;
 pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
 use gage_core::Outcome;
+pub(crate) use model::{
+    ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
+    ServeModelArguments,
+};
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use plugin::{
@@ -96,11 +101,17 @@ pub(crate) enum Command {
     /// Make, build, inspect, test and measure plugins.
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Fetch model files, look at them, and measure them.
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// List the environment variables that are read, with what they mean and what they are set to.
     Env(EnvArguments),
     /// Compile the component on the standard input; what the program calls itself for.
     #[command(name = COMPILE, hide = true)]
     Compile(CompileArguments),
+    /// Run a model for another process of this program; what the program calls itself for.
+    #[command(name = SERVE_MODEL, hide = true)]
+    ServeModel(ServeModelArguments),
 }
 
 /// Which configuration, and what to change in it.

@@ -9,6 +9,7 @@ pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod lock;
 pub(crate) mod metrics;
+pub(crate) mod model;
 pub(crate) mod observing;
 pub(crate) mod plan;
 pub(crate) mod plugin;

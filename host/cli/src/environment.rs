@@ -31,8 +31,11 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 /// The command line, with a variable for every long flag.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
     // A suite that stands behind `--resume` is told apart from a run later.
-    let optional = |run: Command| run.mut_arg("config", |arg| arg.required_unless_present("resume"));
-    with_variables(Arguments::command().mut_subcommand("run", optional), variable)
+    let optional = |command: Command| match command.get_name() {
+        "run" => command.mut_arg("config", |arg| arg.required_unless_present("resume")),
+        _ => command,
+    };
+    with_variables(Arguments::command().mut_subcommands(optional), variable)
 }
 
 fn with_variables(command: Command, variable: &dyn Fn(&str) -> Option<String>) -> Command {

@@ -37,6 +37,8 @@ fn main() -> std::process::ExitCode {
         Command::Verify(verify) => commands::verify::execute(&verify),
         Command::Runs(runs) => commands::runs::execute(&runs),
         Command::Compile(compile) => commands::plugin::compile(&compile),
+        Command::Model(model) => commands::model::execute(&model),
+        Command::ServeModel(serve) => commands::model::serve(&serve),
     };
     match result {
         Ok(code) => code.into(),

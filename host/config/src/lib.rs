@@ -22,7 +22,10 @@ pub use elements::backend::http::{
     ApiKey, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpProtocol, HttpRetry, KeyError,
     KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
 };
-pub use elements::backend::llama_cpp::{ChatTemplate, LlamaCppConfig};
+pub use elements::backend::llama_cpp::{
+    CacheType, ChatTemplate, FlashAttention, Isolation, LlamaCppConfig, LoraConfig, OnLongPrompt,
+    OutputConstraint,
+};
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};

@@ -1,4 +1,4 @@
-//! The `hf_hub` source: a dataset of the Hugging Face Hub becomes checked files in a local cache.
+//! The `hf_hub` source: a dataset or a model of the Hugging Face Hub becomes checked files in a local cache.
 //!
 //! The revision becomes a commit, the files of a subset and a split are chosen from those of the
 //! commit, and each is downloaded. **A file takes its final name only after its size and its
@@ -23,4 +23,6 @@ mod wait;
 
 pub use error::HubError;
 pub use fetch::fetch;
-pub use source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource, HubTimings, HubToken, NoProgress};
+pub use source::{
+    HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
+};

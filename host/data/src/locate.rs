@@ -2,7 +2,7 @@
 //! what the suite says.
 
 use crate::filter::Filter;
-use crate::hub::{self, HubError, HubFormat, HubProgress, HubSource, HubTimings, HubToken};
+use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken};
 use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, open};
@@ -219,6 +219,7 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
     let cache = options.cache_folder.ok_or(LocateError::NoCache)?.to_owned();
     let fetched = hub::fetch(
         &HubSource {
+            kind: HubKind::Dataset,
             name: hub.hub_id.clone(),
             revision: hub.revision.clone(),
             subset: hub.subset.clone(),
@@ -239,6 +240,10 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         HubFormat::Csv => Format::Csv,
         HubFormat::Tsv => Format::Tsv,
         HubFormat::Parquet => Format::Parquet,
+        HubFormat::Gguf => {
+            let reason = format!("dataset '{}' holds no rows but models", hub.hub_id);
+            return Err(HubError::Choice(reason).into());
+        }
     };
     let files: Vec<DataFile> = fetched
         .files

@@ -4,9 +4,11 @@
 
 use super::store::FORMAT;
 use crate::api::{BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest};
+use crate::llama_cpp::flash_number;
 use gage_config::{
     BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
-    LikelihoodSource, Node, OpenAiOptions, TokenLimitName, is_secret_key,
+    LikelihoodSource, LlamaCppConfig, Node, OnLongPrompt, OpenAiOptions, OutputConstraint, TokenLimitName,
+    is_secret_key,
 };
 use gage_core::{Digest, Message, Object, SamplingParams};
 use serde_json::{Value, json};
@@ -27,7 +29,7 @@ impl Keys {
     pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<Keys> {
         let (is, sees_id) = match &spec.kind {
             BackendKind::Http(config) => (of_server(config), false),
-            BackendKind::LlamaCpp(_) => (of_model_file(info), false),
+            BackendKind::LlamaCpp(config) => (of_model_file(config, info), false),
             BackendKind::CustomScript(config) => (of_component(config, info, grants?)?, true),
         };
         let backend = Digest::of_json(&json!({"type": info.kind, "is": is}));
@@ -148,11 +150,46 @@ fn of_protocol(protocol: &HttpProtocol) -> Value {
 }
 
 /// A model file by its digest, with how it is run. What it is called does not count, nor how many threads run it.
-fn of_model_file(info: &BackendInfo) -> Value {
+/// A model file: what was found out about it, and what requests are held to.
+fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
+    let LlamaCppConfig {
+        // What came of these is among the details.
+        model_path: _,
+        model_path_span: _,
+        context_length: _,
+        slots: _,
+        threads: _,
+        batch_size: _,
+        gpu_layers: _,
+        cache_type_k: _,
+        cache_type_v: _,
+        deterministic: _,
+        lora: _,
+        chat_template: _,
+        isolation: _,
+        default_params: _,
+        main_gpu,
+        devices,
+        flash_attention,
+        on_long_prompt,
+        constraint,
+        logprobs,
+    } = config;
     let mut details = info.details.clone();
     details.shift_remove("threads");
+    details.shift_remove("isolation");
     json!({
         "details": details,
+        "main_gpu": main_gpu,
+        "devices": devices,
+        "flash_attention": flash_number(*flash_attention),
+        "truncates_prompts": *on_long_prompt == OnLongPrompt::TruncateLeft,
+        "constraint": constraint.as_ref().map(|constraint| match constraint {
+            OutputConstraint::Grammar(text) => json!({"grammar": text}),
+            OutputConstraint::JsonSchema(schema) => json!({"json_schema": schema}),
+            OutputConstraint::Choices(choices) => json!({"choices": choices}),
+        }),
+        "logprobs": logprobs,
         "build": [cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")],
         "arch": std::env::consts::ARCH,
     })

@@ -1,84 +1,104 @@
 //! The backend as the rest of the program sees it.
 
-use super::generation::DEFAULT_MAX_NEW_TOKENS;
-use super::model::{BINDINGS_VERSION, ModelFacts, SOURCES_VERSION, check_file};
-use super::options::{ChatTemplateChoice, LlamaCppOpenError, LlamaCppOptions, Settings};
+use super::details::details_of;
+use super::gguf::Gguf;
+use super::link::Link;
+use super::model::ModelFacts;
+use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
+use super::process::{self, ModelProgram};
+use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
 use super::runtime::internal;
-use super::sampling::DEFAULT_SEED;
 use super::special::{SpecialTokens, texts_of, unused_mark};
+use super::thread;
 use super::tokenizer::Prompt;
-use super::worker::{self, GenerateJob, Job, Loaded, ScoreJob, ScoredText};
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, GenerateRequest,
-    LoglikelihoodOutput, LoglikelihoodRequest, Reply,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+    RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
-use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams};
+use gage_config::OutputConstraint;
+use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams, Usage};
 use gage_template::ChatTemplate;
+use llama_cpp_2::json_schema_to_grammar;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-/// Requests in flight for each slot, so that a slot which falls free never waits for the next.
-const REQUESTS_PER_SLOT: usize = 4;
-
-/// A model that runs in this process.
+/// A model that llama.cpp runs.
 struct LlamaCppBackend {
     info: BackendInfo,
     template: ChatTemplate,
     special_tokens: SpecialTokens,
     default_params: SamplingParams,
-    jobs: Sender<Job>,
+    constraint: Option<Constraint>,
+    logprobs: Option<u32>,
+    /// Whether a crash can be survived.
+    is_apart: bool,
+    link: Arc<Link>,
 }
 
-/// Loads a model, on a thread of its own, and computes the digest of its file meanwhile. The
-/// thread ends when the backend is dropped.
+/// Loads a model, in a process or on a thread of its own, and computes the digest of its file meanwhile. The
+/// model is freed when the backend is dropped.
 ///
 /// # Errors
 /// When the file is not a model that llama.cpp can load, an option is out of bounds, or the chat
 /// template cannot be compiled.
-pub async fn open(options: LlamaCppOptions) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
-    let path = options.model_path.clone();
-    let size = blocking(move || check_file(&path)).await?;
-    let path = options.model_path.clone();
+pub async fn open(
+    options: LlamaCppOptions,
+    program: Option<ModelProgram>,
+) -> Result<Arc<dyn Backend>, LlamaCppOpenError> {
+    let mut model = options.model.clone();
+    let path = model.model_path.clone();
+    let gguf = blocking(move || Ok(Gguf::read(&path)?)).await?;
+    let path = model.model_path.clone();
     let digest = blocking(move || file_digest(&path));
+    let constraint = options.constraint.clone().map(constraint_of).transpose()?;
+    if let Some(Constraint::Grammar(text)) = &constraint {
+        model.grammar = Some(text.clone());
+    }
 
-    let (jobs, receiver) = channel();
-    let (ready, loaded) = oneshot::channel();
-    let thread_options = options.clone();
-    std::thread::Builder::new()
-        .name("llama.cpp".to_owned())
-        .spawn(move || worker::run(&thread_options, ready, &receiver))
-        .map_err(|error| LlamaCppOpenError::Thread(error.to_string()))?;
-    let (loaded, digest) = tokio::join!(loaded, digest);
-    let Loaded { facts, settings } = loaded
-        .map_err(|_| LlamaCppOpenError::Thread("it panicked while it loaded the model".to_owned()))??;
+    let program = program.filter(|_| options.isolation == Isolation::Process);
+    let is_apart = program.is_some();
+    let (link, opened) = match program {
+        Some(program) => process::start(model.clone(), program)?,
+        None => thread::start(model.clone())?,
+    };
+    let (opened, digest) = tokio::join!(opened, digest);
+    let loaded = opened
+        .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
+        .map_err(LlamaCppOpenError::Model)?;
 
-    let (template, template_source) = template_of(&options.chat_template, &facts)?;
-    let mut details = details_of(&facts, &settings, &options);
-    details.insert("file_bytes".to_owned(), size.into());
+    let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
+    let mut details = details_of(&loaded, &model, is_apart);
+    details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
+    if let Some((path, _)) = model.lora.clone() {
+        let digest = blocking(move || file_digest(&path)).await?;
+        details.insert("lora_digest".to_owned(), digest.to_string().into());
+    }
     details.insert("chat_template".to_owned(), template_source.into());
     if let Some(digest) = template.digest() {
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
     }
-    let file_name = options.model_path.file_name().unwrap_or(options.model_path.as_os_str());
+    let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     Ok(Arc::new(LlamaCppBackend {
         info: BackendInfo {
             kind: "llama_cpp",
             model: file_name.to_string_lossy().into_owned(),
             capabilities: Capabilities { generate: true, loglikelihood: true, media: false },
-            max_concurrency: settings.slots * REQUESTS_PER_SLOT,
+            max_concurrency: loaded.settings.concurrency(),
             details,
         },
         template,
-        special_tokens: SpecialTokens::new(facts.special_tokens),
+        special_tokens: SpecialTokens::new(loaded.facts.special_tokens),
         default_params: options.default_params,
-        jobs,
+        constraint,
+        logprobs: options.logprobs,
+        is_apart,
+        link,
     }))
 }
 
@@ -86,12 +106,28 @@ pub async fn open(options: LlamaCppOptions) -> Result<Arc<dyn Backend>, LlamaCpp
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LlamaCppOpenError> + Send + 'static,
 ) -> Result<T, LlamaCppOpenError> {
-    spawn_blocking(work).await.map_err(|error| LlamaCppOpenError::Thread(error.to_string()))?
+    spawn_blocking(work).await.map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?
 }
 
 fn file_digest(path: &Path) -> Result<Digest, LlamaCppOpenError> {
     let digest = File::open(path).and_then(Digest::of_reader);
-    digest.map_err(|reason| LlamaCppOpenError::File { path: path.to_owned(), reason })
+    digest.map_err(|reason| super::gguf::GgufError::Read { path: path.to_owned(), reason }.into())
+}
+
+fn constraint_of(constraint: OutputConstraint) -> Result<Constraint, LlamaCppOpenError> {
+    Ok(match constraint {
+        OutputConstraint::Grammar(text) => Constraint::Grammar(text),
+        OutputConstraint::Choices(texts) => Constraint::Choices(texts),
+        OutputConstraint::JsonSchema(schema) => {
+            let grammar = json_schema_to_grammar(&schema.to_string()).map_err(|error| {
+                LlamaCppOpenError::Setting(format!(
+                    "`json_schema` cannot be turned into a grammar: {error}; llama.cpp knows types, properties, enum, \
+                     const, items, anyOf, oneOf, allOf, pattern and $ref within the schema"
+                ))
+            })?;
+            Constraint::Grammar(grammar)
+        }
+    })
 }
 
 /// The template, and where it is from.
@@ -103,7 +139,8 @@ fn template_of(
         (ChatTemplateChoice::None, _) => return Ok((ChatTemplate::none(), "none")),
         (ChatTemplateChoice::Model, None) => {
             tracing::warn!(
-                "the model file carries no chat template; messages are given to the model as they are"
+                "the model file carries no chat template; messages are given to the model as they are, which \
+                 `chat_template: none` asks for without this warning"
             );
             return Ok((ChatTemplate::none(), "none: the model file carries no template"));
         }
@@ -116,38 +153,29 @@ fn template_of(
     }
 }
 
-fn details_of(facts: &ModelFacts, settings: &Settings, options: &LlamaCppOptions) -> Object {
-    let details = json!({
-        "architecture": facts.architecture,
-        "name": facts.name,
-        "parameters": facts.parameters,
-        "quantization": facts.quantization,
-        "tensor_bytes": facts.tensor_bytes,
-        "vocabulary_size": facts.vocabulary_size,
-        "training_context_length": facts.training_context,
-        "context_length": settings.context_length,
-        "slots": settings.slots,
-        "threads": settings.threads,
-        "batch_size": settings.batch_size,
-        "prefix_chunk": settings.chunk,
-        "gpu_layers": options.gpu_layers,
-        "default_seed": DEFAULT_SEED,
-        "default_max_new_tokens": DEFAULT_MAX_NEW_TOKENS,
-        "llama_cpp_2": BINDINGS_VERSION,
-        "llama_cpp_sys_2": SOURCES_VERSION,
-    });
-    match details {
-        Value::Object(mut details) => {
-            details.retain(|_, value| !value.is_null());
-            details
-        }
-        _ => Object::new(),
-    }
-}
-
 fn scored_text(continuation: &Continuation, text: String) -> ScoredText {
     let byte_count = u32::try_from(continuation.text.len()).unwrap_or(u32::MAX);
     ScoredText { id: continuation.id.clone(), text, byte_count }
+}
+
+fn mismatch() -> BackendError {
+    internal("the model answered another question than it was asked")
+}
+
+fn timing_of(done: &Done) -> RequestTiming {
+    RequestTiming { latency: done.latency, attempts: 1, first_token: done.first_token }
+}
+
+/// An answer, with what else is known of it.
+fn output_of(generated: Generated) -> ModelOutput {
+    let mut output = ModelOutput::generated(generated.text, generated.reason, Some(generated.usage));
+    if generated.left_out > 0 {
+        output.extra.insert("prompt_tokens_left_out".to_owned(), generated.left_out.into());
+    }
+    if let Some(logprobs) = generated.logprobs {
+        output.extra.insert("logprobs".to_owned(), json!(logprobs));
+    }
+    output
 }
 
 impl LlamaCppBackend {
@@ -203,15 +231,9 @@ impl LlamaCppBackend {
         Ok((Prompt { text, has_special_tokens: is_templated, mark }, continuations.collect()))
     }
 
-    /// Hands a request to the thread of the model and waits for the answer.
-    async fn ask<T>(
-        &self,
-        job: Job,
-        answer: oneshot::Receiver<Result<Reply<T>, BackendError>>,
-    ) -> Result<Reply<T>, BackendError> {
-        let ended = || internal("the thread of the model has ended; its panic is in the log");
-        self.jobs.send(job).map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?
+    /// Hands a request to the model and waits for the answer.
+    async fn ask(&self, name: String, task: Task) -> Result<Done, BackendError> {
+        self.link.ask(Job { name, task }, self.is_apart).await
     }
 }
 
@@ -224,9 +246,18 @@ impl Backend for LlamaCppBackend {
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
         let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = request;
         let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[])?;
-        let params = params.over(&self.default_params);
-        let (reply, answer) = oneshot::channel();
-        self.ask(Job::Generate(GenerateJob { id, prompt, params, reply }), answer).await
+        let task = GenerateTask {
+            prompt,
+            params: params.over(&self.default_params),
+            constraint: self.constraint.clone(),
+            logprobs: self.logprobs,
+        };
+        let done = self.ask(id, Task::Generate(task)).await?;
+        let timing = timing_of(&done);
+        match done.answer {
+            Answer::Generated(generated) => Ok(Reply { output: output_of(generated), timing }),
+            _ => Err(mismatch()),
+        }
     }
 
     async fn loglikelihood(
@@ -235,7 +266,53 @@ impl Backend for LlamaCppBackend {
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
         let LoglikelihoodRequest { id, messages, prompt, continuations } = request;
         let (prompt, continuations) = self.prompt(&id, &messages, prompt, &[], &continuations)?;
-        let (reply, answer) = oneshot::channel();
-        self.ask(Job::Score(ScoreJob { id, prompt, continuations, reply }), answer).await
+        let done = self.ask(id, Task::Score { prompt, continuations }).await?;
+        let timing = timing_of(&done);
+        match done.answer {
+            Answer::Scored { scores, usage } => {
+                Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
+            }
+            _ => Err(mismatch()),
+        }
+    }
+
+    async fn rolling_loglikelihood(
+        &self,
+        request: RollingRequest,
+    ) -> Result<Reply<RollingOutput>, BackendError> {
+        let byte_count = u64::try_from(request.text.len()).unwrap_or(u64::MAX);
+        let done = self.ask(request.id, Task::Roll(request.text)).await?;
+        let timing = timing_of(&done);
+        match done.answer {
+            Answer::Rolled { logprob, token_count } => {
+                Ok(Reply { output: RollingOutput { logprob, token_count, byte_count }, timing })
+            }
+            _ => Err(mismatch()),
+        }
+    }
+
+    async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
+        let done = self.ask(request.id, Task::Embed(request.texts)).await?;
+        let timing = timing_of(&done);
+        match done.answer {
+            Answer::Embedded { vectors, tokens } => {
+                let usage = Some(Usage { prompt_tokens: tokens, completion_tokens: 0 });
+                Ok(Reply { output: EmbedOutput { vectors, usage }, timing })
+            }
+            _ => Err(mismatch()),
+        }
+    }
+
+    fn statistics(&self) -> Object {
+        let state = self.link.state();
+        let mut statistics = match json!(state.counts) {
+            Value::Object(counts) => counts,
+            _ => Object::new(),
+        };
+        if self.is_apart {
+            statistics.insert("crashes".to_owned(), state.crashes.into());
+            statistics.insert("process_id".to_owned(), state.process_id.into());
+        }
+        statistics
     }
 }

@@ -45,6 +45,31 @@ pub fn shared<T>(branches: &[Branch<T>]) -> usize {
     branches.iter().map(|branch| branch.scored_from).min().unwrap_or(0)
 }
 
+/// The windows in which a whole text is scored, each token once, given as much before it as fits: the first
+/// window begins behind `lead`, each further one behind the token before it, and the last one is filled up
+/// with what stands before, as lm-evaluation-harness rolls its windows with a context of one token.
+pub fn windows<T: Copy>(tokens: &[T], lead: T, context_length: usize) -> Vec<Branch<T>> {
+    // A token that is only predicted takes no place.
+    let longest = context_length.saturating_sub(1).max(1);
+    let mut windows = Vec::new();
+    let mut scored = 0;
+    while scored < tokens.len() {
+        let end = tokens.len().min(scored + longest);
+        let mut window: Vec<T> = Vec::with_capacity(longest + 1);
+        let begin = if scored == 0 {
+            window.push(lead);
+            0
+        } else {
+            end - longest - 1
+        };
+        window.extend(tokens.iter().take(end).skip(begin));
+        let scored_from = window.len() - (end - scored);
+        windows.push(Branch { tokens: window, scored_from });
+        scored = end;
+    }
+    windows
+}
+
 /// Groups branches, each of which needs so many tokens of its own computed, into rounds that fit
 /// into the memory: so many sequences, so many tokens. A branch without tokens of its own needs
 /// no sequence; one that is too large by itself gets a round of its own.
@@ -107,6 +132,31 @@ mod tests {
     fn what_is_shared_ends_where_the_first_is_scored() {
         let branch = |scored_from| Branch { tokens: vec![0; 9], scored_from };
         assert_eq!(shared(&[branch(5), branch(3), branch(4)]), 3);
+    }
+
+    #[test]
+    fn windows_score_each_token_once_and_fit_into_the_context() {
+        let show = |length: usize, context| -> Vec<(String, usize)> {
+            let tokens: Vec<char> = ('a'..).take(length).collect();
+            let windows = windows(&tokens, '^', context);
+            windows
+                .into_iter()
+                .map(|window| (window.tokens.into_iter().collect(), window.scored_from))
+                .collect()
+        };
+        let of = |windows: &[(&str, usize)]| -> Vec<(String, usize)> {
+            windows.iter().map(|(text, from)| ((*text).to_owned(), *from)).collect()
+        };
+        assert_eq!(show(3, 8), of(&[("^abc", 1)]));
+        assert_eq!(show(3, 4), of(&[("^abc", 1)]));
+        assert_eq!(show(4, 4), of(&[("^abc", 1), ("abcd", 3)]));
+        assert_eq!(show(7, 4), of(&[("^abc", 1), ("cdef", 1), ("defg", 3)]));
+        for (length, context) in [(1, 2), (9, 2), (100, 7), (64, 64)] {
+            let windows = show(length, context);
+            let scored: usize = windows.iter().map(|(text, from)| text.chars().count() - from).sum();
+            assert_eq!(scored, length);
+            assert!(windows.iter().all(|(text, from)| *from >= 1 && text.chars().count() <= context));
+        }
     }
 
     #[test]

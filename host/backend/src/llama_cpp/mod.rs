@@ -1,30 +1,42 @@
-//! A model file that llama.cpp runs in this process.
+//! A model file that llama.cpp runs on this machine.
 //!
-//! One thread per model owns the model and its contexts; requests reach it over a channel and
-//! are answered over one-shot channels. Conversations are generated in several sequences at
-//! once; log-likelihoods are computed one request at a time, in a context of their own, so that
-//! they do not depend on what else is in flight.
+//! A model lives in a process of its own (`process`), so that a failure of llama.cpp does not end
+//! the run, or on a thread (`thread`). Either is reached by a `link`, and runs the same loop
+//! (`worker`), in which a `scheduler` works on many requests at once.
 //!
 //! llama.cpp logs to `tracing` under the target `llama-cpp-2`. Where it is built with OpenMP,
 //! set `OMP_WAIT_POLICY=passive` in the environment of the process: threads that spin while they
 //! wait make everything several times slower on busy cores. OpenMP reads the variable before
-//! `main` begins, so this program cannot set it for itself.
+//! `main` begins, so a program cannot set it for itself; the process of a model is started with it.
 
 mod backend;
 mod batch;
+pub mod bench;
+mod captured_log;
+mod choices;
 mod continuations;
-mod generation;
+mod details;
+mod embedding;
+pub mod gguf;
 mod likelihood;
+mod link;
+pub mod memory;
 mod model;
+mod opening;
 mod options;
 mod prefix;
+mod process;
+mod protocol;
+mod relay;
 mod runtime;
 mod sampling;
-mod scoring;
+mod scheduler;
 mod special;
 mod text;
+mod thread;
 mod tokenizer;
 mod worker;
 
 pub use backend::open;
-pub use options::{ChatTemplateChoice, LlamaCppOptions};
+pub use options::{LlamaCppOptions, ModelOptions, cache_name, flash_number};
+pub use process::{ModelProgram, serve_model};

@@ -1,13 +1,12 @@
 //! Loads a model and says what it is.
 
-use super::options::{LlamaCppOpenError, LlamaCppOptions};
+use super::captured_log::captured;
+use super::options::{LlamaCppOpenError, ModelOptions, to_usize};
 use super::runtime::runtime;
 use super::tokenizer::token_text;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use serde::{Deserialize, Serialize};
 
 /// The version of the crate that llama.cpp comes in, as the workspace pins it.
 pub const BINDINGS_VERSION: &str = "0.1.160";
@@ -16,7 +15,7 @@ pub const BINDINGS_VERSION: &str = "0.1.160";
 pub const SOURCES_VERSION: &str = "0.1.161";
 
 /// What a model says about itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Such as `llama` or `gemma3`.
     pub architecture: Option<String>,
@@ -32,6 +31,8 @@ pub struct ModelFacts {
     pub training_context: u32,
     /// Number of tokens.
     pub vocabulary_size: i32,
+    /// Length of its vectors.
+    pub embedding_length: i32,
     /// The chat template that the file carries.
     pub chat_template: Option<String>,
     /// The text of the token at which sequences begin.
@@ -42,30 +43,34 @@ pub struct ModelFacts {
     pub special_tokens: Vec<String>,
 }
 
-/// Checks that there is a model file, and gives its size in bytes.
-///
-/// # Errors
-/// When it cannot be read, or is not in the GGUF format.
-pub fn check_file(path: &Path) -> Result<u64, LlamaCppOpenError> {
-    let failed = |reason| LlamaCppOpenError::File { path: path.to_owned(), reason };
-    let mut file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let mut magic = [0_u8; 4];
-    match file.read_exact(&mut magic) {
-        Ok(()) if &magic == b"GGUF" => Ok(size),
-        Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => Err(failed(error)),
-        _ => Err(LlamaCppOpenError::NotGguf { path: path.to_owned() }),
-    }
-}
-
-/// Loads the model.
+/// Loads the model, with so many layers on the GPU.
 ///
 /// # Errors
 /// When llama.cpp cannot be started or refuses the file.
-pub fn load(options: &LlamaCppOptions) -> Result<LlamaModel, LlamaCppOpenError> {
-    let parameters = LlamaModelParams::default().with_n_gpu_layers(options.gpu_layers);
-    LlamaModel::load_from_file(runtime()?, &options.model_path, &parameters).map_err(|error| {
-        LlamaCppOpenError::Load { path: options.model_path.clone(), reason: error.to_string() }
+pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LlamaCppOpenError> {
+    let mut parameters = LlamaModelParams::default().with_n_gpu_layers(gpu_layers);
+    if let Some(main_gpu) = options.main_gpu {
+        parameters = parameters.with_main_gpu(i32::try_from(main_gpu).unwrap_or(0));
+    }
+    if !options.devices.is_empty() {
+        let devices: Vec<usize> = options.devices.iter().copied().map(to_usize).collect();
+        parameters = parameters
+            .with_devices(&devices)
+            .map_err(|error| LlamaCppOpenError::Setting(format!("devices: {error}")))?;
+    }
+    let runtime = runtime()?;
+    let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
+    loaded.map_err(|error| {
+        // The last lines only repeat that it failed.
+        let reason = log.into_iter().find(|line| line.contains("error") || line.contains("unknown"));
+        let reason = reason.unwrap_or_else(|| error.to_string());
+        let path = options.model_path.clone();
+        let help = if reason.contains("unknown model architecture") {
+            "; this build of llama.cpp is older than the model, or the file is no language model"
+        } else {
+            ""
+        };
+        LlamaCppOpenError::Load { path, reason: format!("{reason}{help}") }
     })
 }
 
@@ -87,6 +92,7 @@ pub fn facts_of(model: &LlamaModel) -> ModelFacts {
         quantization: metadata("general.file_type").map(|number| quantization(&number)),
         training_context: model.n_ctx_train(),
         vocabulary_size: vocabulary.n_tokens(),
+        embedding_length: model.n_embd_out(),
         chat_template: metadata("tokenizer.chat_template"),
         bos_token: token_text(&vocabulary, vocabulary.bos()),
         eos_token: token_text(&vocabulary, vocabulary.eos()),
@@ -95,7 +101,7 @@ pub fn facts_of(model: &LlamaModel) -> ModelFacts {
 }
 
 /// The name of a GGUF `general.file_type`.
-fn quantization(number: &str) -> String {
+pub fn quantization(number: &str) -> String {
     let name = match number {
         "0" => "F32",
         "1" => "F16",
@@ -145,13 +151,5 @@ mod tests {
         for (name, version) in [("llama-cpp-2", BINDINGS_VERSION), ("llama-cpp-sys-2", SOURCES_VERSION)] {
             assert!(manifest.contains(&format!("{name} = {{ version = \"={version}\"")), "{name} {version}");
         }
-    }
-
-    #[test]
-    fn what_is_no_model_file_is_told_apart() {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
-        assert!(matches!(check_file(&manifest), Err(LlamaCppOpenError::NotGguf { .. })));
-        let missing = manifest.with_file_name("missing.gguf");
-        assert!(matches!(check_file(&missing), Err(LlamaCppOpenError::File { .. })));
     }
 }

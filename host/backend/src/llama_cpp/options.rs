@@ -1,38 +1,53 @@
 //! What a model is opened with, and what can be wrong with it.
 
+use gage_config::{CacheType, FlashAttention};
 use gage_core::SamplingParams;
 use gage_template::ChatTemplateError;
-use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams};
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+pub use gage_config::{ChatTemplate as ChatTemplateChoice, Isolation};
+
 /// Context length where neither the configuration nor the model's training asks for less.
-const DEFAULT_CONTEXT_LENGTH: u32 = 4096;
+pub const DEFAULT_CONTEXT_LENGTH: u32 = 4096;
 
-/// Most sequences that llama.cpp keeps apart in one context.
-const MOST_SLOTS: u32 = 256;
+/// Most answers that can be generated together.
+const MOST_SLOTS: u32 = 64;
 
-/// Which chat template renders a conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChatTemplateChoice {
-    /// The one that the model file carries; none if it carries none.
-    Model,
-    /// None: the text of the messages as it is, for base models.
-    None,
-    /// This one, in Jinja.
-    Text(String),
-}
+/// Tokens of a call where figures must not depend on how large calls are.
+const FIXED_CALL: usize = 64;
 
-/// What a model is opened with.
+/// Most memory for the logits of one call, in bytes.
+const LOGITS_BYTES: usize = 128 << 20;
+
+/// What a model is opened with, by whoever asks it.
 #[derive(Clone, Debug)]
 pub struct LlamaCppOptions {
+    /// What is loaded, and how it computes.
+    pub model: ModelOptions,
+    /// Where it runs.
+    pub isolation: Isolation,
+    /// How conversations become text.
+    pub chat_template: ChatTemplateChoice,
+    /// What all answers are held to.
+    pub constraint: Option<gage_config::OutputConstraint>,
+    /// How many alternatives are told with the log-probability of each token of an answer.
+    pub logprobs: Option<u32>,
+    /// Sampling parameters where a request does not say otherwise.
+    pub default_params: SamplingParams,
+}
+
+/// What a model is loaded with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ModelOptions {
     /// The GGUF file.
     pub model_path: PathBuf,
     /// Most tokens of one sequence, prompt and answer; default: what the model was trained for,
     /// at most 4096.
     pub context_length: Option<u32>,
-    /// How many sequences are decoded together, 1 to 256; default 8. Each has memory of its own
-    /// for `context_length` tokens.
+    /// How many answers are generated together, 1 to 64; default 8.
     pub slots: u32,
     /// Threads of computation; default: all that the machine has.
     pub threads: Option<u32>,
@@ -40,30 +55,81 @@ pub struct LlamaCppOptions {
     pub batch_size: u32,
     /// Layers to keep on the GPU, in builds that have one; default 0.
     pub gpu_layers: u32,
-    /// How conversations become text.
-    pub chat_template: ChatTemplateChoice,
-    /// Sampling parameters where a request does not say otherwise.
-    pub default_params: SamplingParams,
+    /// The GPU for what is not split; default the first.
+    pub main_gpu: Option<u32>,
+    /// The devices that the model is split over; empty for all.
+    pub devices: Vec<u32>,
+    /// `auto`, `on` or `off`, as llama.cpp numbers them: -1, 1, 0.
+    pub flash_attention: i32,
+    /// How keys are stored, as the name of a type.
+    pub cache_type_k: String,
+    /// How values are stored.
+    pub cache_type_v: String,
+    /// Whether no figure depends on what else is in flight.
+    pub deterministic: bool,
+    /// Whether prompts that are too long lose their beginning rather than fail.
+    pub truncates_prompts: bool,
+    /// An adapter on top of the model, and how strongly it counts.
+    pub lora: Option<(PathBuf, f32)>,
+    /// A grammar that answers will be held to, so that one that is wrong is found before a request comes.
+    pub grammar: Option<String>,
+}
+
+impl ModelOptions {
+    /// This file with all defaults.
+    pub fn new(model_path: PathBuf) -> ModelOptions {
+        ModelOptions {
+            model_path,
+            context_length: None,
+            slots: 8,
+            threads: None,
+            batch_size: 512,
+            gpu_layers: 0,
+            main_gpu: None,
+            devices: Vec::new(),
+            flash_attention: flash_number(FlashAttention::Auto),
+            cache_type_k: "f16".to_owned(),
+            cache_type_v: "f16".to_owned(),
+            deterministic: false,
+            truncates_prompts: false,
+            lora: None,
+            grammar: None,
+        }
+    }
+}
+
+/// The number that llama.cpp has for a way of attention.
+pub fn flash_number(choice: FlashAttention) -> i32 {
+    match choice {
+        FlashAttention::Auto => -1,
+        FlashAttention::Off => 0,
+        FlashAttention::On => 1,
+    }
+}
+
+/// The name of a type, as it is written in a configuration.
+pub fn cache_name(choice: CacheType) -> String {
+    let name = CacheType::NAMES.iter().find(|(_, known)| *known == choice).map(|(name, _)| *name);
+    name.unwrap_or("f16").to_owned()
+}
+
+fn cache_type(name: &str) -> KvCacheType {
+    match name {
+        "f32" => KvCacheType::F32,
+        "bf16" => KvCacheType::BF16,
+        "q8_0" => KvCacheType::Q8_0,
+        "q4_0" => KvCacheType::Q4_0,
+        _ => KvCacheType::F16,
+    }
 }
 
 /// Why a model could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LlamaCppOpenError {
-    /// The file cannot be read.
-    #[error("cannot read the model file {path}: {reason}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: std::io::Error,
-    },
-    /// The file is something else.
-    #[error("the model file {path} is not in the GGUF format: it does not begin with `GGUF`")]
-    NotGguf {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The file cannot be read, or is not a model.
+    #[error("{0}")]
+    File(#[from] super::gguf::GgufError),
     /// An option is out of bounds.
     #[error("{0}")]
     Setting(String),
@@ -71,13 +137,19 @@ pub enum LlamaCppOpenError {
     #[error("llama.cpp cannot be initialised: {0}")]
     Runtime(String),
     /// llama.cpp refuses the file.
-    #[error("llama.cpp cannot load the model file {path}: {reason}; its log (target `llama-cpp-2`) says why")]
+    #[error("llama.cpp cannot load the model file {path}: {reason}")]
     Load {
         /// The file.
         path: PathBuf,
         /// What llama.cpp says.
         reason: String,
     },
+    /// There is not enough memory.
+    #[error("{0}")]
+    Memory(String),
+    /// What the process of the model says.
+    #[error("{0}")]
+    Model(String),
     /// The chat template does not compile.
     #[error("{reason}; it is that of {origin}, give another one, or `none`")]
     ChatTemplate {
@@ -86,29 +158,40 @@ pub enum LlamaCppOpenError {
         /// Why it does not compile.
         reason: ChatTemplateError,
     },
-    /// The thread of the model could not be started, or ended.
-    #[error("the thread of the model ended: {0}")]
-    Thread(String),
+    /// The thread or the process of the model could not be started, or ended.
+    #[error("the model could not be started: {0}")]
+    Ended(String),
 }
 
 /// The options with every default filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Settings {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
     /// Most tokens of one sequence.
     pub context_length: usize,
-    /// Sequences that are decoded together.
+    /// Answers that are generated together.
     pub slots: usize,
     /// Threads of computation.
     pub threads: i32,
     /// Most tokens of one call.
-    pub batch_size: usize,
-    /// Tokens of a chunk of a prompt, the unit in which prompts are computed and kept.
-    pub chunk: usize,
+    pub call_tokens: usize,
+    /// Most tokens of one call whose logits are wanted.
+    pub call_rows: usize,
+    /// Whether no figure depends on what else is in flight.
+    pub deterministic: bool,
+    /// Layers on the GPU.
+    pub gpu_layers: u32,
 }
 
 impl Settings {
-    /// Fills in the defaults, given what the model was trained for.
-    pub fn resolve(options: &LlamaCppOptions, training_context: u32) -> Result<Settings, LlamaCppOpenError> {
+    /// Fills in the defaults, given what the model was trained for and how many tokens it knows.
+    ///
+    /// # Errors
+    /// When an option is out of bounds.
+    pub fn resolve(
+        options: &ModelOptions,
+        training_context: u32,
+        vocabulary: usize,
+    ) -> Result<Settings, LlamaCppOpenError> {
         let trained = if training_context == 0 { DEFAULT_CONTEXT_LENGTH } else { training_context };
         let context_length = options.context_length.unwrap_or(trained.min(DEFAULT_CONTEXT_LENGTH));
         if !(1..=MOST_SLOTS).contains(&options.slots) {
@@ -124,44 +207,60 @@ impl Settings {
         }
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.map_or_else(available, to_usize);
-        let batch_size = to_usize(options.batch_size);
-        // A GPU wants longer calls; a CPU is as fast with short ones, which lose less of a prefix.
-        let chunk = if options.gpu_layers > 0 { 256 } else { 64 };
+        let rows = (LOGITS_BYTES / vocabulary.max(1).saturating_mul(size_of::<f32>())).max(FIXED_CALL);
+        let asked = to_usize(options.batch_size);
+        let call_tokens =
+            if options.deterministic { FIXED_CALL } else { asked.min(rows).max(to_usize(options.slots)) };
         Ok(Settings {
             context_length: to_usize(context_length),
             slots: to_usize(options.slots),
             threads: i32::try_from(threads).unwrap_or(i32::MAX),
-            batch_size,
-            chunk: batch_size.min(chunk),
+            call_tokens,
+            call_rows: call_tokens,
+            deterministic: options.deterministic,
+            gpu_layers: options.gpu_layers,
         })
     }
 
-    /// Cells of memory that one sequence needs, in the blocks that llama.cpp allots.
-    pub fn cells(&self) -> usize {
-        self.context_length.next_multiple_of(256)
+    /// How many requests can be in flight with profit.
+    pub fn concurrency(&self) -> usize {
+        self.slots * 4
     }
 
-    /// Parameters of a context with so many cells in all, whose calls take at most so many
-    /// tokens, each of them computed in one piece.
-    pub fn context_parameters(&self, cells: usize, most_tokens: usize) -> LlamaContextParams {
-        let most_tokens = to_u32(most_tokens);
+    /// Cells of memory in all, in the blocks that llama.cpp allots.
+    pub fn cells(&self) -> usize {
+        let sequences = if self.deterministic { 1 } else { self.slots };
+        // What options add to a prompt of full length.
+        (self.context_length.saturating_mul(sequences)).next_multiple_of(256)
+    }
+
+    /// Parameters of the context for so many sequences.
+    pub fn context_parameters(&self, options: &ModelOptions, sequences: usize) -> LlamaContextParams {
+        let tokens = to_u32(self.call_tokens);
+        // The fused kernel splits its sums by the number of threads.
+        let flash = if self.deterministic { 0 } else { options.flash_attention };
         LlamaContextParams::default()
-            .with_n_ctx(NonZeroU32::new(to_u32(cells)))
-            .with_n_batch(most_tokens)
-            .with_n_ubatch(most_tokens)
+            .with_n_ctx(NonZeroU32::new(to_u32(self.cells())))
+            .with_n_batch(tokens)
+            .with_n_ubatch(tokens)
+            .with_n_seq_max(to_u32(sequences))
             .with_n_threads(self.threads)
             .with_n_threads_batch(self.threads)
+            .with_flash_attention_policy(flash)
+            .with_type_k(cache_type(&options.cache_type_k))
+            .with_type_v(cache_type(&options.cache_type_v))
             .with_swa_full(true)
+            .with_kv_unified(true)
     }
 }
 
 /// A number of a configuration as an index.
-pub(super) fn to_usize(number: u32) -> usize {
+pub fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// A size as llama.cpp takes it.
-pub(super) fn to_u32(number: usize) -> u32 {
+pub fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
@@ -169,17 +268,8 @@ pub(super) fn to_u32(number: usize) -> u32 {
 mod tests {
     use super::*;
 
-    fn options() -> LlamaCppOptions {
-        LlamaCppOptions {
-            model_path: PathBuf::from("model.gguf"),
-            context_length: None,
-            slots: 8,
-            threads: Some(2),
-            batch_size: 512,
-            gpu_layers: 0,
-            chat_template: ChatTemplateChoice::None,
-            default_params: SamplingParams::default(),
-        }
+    fn options() -> ModelOptions {
+        ModelOptions { threads: Some(2), ..ModelOptions::new(PathBuf::from("model.gguf")) }
     }
 
     #[test]
@@ -187,31 +277,37 @@ mod tests {
         for (asked, trained, expected) in
             [(None, 512, 512), (None, 131_072, 4096), (Some(8192), 4096, 8192), (None, 0, 4096)]
         {
-            let options = LlamaCppOptions { context_length: asked, ..options() };
-            let settings = Settings::resolve(&options, trained);
+            let options = ModelOptions { context_length: asked, ..options() };
+            let settings = Settings::resolve(&options, trained, 1000);
             assert_eq!(settings.map(|settings| settings.context_length).ok(), Some(expected));
         }
     }
 
     #[test]
-    fn chunks_fit_into_calls() {
-        for (batch_size, gpu_layers, expected) in [(512, 0, 64), (32, 0, 32), (512, 99, 256), (128, 99, 128)]
-        {
-            let options = LlamaCppOptions { batch_size, gpu_layers, ..options() };
-            assert_eq!(Settings::resolve(&options, 4096).map(|settings| settings.chunk).ok(), Some(expected));
+    fn calls_are_bounded_by_the_logits_and_fixed_where_it_matters() {
+        for (batch_size, vocabulary, deterministic, expected) in [
+            (512, 640, false, 512),
+            (512, 262_144, false, 128),
+            (4, 640, false, 8),
+            (512, 640, true, FIXED_CALL),
+            (32, 640, true, FIXED_CALL),
+        ] {
+            let options = ModelOptions { batch_size, deterministic, ..options() };
+            let settings = Settings::resolve(&options, 4096, vocabulary);
+            assert_eq!(settings.map(|settings| settings.call_tokens).ok(), Some(expected), "{batch_size}");
         }
     }
 
     #[test]
     fn what_is_out_of_bounds_is_an_error() {
         for wrong in [
-            LlamaCppOptions { slots: 0, ..options() },
-            LlamaCppOptions { slots: 257, ..options() },
-            LlamaCppOptions { batch_size: 0, ..options() },
-            LlamaCppOptions { threads: Some(0), ..options() },
-            LlamaCppOptions { context_length: Some(1), ..options() },
+            ModelOptions { slots: 0, ..options() },
+            ModelOptions { slots: 65, ..options() },
+            ModelOptions { batch_size: 0, ..options() },
+            ModelOptions { threads: Some(0), ..options() },
+            ModelOptions { context_length: Some(1), ..options() },
         ] {
-            assert!(Settings::resolve(&wrong, 4096).is_err(), "{wrong:?}");
+            assert!(Settings::resolve(&wrong, 4096, 640).is_err(), "{wrong:?}");
         }
     }
 }

@@ -6,8 +6,6 @@
 //! the tail, whose logits are wanted. Only whole chunks are kept for later prompts: they hold
 //! the same bits whether they were computed for this prompt or for another one.
 
-use std::ops::Range;
-
 /// How many tokens two sequences have in common at their beginning.
 pub fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
@@ -23,12 +21,6 @@ pub fn whole_chunks(length: usize, chunk: usize) -> usize {
 pub fn reusable<T: PartialEq>(held: &[T], prompt: &[T], chunk: usize) -> usize {
     let chunk = chunk.max(1);
     common(held, prompt).min(whole_chunks(prompt.len(), chunk)) / chunk * chunk
-}
-
-/// The calls that compute a prompt from a multiple of the chunk on: whole chunks, then the rest.
-pub fn pieces(start: usize, end: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
-    let chunk = chunk.max(1);
-    (start..end).step_by(chunk).map(move |from| from..end.min(from + chunk))
 }
 
 #[cfg(test)]
@@ -57,13 +49,5 @@ mod tests {
             assert_eq!(reusable(held, &prompt, 4), expected, "{held:?}");
         }
         assert_eq!(reusable(&prompt[..8], &prompt[..8], 4), 4, "the tail is computed afresh");
-    }
-
-    #[test]
-    fn pieces_are_the_same_from_wherever_they_begin() {
-        let all: Vec<_> = pieces(0, 10, 4).collect();
-        assert_eq!(all, [0..4, 4..8, 8..10]);
-        assert_eq!(pieces(4, 10, 4).collect::<Vec<_>>(), all[1..]);
-        assert_eq!(pieces(8, 8, 4).count(), 0);
     }
 }

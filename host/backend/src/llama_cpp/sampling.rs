@@ -1,76 +1,244 @@
 //! How the next token is chosen.
 
-use super::likelihood::most_likely;
+use super::choices::Choices;
+use super::likelihood::{Distribution, most_likely};
+use super::options::to_usize;
+use super::protocol::{Constraint, GenerateTask, TokenLogprob};
+use super::tokenizer::{Pieces, Tokenizer};
+use crate::api::{BackendError, BackendErrorKind};
 use gage_core::SamplingParams;
 use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token::data::LlamaTokenData;
+use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
 /// The seed of a request that names none, so that every run is reproducible.
 pub const DEFAULT_SEED: u32 = 42;
 
 /// Chooses the tokens of one answer.
-pub enum Chooser {
-    /// Always the most likely token; of equals the one with the smallest number.
-    Greedy,
-    /// A chain of samplers.
-    Chain(LlamaSampler),
+pub struct Chooser {
+    /// Penalties, cuts, temperature and the draw; nothing where the most likely token is taken.
+    chain: Option<LlamaSampler>,
+    constraint: Option<Held>,
+    logprobs: Option<usize>,
+}
+
+/// What an answer is held to, and how far it has come.
+enum Held {
+    Grammar(LlamaSampler),
+    Choices(Choices),
+}
+
+/// A token that was chosen.
+pub struct Chosen {
+    /// The token.
+    pub token: LlamaToken,
+    /// How likely it was, where that is asked for.
+    pub logprob: Option<TokenLogprob>,
+    /// Whether the answer can only end here.
+    pub is_last: bool,
+}
+
+/// Parses a grammar; its root is `root`.
+///
+/// # Errors
+/// When it is none.
+pub fn grammar(model: &LlamaModel, text: &str) -> Result<LlamaSampler, String> {
+    LlamaSampler::grammar(model, text, "root")
+        .map_err(|error| format!("the grammar cannot be used: {error}; it must be GBNF with a rule `root`"))
 }
 
 impl Chooser {
-    /// What the parameters ask for, in the order of llama.cpp: penalties, top-k, top-p, min-p,
-    /// temperature, and the choice; without a temperature, penalties and the most likely token.
+    /// What a request asks for.
     ///
-    /// The repetition penalty sees the prompt and the answer, the presence and the frequency
-    /// penalty only the answer; `context_length` bounds how far back they look.
+    /// # Errors
+    /// When its grammar cannot be parsed.
     pub fn new(
-        params: &SamplingParams,
-        vocabulary_size: i32,
+        task: &GenerateTask,
+        model: &LlamaModel,
+        tokenizer: &Tokenizer<'_>,
         prompt: &[LlamaToken],
         context_length: usize,
-    ) -> Chooser {
-        let window = i32::try_from(context_length).unwrap_or(i32::MAX);
-        let mut samplers = Vec::new();
-        if let Some(repetition) = params.repetition_penalty.filter(|penalty| *penalty != 1.0) {
-            let sampler = LlamaSampler::penalties(vocabulary_size, window, single(repetition), 0.0, 0.0);
-            samplers.push(sampler.with_tokens(prompt));
-        }
-        let frequency = single(params.frequency_penalty.unwrap_or(0.0));
-        let presence = single(params.presence_penalty.unwrap_or(0.0));
-        if frequency != 0.0 || presence != 0.0 {
-            samplers.push(LlamaSampler::penalties(vocabulary_size, window, 1.0, frequency, presence));
-        }
-        if params.is_greedy() {
-            if samplers.is_empty() {
-                return Chooser::Greedy;
-            }
-            samplers.push(LlamaSampler::greedy());
-        } else {
-            if let Some(top_k) = params.top_k.filter(|top_k| *top_k > 0) {
-                samplers.push(LlamaSampler::top_k(i32::try_from(top_k).unwrap_or(i32::MAX)));
-            }
-            if let Some(top_p) = params.top_p.filter(|top_p| *top_p < 1.0) {
-                samplers.push(LlamaSampler::top_p(single(top_p), 1));
-            }
-            if let Some(min_p) = params.min_p.filter(|min_p| *min_p > 0.0) {
-                samplers.push(LlamaSampler::min_p(single(min_p), 1));
-            }
-            samplers.push(LlamaSampler::temp(single(params.temperature.unwrap_or(1.0))));
-            samplers.push(LlamaSampler::dist(seed(params.seed)));
-        }
-        Chooser::Chain(LlamaSampler::chain(samplers, true))
+    ) -> Result<Chooser, BackendError> {
+        let constraint = match &task.constraint {
+            None => None,
+            Some(Constraint::Grammar(text)) => Some(Held::Grammar(
+                grammar(model, text)
+                    .map_err(|reason| BackendError::new(BackendErrorKind::Rejected, reason))?,
+            )),
+            Some(Constraint::Choices(texts)) => Some(Held::Choices(Choices::new(texts))),
+        };
+        Ok(Chooser {
+            chain: chain(&task.params, tokenizer.size(), prompt, context_length),
+            constraint,
+            logprobs: task.logprobs.map(to_usize),
+        })
     }
 
-    /// The next token, from the logits in a row of the last call; `None` when they are not
-    /// numbers. The row must have been asked for.
-    pub fn choose(&mut self, context: &LlamaContext<'_>, row: i32) -> Option<LlamaToken> {
+    /// The next token, from the logits in a row of the last call. The row must have been asked for.
+    ///
+    /// # Errors
+    /// When the logits are not numbers, or no token is allowed.
+    pub fn choose(
+        &mut self,
+        context: &LlamaContext<'_>,
+        row: i32,
+        tokenizer: &Tokenizer<'_>,
+        pieces: &mut Option<Pieces>,
+    ) -> Result<Chosen, String> {
         let logits = context.get_logits_ith(row);
-        match self {
-            Chooser::Greedy => i32::try_from(most_likely(logits)?).ok().map(LlamaToken::new),
-            Chooser::Chain(_) if logits.iter().any(|logit| logit.is_nan()) => None,
-            Chooser::Chain(sampler) => Some(sampler.sample(context, row)),
+        let best = most_likely(logits).ok_or("the model's logits are not numbers")?;
+        let best = token_of(best);
+        let mut is_last = false;
+        let token = match (&mut self.constraint, &mut self.chain) {
+            (None, None) => best,
+            (None, Some(chain)) => chain.sample(context, row),
+            (Some(Held::Choices(choices)), chain) => {
+                let pieces = pieces.get_or_insert_with(|| tokenizer.pieces());
+                let allowed = choices.allowed(pieces);
+                let candidates = allowed
+                    .into_iter()
+                    .filter_map(|token| Some(LlamaTokenData::new(token, logit_of(logits, token)?, 0.0)));
+                let token = pick(LlamaTokenDataArray::new(candidates.collect(), false), chain.as_mut())
+                    .ok_or("no token leads to one of the choices: the tokenizer cannot write them")?;
+                is_last = choices.accept(token, pieces);
+                token
+            }
+            (Some(Held::Grammar(grammar)), chain) => {
+                let token = by_grammar(grammar, chain.as_mut(), logits, best)
+                    .ok_or("no token is left that the grammar allows")?;
+                grammar.try_accept(token).map_err(|error| format!("the grammar failed: {error}"))?;
+                token
+            }
+        };
+        let logprob = match self.logprobs {
+            None => None,
+            Some(count) => {
+                let distribution = Distribution::of(logits).ok_or("the model's logits are not numbers")?;
+                let of = |token: LlamaToken, top| TokenLogprob {
+                    token: tokenizer.shown(token),
+                    // What is impossible has a number too, which JSON can hold.
+                    logprob: logit_of(logits, token)
+                        .map_or(f64::MIN, |logit| distribution.log_probability(logit).max(f64::MIN)),
+                    top,
+                };
+                let top =
+                    most_likely_of(logits, count).into_iter().map(|token| of(token, Vec::new())).collect();
+                Some(of(token, top))
+            }
+        };
+        Ok(Chosen { token, logprob, is_last })
+    }
+}
+
+/// What the parameters ask for, in the order of llama.cpp: penalties, top-k, top-p, min-p,
+/// temperature, and the draw; without a temperature, penalties and the most likely token. Nothing
+/// where it is the most likely token alone.
+///
+/// The repetition penalty sees the prompt and the answer, the presence and the frequency
+/// penalty only the answer; `context_length` bounds how far back they look.
+fn chain(
+    params: &SamplingParams,
+    vocabulary_size: i32,
+    prompt: &[LlamaToken],
+    context_length: usize,
+) -> Option<LlamaSampler> {
+    let window = i32::try_from(context_length).unwrap_or(i32::MAX);
+    let mut samplers = Vec::new();
+    if let Some(repetition) = params.repetition_penalty.filter(|penalty| *penalty != 1.0) {
+        let sampler = LlamaSampler::penalties(vocabulary_size, window, single(repetition), 0.0, 0.0);
+        samplers.push(sampler.with_tokens(prompt));
+    }
+    let frequency = single(params.frequency_penalty.unwrap_or(0.0));
+    let presence = single(params.presence_penalty.unwrap_or(0.0));
+    if frequency != 0.0 || presence != 0.0 {
+        samplers.push(LlamaSampler::penalties(vocabulary_size, window, 1.0, frequency, presence));
+    }
+    if params.is_greedy() {
+        if samplers.is_empty() {
+            return None;
+        }
+        samplers.push(LlamaSampler::greedy());
+    } else {
+        if let Some(top_k) = params.top_k.filter(|top_k| *top_k > 0) {
+            samplers.push(LlamaSampler::top_k(i32::try_from(top_k).unwrap_or(i32::MAX)));
+        }
+        if let Some(top_p) = params.top_p.filter(|top_p| *top_p < 1.0) {
+            samplers.push(LlamaSampler::top_p(single(top_p), 1));
+        }
+        if let Some(min_p) = params.min_p.filter(|min_p| *min_p > 0.0) {
+            samplers.push(LlamaSampler::min_p(single(min_p), 1));
+        }
+        samplers.push(LlamaSampler::temp(single(params.temperature.unwrap_or(1.0))));
+        samplers.push(LlamaSampler::dist(seed(params.seed)));
+    }
+    Some(LlamaSampler::chain(samplers, true))
+}
+
+/// The most likely token where the grammar allows it, which is mostly so and costs next to nothing to see;
+/// else the choice among all that it allows, for which it has to look at the whole vocabulary.
+fn by_grammar(
+    grammar: &mut LlamaSampler,
+    chain: Option<&mut LlamaSampler>,
+    logits: &[f32],
+    best: LlamaToken,
+) -> Option<LlamaToken> {
+    if chain.is_none() {
+        let mut alone = LlamaTokenDataArray::new(vec![LlamaTokenData::new(best, 0.0, 0.0)], false);
+        grammar.apply(&mut alone);
+        if alone.data.first().is_some_and(|data| data.logit().is_finite()) {
+            return Some(best);
         }
     }
+    let all =
+        logits.iter().enumerate().map(|(token, logit)| LlamaTokenData::new(token_of(token), *logit, 0.0));
+    let mut all = LlamaTokenDataArray::new(all.collect(), false);
+    grammar.apply(&mut all);
+    all.data.retain(|data| data.logit() > f32::NEG_INFINITY);
+    pick(all, chain)
+}
+
+/// Chooses among candidates; `None` where there are none.
+fn pick(mut candidates: LlamaTokenDataArray, chain: Option<&mut LlamaSampler>) -> Option<LlamaToken> {
+    match chain {
+        None => {
+            let best = candidates
+                .data
+                .iter()
+                .reduce(|best, next| if next.logit() > best.logit() { next } else { best });
+            best.map(LlamaTokenData::id)
+        }
+        Some(_) if candidates.data.is_empty() => None,
+        Some(chain) => {
+            candidates.apply_sampler(chain);
+            let token = candidates.selected_token()?;
+            chain.accept(token);
+            Some(token)
+        }
+    }
+}
+
+/// The tokens of the largest logits, the largest first.
+fn most_likely_of(logits: &[f32], count: usize) -> Vec<LlamaToken> {
+    let mut best: Vec<(usize, f32)> = Vec::with_capacity(count + 1);
+    for (token, logit) in logits.iter().copied().enumerate() {
+        if best.len() < count || best.last().is_some_and(|(_, least)| logit > *least) {
+            let place = best.partition_point(|(_, larger)| *larger >= logit);
+            best.insert(place, (token, logit));
+            best.truncate(count);
+        }
+    }
+    best.into_iter().map(|(token, _)| token_of(token)).collect()
+}
+
+fn token_of(index: usize) -> LlamaToken {
+    LlamaToken::new(i32::try_from(index).unwrap_or(i32::MAX))
+}
+
+fn logit_of(logits: &[f32], token: LlamaToken) -> Option<f32> {
+    logits.get(usize::try_from(token.0).ok()?).copied()
 }
 
 /// A seed in the 32 bits that llama.cpp takes. Seeds that fit stay as they are, but for the one
@@ -108,8 +276,18 @@ mod tests {
     #[test]
     fn without_a_temperature_the_choice_is_greedy() {
         let greedy = SamplingParams { top_p: Some(0.5), seed: Some(1), ..SamplingParams::default() };
-        assert!(matches!(Chooser::new(&greedy, 10, &[], 16), Chooser::Greedy));
+        assert!(chain(&greedy, 10, &[], 16).is_none());
         let hot = SamplingParams { temperature: Some(0.8), ..greedy };
-        assert!(matches!(Chooser::new(&hot, 10, &[], 16), Chooser::Chain(_)));
+        assert!(chain(&hot, 10, &[], 16).is_some());
+    }
+
+    #[test]
+    fn the_largest_are_found_and_of_equals_the_first() {
+        let logits = [1.0, 5.0, 3.0, 5.0, f32::NEG_INFINITY];
+        let found =
+            |count| most_likely_of(&logits, count).into_iter().map(|token| token.0).collect::<Vec<_>>();
+        assert_eq!(found(0), [0; 0]);
+        assert_eq!(found(3), [1, 3, 2]);
+        assert_eq!(found(9), [1, 3, 2, 0, 4]);
     }
 }

@@ -4,12 +4,14 @@ use crate::api::{BackendError, BackendErrorKind};
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::vocab::LlamaVocab;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// Longest text that is tokenised at all; far beyond every context.
 const MOST_BYTES: usize = 1 << 28;
 
 /// A conversation as the text that a model reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The text.
     pub text: String,
@@ -70,6 +72,11 @@ impl<'m> Tokenizer<'m> {
         Ok(tokens)
     }
 
+    /// The token that every sequence is to begin with, where the model wants one.
+    pub fn first(&self) -> Option<LlamaToken> {
+        self.first
+    }
+
     /// The token that stands before a text without any: the one that begins sequences, else the
     /// one that ends them.
     pub fn lead(&self) -> Option<LlamaToken> {
@@ -86,10 +93,66 @@ impl<'m> Tokenizer<'m> {
         self.vocabulary.n_tokens()
     }
 
+    /// The text of a token, special ones as the vocabulary spells them; bytes that are no character are replaced.
+    pub fn shown(&self, token: LlamaToken) -> String {
+        let mut bytes = Vec::new();
+        self.piece(token, &mut bytes);
+        if bytes.is_empty() {
+            return token_text(&self.vocabulary, token);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The bytes of all tokens.
+    pub fn pieces(&self) -> Pieces {
+        let bytes = self.vocabulary.tokens().map(|token| {
+            let mut bytes = Vec::new();
+            self.piece(token, &mut bytes);
+            bytes
+        });
+        Pieces::new(bytes, self.vocabulary.tokens().filter(|token| self.is_end(*token)).collect())
+    }
+
     /// Replaces a buffer by the bytes of a token; special tokens have none.
     pub fn piece(&self, token: LlamaToken, buffer: &mut Vec<u8>) {
         buffer.clear();
         self.vocabulary.token_to_piece_into(token, buffer, false, None);
+    }
+}
+
+/// The bytes of all tokens, and the tokens by their bytes.
+pub struct Pieces {
+    bytes: Vec<Box<[u8]>>,
+    by_bytes: HashMap<Box<[u8]>, Vec<LlamaToken>>,
+    ends: Vec<LlamaToken>,
+}
+
+impl Pieces {
+    /// The bytes of each token, by number, and the tokens that end an answer.
+    pub fn new(pieces: impl Iterator<Item = Vec<u8>>, ends: Vec<LlamaToken>) -> Pieces {
+        let bytes: Vec<Box<[u8]>> = pieces.map(Vec::into_boxed_slice).collect();
+        let mut by_bytes: HashMap<Box<[u8]>, Vec<LlamaToken>> = HashMap::new();
+        for (number, piece) in (0_i32..).zip(&bytes) {
+            if !piece.is_empty() {
+                by_bytes.entry(piece.clone()).or_default().push(LlamaToken::new(number));
+            }
+        }
+        Pieces { bytes, by_bytes, ends }
+    }
+
+    /// The tokens that write just these bytes.
+    pub fn written(&self, bytes: &[u8]) -> &[LlamaToken] {
+        self.by_bytes.get(bytes).map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of a token.
+    pub fn bytes(&self, token: LlamaToken) -> &[u8] {
+        usize::try_from(token.0).ok().and_then(|number| self.bytes.get(number)).map_or(&[], |bytes| bytes)
+    }
+
+    /// The tokens that end an answer.
+    pub fn ends(&self) -> &[LlamaToken] {
+        &self.ends
     }
 }
 

@@ -5,7 +5,6 @@ use crate::arguments::LockArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use anyhow::Context as _;
-use gage_backend::OpenOptions;
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Session, identity};
 use gage_suite::{Lock, LockDifference, Origin, SuiteError};
@@ -113,7 +112,8 @@ fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), Ex
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
     let session = match (&plan, &datasets) {
         (Some(plan), Some(_)) => {
-            runtime.block_on(Session::open(plan, &registry, &OpenOptions::default(), &mut problems))
+            let opening = setup::opening(crate::arguments::DEFAULT_LOG);
+            runtime.block_on(Session::open(plan, &registry, &opening, &mut problems))
         }
         _ => None,
     };

@@ -109,7 +109,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             return Ok(terminal::refuse(&message, Some(help)));
         }
     };
-    let opening = OpenOptions { tape: tape.clone(), answers, ..OpenOptions::default() };
+    let opening = OpenOptions { tape: tape.clone(), answers, ..setup::opening(&arguments.logs.log) };
     let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
     if let Some(session) = &session {
         session.check_media(&plan, &datasets, &mut problems);

@@ -5,6 +5,7 @@ use crate::environment;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, CompilingLine};
 use anyhow::anyhow;
+use gage_backend::{ModelProgram, OpenOptions};
 use gage_config::{PipelineConfig, Problems};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
@@ -22,6 +23,16 @@ pub(crate) fn logs(filter: &str) -> Result<(), String> {
 
 /// The argument by which this program is called to compile a component, as a child of itself.
 pub(crate) const COMPILE: &str = "compile-component";
+
+/// The argument by which this program is called to run a model, as a child of itself.
+pub(crate) const SERVE_MODEL: &str = "serve-model";
+
+/// What the backends of a command have in common.
+pub(crate) fn opening(log: &str) -> OpenOptions {
+    let arguments = vec![SERVE_MODEL.to_owned(), "--log".to_owned(), log.to_owned()];
+    let model_program = std::env::current_exe().map(|program| ModelProgram { program, arguments });
+    OpenOptions { model_program: model_program.ok(), ..OpenOptions::default() }
+}
 
 /// Sets up the engine of plugins. Without a folder for compiled components they are compiled
 /// anew each time, which takes seconds and nothing else.

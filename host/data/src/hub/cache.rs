@@ -1,7 +1,7 @@
 //! Where datasets are kept.
 //!
 //! ```text
-//! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit that it last stood for
+//! <cache>/datasets/<owner>--<name>/refs/<revision>        the commit that it last stood for; of models in `models`
 //! <cache>/datasets/<owner>--<name>/<commit>/dataset.json  what the commit holds, and what was checked
 //! <cache>/datasets/<owner>--<name>/<commit>/files/<path>  whole files, by their paths
 //! <cache>/datasets/<owner>--<name>/<commit>/partial/      what an interrupted download left
@@ -14,7 +14,7 @@ use super::error::HubError;
 use super::listing::{Entry, Listing};
 use super::object::{Hashes, ObjectId};
 use super::paths::{RepositoryName, check_path, is_commit, revision_file};
-use super::source::HubFile;
+use super::source::{HubFile, HubKind};
 use super::wait::Patience;
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
@@ -68,13 +68,13 @@ pub(super) enum Kept {
 impl DatasetFolder {
     /// Names the folder; makes nothing. Each hub has its own, for a name may stand for other data
     /// elsewhere.
-    pub(super) fn of(cache: &Path, endpoint: &Url, name: &RepositoryName) -> DatasetFolder {
+    pub(super) fn of(cache: &Path, endpoint: &Url, kind: HubKind, name: &RepositoryName) -> DatasetFolder {
         let host = endpoint.host_str().unwrap_or("hub").replace([':', '[', ']'], "_");
         let hub = match endpoint.port() {
             Some(port) => format!("{host}_{port}"),
             None => host,
         };
-        DatasetFolder(cache.join("datasets").join(hub).join(name.folder()))
+        DatasetFolder(cache.join(kind.folder()).join(hub).join(name.folder()))
     }
 
     /// The commit that a revision last stood for.

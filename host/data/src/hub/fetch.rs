@@ -10,7 +10,7 @@ use super::select::select;
 use super::source::{HubDataset, HubFile, HubFormat, HubProgress, HubSource};
 use super::wait::Patience;
 
-/// Has the files of a dataset in the cache, downloading those that are missing.
+/// Has the files of a dataset or a model in the cache, downloading those that are missing.
 ///
 /// Blocks; `cancelled` is asked at every chunk of a download and many times in every wait.
 /// Two calls for the same commit, also of different processes, go one after the other. Must not be
@@ -28,7 +28,7 @@ pub fn fetch(
     check_revision(&source.revision)?;
     let patience = Patience { timings: source.timings, cancelled };
     patience.check()?;
-    let folder = DatasetFolder::of(&source.cache, &source.endpoint, &name);
+    let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
     let fetch = Fetch { source, name, folder, progress, patience };
     if source.offline {
         return fetch.cached();
@@ -41,7 +41,7 @@ pub fn fetch(
         }
     }
     if tokio::runtime::Handle::try_current().is_ok() {
-        return Err(HubError::Invalid("a dataset cannot be fetched from asynchronous code".to_owned()));
+        return Err(HubError::Invalid("nothing can be fetched from asynchronous code".to_owned()));
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -64,18 +64,19 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     /// Uses what is there; writes nothing.
     fn cached(&self) -> Result<HubDataset, HubError> {
-        let HubSource { name, revision, .. } = self.source;
+        let HubSource { kind, name, revision, .. } = self.source;
+        let noun = kind.noun();
         let missing = |missing: String| HubError::Offline { missing };
         let commit = match is_commit(revision) {
             true => revision.clone(),
             false => self.folder.commit_of(revision)?.ok_or_else(|| {
-                missing(format!("revision '{revision}' of dataset '{name}' is not in the cache"))
+                missing(format!("revision '{revision}' of {noun} '{name}' is not in the cache"))
             })?,
         };
         let folder = self.folder.commit(&commit);
         let record = folder
             .record(&self.name, &commit)?
-            .ok_or_else(|| missing(format!("commit {commit} of dataset '{name}' is not in the cache")))?;
+            .ok_or_else(|| missing(format!("commit {commit} of {noun} '{name}' is not in the cache")))?;
         let choice = select(self.source, &record.listing)?;
         let mut files = Vec::new();
         for entry in choice.entries {
@@ -83,11 +84,11 @@ impl Fetch<'_> {
             match folder.check(entry, record.files.get(&entry.path), self.patience)? {
                 Kept::Good(file, _) => files.push(file),
                 Kept::Missing => {
-                    return Err(missing(format!("'{path}' of dataset '{name}' is not in the cache")));
+                    return Err(missing(format!("'{path}' of {noun} '{name}' is not in the cache")));
                 }
                 Kept::Wrong(reason) => {
                     return Err(missing(format!(
-                        "'{path}' of dataset '{name}' is damaged in the cache ({reason})"
+                        "'{path}' of {noun} '{name}' is damaged in the cache ({reason})"
                     )));
                 }
             }
@@ -104,7 +105,7 @@ impl Fetch<'_> {
         let HubSource { name, revision, endpoint, token, .. } = self.source;
         let client = Client::new(endpoint, token.as_ref(), self.patience)?;
         let asked = Asked { name, revision, path: None };
-        let repository = Repository { client: &client, name: &self.name, asked };
+        let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;
         if is_commit(revision) && *revision != commit {
             let reason = format!("the server answers for commit {commit}, not for {revision}");

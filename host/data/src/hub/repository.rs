@@ -6,6 +6,7 @@ use super::error::HubError;
 use super::listing::{Entry, Listing};
 use super::object::{Hashes, ObjectId};
 use super::paths::{self, RepositoryName};
+use super::source::HubKind;
 use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,7 @@ const LONGEST_CARD: u64 = 8 << 20;
 #[derive(Clone, Copy)]
 pub(super) struct Repository<'a> {
     pub(super) client: &'a Client<'a>,
+    pub(super) kind: HubKind,
     pub(super) name: &'a RepositoryName,
     /// The name as messages show it.
     pub(super) asked: Asked<'a>,
@@ -106,16 +108,21 @@ impl<'a> Repository<'a> {
 
     /// Where the bytes of a file are.
     pub(super) fn file(&self, commit: &str, path: &str) -> Result<Url, HubError> {
-        let parts = ["datasets"].into_iter().chain(self.name.parts()).chain(["resolve", commit]);
+        // Models stand at the top.
+        let above = (self.kind == HubKind::Dataset).then_some(self.kind.folder());
+        let parts = above.into_iter().chain(self.name.parts()).chain(["resolve", commit]);
         paths::below(self.client.endpoint(), parts.chain(path.split('/')))
     }
 
     fn api(&self, what: &str, revision: &str) -> Result<Url, HubError> {
-        let parts = ["api", "datasets"].into_iter().chain(self.name.parts()).chain([what, revision]);
+        let parts = ["api", self.kind.folder()].into_iter().chain(self.name.parts()).chain([what, revision]);
         paths::below(self.client.endpoint(), parts)
     }
 
     async fn card(&self, commit: &str, files: &[Entry]) -> Result<Option<String>, HubError> {
+        if self.kind != HubKind::Dataset {
+            return Ok(None);
+        }
         let Some(entry) = files.iter().find(|entry| entry.path == "README.md") else { return Ok(None) };
         if entry.bytes > LONGEST_CARD {
             return Err(HubError::Choice(format!(

@@ -44,7 +44,7 @@ pub(super) fn select<'a>(source: &HubSource, listing: &'a Listing) -> Result<Cho
 }
 
 fn refuse(source: &HubSource, message: String) -> HubError {
-    HubError::Choice(format!("dataset '{}': {message}", source.name))
+    HubError::Choice(format!("{} '{}': {message}", source.kind.noun(), source.name))
 }
 
 fn by_patterns<'a>(
@@ -54,7 +54,7 @@ fn by_patterns<'a>(
 ) -> Result<Choice<'a>, HubError> {
     let chosen = matching(source, listing, None, patterns)?;
     let found: BTreeSet<HubFormat> =
-        chosen.iter().filter_map(|entry| HubFormat::of_path(&entry.path)).collect();
+        chosen.iter().filter_map(|entry| source.kind.format(&entry.path)).collect();
     if found.len() > 1 {
         let formats = formats(found);
         return Err(refuse(
@@ -92,8 +92,8 @@ fn matching<'a>(
             let files = listed(listing.files.iter().map(|entry| entry.path.as_str()));
             return Err(refuse(source, format!("no file is '{shown}'; there are {files}")));
         }
-        if pattern.is_plain() && selected.iter().any(|entry| HubFormat::of_path(&entry.path).is_none()) {
-            return Err(refuse(source, unreadable(selected.iter().map(|entry| entry.path.as_str()))));
+        if pattern.is_plain() && selected.iter().any(|entry| source.kind.format(&entry.path).is_none()) {
+            return Err(refuse(source, format!("'{shown}' cannot be read; {}", source.kind.readable())));
         }
         selected.sort_by(|one, other| one.path.cmp(&other.path));
         chosen.extend(selected.into_iter().filter(|entry| known.insert(&entry.path)));
@@ -139,11 +139,14 @@ fn by_name<'a>(
     folder: Option<&str>,
     subset: Option<&str>,
 ) -> Result<Choice<'a>, HubError> {
-    let readable = || listing.files.iter().filter(|entry| HubFormat::of_path(&entry.path).is_some());
+    let readable = || listing.files.iter().filter(|entry| source.kind.format(&entry.path).is_some());
     let paths = || readable().map(|entry| entry.path.as_str());
     let all = naming::places(paths(), folder);
     if all.is_empty() {
-        return Err(refuse(source, unreadable(listing.files.iter().map(|entry| entry.path.as_str()))));
+        return Err(refuse(
+            source,
+            unreadable(source.kind, listing.files.iter().map(|entry| entry.path.as_str())),
+        ));
     }
     let names: BTreeSet<&str> = all.iter().map(|place| place.subset.as_str()).collect();
     let (wanted, places) = match subset {
@@ -231,7 +234,7 @@ fn one_format<'a>(
     let count = chosen.len();
     let known: Vec<(HubFormat, &Entry)> = chosen
         .iter()
-        .filter_map(|entry| HubFormat::of_path(&entry.path).map(|format| (format, *entry)))
+        .filter_map(|entry| source.kind.format(&entry.path).map(|format| (format, *entry)))
         .collect();
     let found: BTreeSet<HubFormat> = known.iter().map(|(format, _)| *format).collect();
     let format = match (found.contains(&HubFormat::Parquet), found.first()) {
@@ -249,7 +252,10 @@ fn one_format<'a>(
                 true => &listing.files.iter().collect(),
                 false => &chosen,
             };
-            return Err(refuse(source, unreadable(paths.iter().map(|entry| entry.path.as_str()))));
+            return Err(refuse(
+                source,
+                unreadable(source.kind, paths.iter().map(|entry| entry.path.as_str())),
+            ));
         }
     };
     let entries: Vec<&Entry> =

@@ -5,9 +5,62 @@ use std::path::PathBuf;
 use std::time::Duration;
 use url::Url;
 
-/// A dataset on the hub, and which part of it is wanted.
+/// What a repository of the hub holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HubKind {
+    /// Rows.
+    #[default]
+    Dataset,
+    /// Model files.
+    Model,
+}
+
+impl HubKind {
+    /// What messages call it.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            HubKind::Dataset => "dataset",
+            HubKind::Model => "model",
+        }
+    }
+
+    /// What its addresses and its folder in the cache are called.
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            HubKind::Dataset => "datasets",
+            HubKind::Model => "models",
+        }
+    }
+
+    /// What its files are called.
+    pub(super) fn holds(self) -> &'static str {
+        match self {
+            HubKind::Dataset => "data",
+            HubKind::Model => "model",
+        }
+    }
+
+    /// Which files of it can be read.
+    pub(super) fn readable(self) -> &'static str {
+        match self {
+            HubKind::Dataset => {
+                ".jsonl, .ndjson, .json, .csv, .tsv (each also as .gz or .zst) and .parquet can be read"
+            }
+            HubKind::Model => "only .gguf can be read",
+        }
+    }
+
+    /// The format that a file name tells, of those that such a repository is fetched for.
+    pub(super) fn format(self, path: &str) -> Option<HubFormat> {
+        HubFormat::of_path(path).filter(|format| (*format == HubFormat::Gguf) == (self == HubKind::Model))
+    }
+}
+
+/// A dataset or a model on the hub, and which part of it is wanted.
 #[derive(Clone, Debug)]
 pub struct HubSource {
+    /// What it is.
+    pub kind: HubKind,
     /// `owner/name`, or `name` alone.
     pub name: String,
     /// A branch, a tag or a commit; usually `main`.
@@ -107,7 +160,7 @@ pub struct HubFile {
     pub digest: Digest,
 }
 
-/// The kinds of files that can be read. All but Parquet may be compressed with gzip or zstd.
+/// The kinds of files that can be read. All but Parquet and GGUF may be compressed with gzip or zstd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HubFormat {
     /// One JSON object a line.
@@ -120,6 +173,8 @@ pub enum HubFormat {
     Tsv,
     /// Apache Parquet.
     Parquet,
+    /// A model for llama.cpp.
+    Gguf,
 }
 
 impl HubFormat {
@@ -137,6 +192,7 @@ impl HubFormat {
             "csv" => Some(HubFormat::Csv),
             "tsv" => Some(HubFormat::Tsv),
             "parquet" if !is_compressed => Some(HubFormat::Parquet),
+            "gguf" if !is_compressed => Some(HubFormat::Gguf),
             _ => None,
         }
     }
@@ -149,6 +205,7 @@ impl HubFormat {
             HubFormat::Csv => "csv",
             HubFormat::Tsv => "tsv",
             HubFormat::Parquet => "parquet",
+            HubFormat::Gguf => "gguf",
         }
     }
 }

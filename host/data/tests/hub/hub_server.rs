@@ -266,7 +266,10 @@ fn answer(state: &mut State, is_large: bool, target: &str, headers: &HashMap<Str
         return bytes_of(state, &value("name="), &value("commit="), &path, headers);
     }
     let is_api = parts.first().is_some_and(|part| part == "api");
-    let rest = parts.get(if is_api { 2 } else { 1 }..).unwrap_or_default();
+    // The files of models stand at the top.
+    let above =
+        usize::from(is_api) + usize::from(is_api || parts.first().is_some_and(|part| part == "datasets"));
+    let rest = parts.get(above..).unwrap_or_default();
     let verb = rest.iter().position(|part| ["revision", "tree", "resolve"].contains(&part.as_str()));
     let Some((name, rest)) = verb.map(|at| rest.split_at(at)) else {
         return Answer::of(404, Vec::new());

@@ -1,7 +1,7 @@
 //! What the tests share.
 
 use crate::hub_server::HubServer;
-use gage_data::hub::{HubDataset, HubError, HubSource, HubTimings, NoProgress, fetch};
+use gage_data::hub::{HubDataset, HubError, HubKind, HubSource, HubTimings, NoProgress, fetch};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -33,6 +33,7 @@ impl Setup {
     pub fn source(&self) -> HubSource {
         let timings = HubTimings { first_wait: Duration::from_micros(1), ..HubTimings::default() };
         HubSource {
+            kind: HubKind::Dataset,
             name: NAME.to_owned(),
             revision: "main".to_owned(),
             subset: None,

@@ -1,7 +1,8 @@
-//! `llama_cpp`: a model file that llama.cpp runs in this process.
+//! `llama_cpp`: a model file that llama.cpp runs on this machine.
 
 use super::small;
 use crate::elements::sampling;
+use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
 use crate::table::Table;
@@ -19,7 +20,86 @@ pub enum ChatTemplate {
     Text(String),
 }
 
-/// A model file that llama.cpp runs in this process.
+/// Where a model runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// In a child process, so that a failure of llama.cpp ends that and not the run.
+    #[default]
+    Process,
+    /// On a thread of this process.
+    Thread,
+}
+
+/// What becomes of a prompt that leaves no room in the context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLongPrompt {
+    /// The request fails.
+    #[default]
+    Error,
+    /// Tokens are left out at its beginning, and the sample ends as `truncated`.
+    TruncateLeft,
+}
+
+/// Whether attention is computed by the fused kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlashAttention {
+    /// Where the device has it.
+    #[default]
+    Auto,
+    /// Always; a model that cannot is refused.
+    On,
+    /// Never.
+    Off,
+}
+
+/// How the keys or the values of the memory of attention are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheType {
+    /// 32 bits.
+    F32,
+    /// 16 bits.
+    #[default]
+    F16,
+    /// 16 bits with the exponent of 32.
+    Bf16,
+    /// 8.5 bits.
+    Q8_0,
+    /// 4.5 bits.
+    Q4_0,
+}
+
+impl CacheType {
+    /// The names, as they are written.
+    pub const NAMES: [(&'static str, CacheType); 5] = [
+        ("f32", CacheType::F32),
+        ("f16", CacheType::F16),
+        ("bf16", CacheType::Bf16),
+        ("q8_0", CacheType::Q8_0),
+        ("q4_0", CacheType::Q4_0),
+    ];
+}
+
+/// What answers are held to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutputConstraint {
+    /// A grammar in GBNF whose root is `root`.
+    Grammar(String),
+    /// JSON of this schema.
+    JsonSchema(serde_json::Value),
+    /// One of these texts.
+    Choices(Vec<String>),
+}
+
+/// A low-rank adapter on top of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoraConfig {
+    /// The GGUF file.
+    pub path: PathBuf,
+    /// How strongly it counts; default 1.
+    pub scale: f64,
+}
+
+/// A model file that llama.cpp runs on this machine.
 #[derive(Clone, Debug)]
 pub struct LlamaCppConfig {
     /// The GGUF file; required.
@@ -28,7 +108,7 @@ pub struct LlamaCppConfig {
     pub model_path_span: Span,
     /// Most tokens of one sequence; default: what the model was trained for, at most 4096.
     pub context_length: Option<u32>,
-    /// How many sequences are decoded together; default 8.
+    /// How many answers are generated together; default 8.
     pub slots: u32,
     /// Default: all that the machine has.
     pub threads: Option<u32>,
@@ -36,6 +116,29 @@ pub struct LlamaCppConfig {
     pub batch_size: u32,
     /// Layers to keep on the GPU, in builds that have one; default 0.
     pub gpu_layers: u32,
+    /// The GPU for what is not split; default the first.
+    pub main_gpu: Option<u32>,
+    /// The devices that the model is split over, by number; default all.
+    pub devices: Vec<u32>,
+    /// Default `auto`.
+    pub flash_attention: FlashAttention,
+    /// How keys are stored; default `f16`.
+    pub cache_type_k: CacheType,
+    /// How values are stored; default `f16`. Others than `f16`, `f32` and `bf16` need flash attention.
+    pub cache_type_v: CacheType,
+    /// Whether no figure depends on what else is in flight; default no.
+    pub deterministic: bool,
+    /// Where the model runs; default a process of its own.
+    pub isolation: Isolation,
+    /// Default `error`.
+    pub on_long_prompt: OnLongPrompt,
+    /// What all answers of this backend are held to; default nothing.
+    pub constraint: Option<OutputConstraint>,
+    /// How many alternatives are recorded with the log-probability of each token of an answer; default:
+    /// no log-probabilities.
+    pub logprobs: Option<u32>,
+    /// Default none.
+    pub lora: Option<LoraConfig>,
     /// Default: the model's own.
     pub chat_template: ChatTemplate,
     /// Sampling parameters where no higher place says otherwise.
@@ -67,10 +170,158 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
         slots: small(table, "slots", 1..=64, 8, problems),
         threads: optional(table, "threads", 1024, problems),
         batch_size: small(table, "batch_size", 32..=8192, 512, problems),
-        gpu_layers: small(table, "gpu_layers", 0..=10_000, 0, problems),
+        gpu_layers: gpu_layers(table, problems),
+        main_gpu: table.integer("main_gpu", 0..=63, problems).and_then(|number| u32::try_from(number).ok()),
+        devices: devices(table, problems),
+        flash_attention: {
+            let choices =
+                [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
+            table.choice("flash_attention", &choices, problems).unwrap_or_default()
+        },
+        cache_type_k: table.choice("cache_type_k", &CacheType::NAMES, problems).unwrap_or_default(),
+        cache_type_v: table.choice("cache_type_v", &CacheType::NAMES, problems).unwrap_or_default(),
+        deterministic: table.boolean("deterministic", problems).unwrap_or(false),
+        isolation: {
+            let choices = [("process", Isolation::Process), ("thread", Isolation::Thread)];
+            table.choice("isolation", &choices, problems).unwrap_or_default()
+        },
+        on_long_prompt: {
+            let choices = [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
+            table.choice("on_long_prompt", &choices, problems).unwrap_or_default()
+        },
+        constraint: constraint(table, problems),
+        logprobs: table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
+        lora: lora(table, problems),
         chat_template,
         default_params: sampling::read(table, "default_params", problems),
         model_path: PathBuf::from(model_path.as_deref().unwrap_or_default()),
     };
+    check_together(&config, table, problems);
     model_path.map(|_| config)
+}
+
+/// `gpu_layers`, or `n_gpu_layers` as llama.cpp calls it.
+fn gpu_layers(table: &mut Table<'_>, problems: &mut Problems) -> u32 {
+    let known = small(table, "n_gpu_layers", 0..=10_000, 0, problems);
+    small(table, "gpu_layers", 0..=10_000, known, problems)
+}
+
+fn devices(table: &mut Table<'_>, problems: &mut Problems) -> Vec<u32> {
+    let mut devices = Vec::new();
+    for (node, path) in table.list("devices", problems) {
+        match node
+            .to_json()
+            .as_u64()
+            .filter(|number| *number < 64)
+            .and_then(|number| u32::try_from(number).ok())
+        {
+            Some(number) => devices.push(number),
+            None => {
+                problems.error(node.span, &path, "a device is a whole number from 0 to 63");
+            }
+        }
+    }
+    devices
+}
+
+fn constraint(table: &mut Table<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
+    let grammar = table.text("grammar", problems).map(OutputConstraint::Grammar);
+    let schema = table.free_map("json_schema", problems).map(Node::to_json).map(OutputConstraint::JsonSchema);
+    let choices = table.texts("choices", problems).map(OutputConstraint::Choices);
+    if let Some(OutputConstraint::Choices(texts)) = &choices
+        && (texts.is_empty() || texts.iter().any(String::is_empty))
+    {
+        let span = table.get("choices").map_or(table.span, |node| node.span);
+        problems.error(
+            span,
+            &table.path_of("choices"),
+            "`choices` needs at least one text, and none that is empty",
+        );
+        return None;
+    }
+    let mut given = [grammar, schema, choices].into_iter().flatten();
+    let first = given.next();
+    if given.next().is_some() {
+        problems
+            .error(table.span, &table.path, "only one of `grammar`, `json_schema` and `choices` can be given")
+            .help("leave the others out");
+    }
+    first
+}
+
+fn lora(table: &mut Table<'_>, problems: &mut Problems) -> Option<LoraConfig> {
+    let node = table.get("lora")?;
+    let mut lora = Table::open(node, table.path_of("lora"), problems)?;
+    let path = lora.required_text("path", problems);
+    let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
+    lora.finish(problems);
+    path.map(|path| LoraConfig { path: PathBuf::from(path), scale })
+}
+
+/// What no single value shows to be wrong.
+fn check_together(config: &LlamaCppConfig, table: &mut Table<'_>, problems: &mut Problems) {
+    let mut wrong = |key: &'static str, message: &str, help: &str| {
+        let span = table.get(key).map_or(table.span, |node| node.span);
+        problems.error(span, &table.path_of(key), message.to_owned()).help(help);
+    };
+    if config.deterministic && config.flash_attention == FlashAttention::On {
+        let message = "flash attention computes other bits with other numbers of threads, so it is off where \
+                       `deterministic` is set";
+        wrong("flash_attention", message, "leave `flash_attention` out, or `deterministic`");
+    }
+    let is_quantised = matches!(config.cache_type_v, CacheType::Q8_0 | CacheType::Q4_0);
+    if is_quantised && (config.deterministic || config.flash_attention == FlashAttention::Off) {
+        let message = "values can be quantised with flash attention only, and it is off";
+        wrong("cache_type_v", message, "use `f16`, or quantise `cache_type_k` alone");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{BackendKind, Environment, load};
+
+    fn problems_of(settings: &str) -> Vec<String> {
+        let text = format!(
+            "api_version: gage/v1alpha1\nkind: PipelineConfig\n\
+             datasets: [{{dataset_id: d, loader: jsonl, params: {{path: x}}}}]\n\
+             backends: [{{backend_id: b, type: llama_cpp, config: {{model_path: m.gguf, {settings}}}}}]\n\
+             role_adapters: [{{adapter_id: r, role_type: dut_model, backend_id: b}}]\n\
+             custom: {{steps: [{{step: inference}}]}}\n"
+        );
+        let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+        let (config, problems) = load("test.yaml", &text, &[], &environment);
+        if let Some(config) = config {
+            assert!(matches!(config.backends[0].kind, BackendKind::LlamaCpp(_)));
+        }
+        problems.render(false).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_well_formed_is_read() {
+        for settings in [
+            "deterministic: true, isolation: thread, on_long_prompt: truncate_left, logprobs: 0",
+            "n_gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
+            "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
+            "json_schema: {type: object}",
+        ] {
+            assert_eq!(problems_of(settings), [""; 0], "{settings}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        for (settings, expected) in [
+            ("deterministic: true, flash_attention: on", "flash attention computes other bits"),
+            ("deterministic: true, cache_type_v: q4_0", "values can be quantised"),
+            ("flash_attention: off, cache_type_v: q8_0", "values can be quantised"),
+            ("choices: []", "`choices` needs at least one text"),
+            ("choices: [A], grammar: 'root ::= \"a\"'", "only one of `grammar`"),
+            ("isolation: container", "isolation"),
+            ("devices: [-1]", "a device is a whole number"),
+            ("logprobs: 21", "logprobs"),
+        ] {
+            let found = problems_of(settings).join("\n");
+            assert!(found.contains(expected), "{settings}: {found}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What messages say of files and names that came from a server.
 
-use crate::hub::source::HubFormat;
+use crate::hub::source::{HubFormat, HubKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_NAMES: usize = 20;
@@ -29,9 +29,8 @@ pub(super) fn formats(formats: BTreeSet<HubFormat>) -> String {
 }
 
 /// Why none of the files can be read.
-pub(super) fn unreadable<'a>(paths: impl Iterator<Item = &'a str>) -> String {
-    const READABLE: &str =
-        ".jsonl, .ndjson, .json, .csv, .tsv (each also as .gz or .zst) and .parquet can be read";
+pub(super) fn unreadable<'a>(kind: HubKind, paths: impl Iterator<Item = &'a str>) -> String {
+    let readable = kind.readable();
     let mut endings: BTreeMap<String, u64> = BTreeMap::new();
     for path in paths.filter(|path| super::super::pattern::is_ordinary(path)) {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -58,7 +57,7 @@ pub(super) fn unreadable<'a>(paths: impl Iterator<Item = &'a str>) -> String {
         .map(|(ending, count)| format!("{count} with {}", gage_core::printable_line(&ending)))
         .collect();
     match texts.is_empty() {
-        true => format!("it has no data files; {READABLE}"),
-        false => format!("no file can be read: {}; {READABLE}{hint}", texts.join(", ")),
+        true => format!("it has no {} files; {readable}", kind.holds()),
+        false => format!("no file can be read: {}; {readable}{hint}", texts.join(", ")),
     }
 }

@@ -1,9 +1,11 @@
 use super::*;
 use crate::hub::object::ObjectId;
+use crate::hub::source::HubKind;
 use gage_core::Digest;
 
 fn source() -> HubSource {
     HubSource {
+        kind: HubKind::Dataset,
         name: "o/d".to_owned(),
         revision: "main".to_owned(),
         subset: None,
@@ -176,7 +178,7 @@ fn what_is_refused() {
         ),
         (Case { paths: &["x.arrow", "dataset_info.json"], ..CASE }, &["Arrow files are not read"]),
         (Case { paths: &["x.zip"], ..CASE }, &["archives are not unpacked"]),
-        (Case { paths: &["x.txt"], data_files: &["x.txt"], ..CASE }, &["1 with .txt", ".jsonl"]),
+        (Case { paths: &["x.txt"], data_files: &["x.txt"], ..CASE }, &["'x.txt' cannot be read", ".jsonl"]),
         (Case { paths: &["README.md"], ..CASE }, &["no data files"]),
         (Case { paths: &["../train.jsonl"], ..CASE }, &["\"../train.jsonl\"", "'..'"]),
         (Case { paths: &["/train.jsonl"], ..CASE }, &["not kept"]),

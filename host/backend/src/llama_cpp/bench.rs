@@ -1,0 +1,312 @@
+//! How fast a model is, here and in a bare loop over llama.cpp in the same process, in turns.
+
+use super::batch::{TokenBatch, shorten};
+use super::likelihood::{Distribution, most_likely};
+use super::model::keeps_prefixes;
+use super::opening::load_model;
+use super::options::{ModelOptions, to_usize};
+use super::protocol::{Answer, GenerateTask, Job, ScoredText, Task};
+use super::runtime::new_context;
+use super::scheduler::{Event, Scheduler, sequence_count};
+use super::tokenizer::{Prompt, Tokenizer};
+use crate::api::BackendError;
+use gage_core::SamplingParams;
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::token::LlamaToken;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Answers at once.
+const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
+
+/// Questions with four options each, behind the same examples.
+const QUESTIONS: usize = 4;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// The GGUF file.
+    pub model_path: PathBuf,
+    /// Threads of computation; default all.
+    pub threads: Option<u32>,
+    /// Tokens of a prompt, about.
+    pub prompt_tokens: u32,
+    /// Tokens of an answer.
+    pub answer_tokens: u32,
+    /// How often each figure is measured.
+    pub repeats: u32,
+    /// Whether no figure may depend on what else is in flight.
+    pub deterministic: bool,
+}
+
+/// One figure: the median of all measurements.
+#[derive(Clone, Debug)]
+pub struct BenchFigure {
+    /// What was measured.
+    pub what: String,
+    /// In what it is given.
+    pub unit: &'static str,
+    /// By the scheduler of this program.
+    pub host: f64,
+    /// By a bare loop; for choices, one that computes the prompt anew for each option.
+    pub bare: f64,
+}
+
+/// All figures.
+#[derive(Clone, Debug)]
+pub struct BenchReport {
+    /// What llama.cpp computes with.
+    pub kernels: String,
+    /// Threads of computation.
+    pub threads: i32,
+    /// The figures.
+    pub figures: Vec<BenchFigure>,
+}
+
+/// Measures a model.
+///
+/// # Errors
+/// When it cannot be loaded, or fails.
+pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
+    let mut model_options = ModelOptions {
+        threads: options.threads,
+        slots: 16,
+        context_length: Some(4 * options.prompt_tokens + options.answer_tokens + 256),
+        deterministic: options.deterministic,
+        ..ModelOptions::new(options.model_path.clone())
+    };
+    let mut opened = load_model(&mut model_options).map_err(|error| error.to_string())?;
+    let (model, context, loaded) = opened.context(&mut model_options).map_err(|error| error.to_string())?;
+    let settings = loaded.settings;
+    let shares = keeps_prefixes(model);
+    let mut host = Scheduler::new(model, context, settings, &model_options, shares);
+    let parameters = settings.context_parameters(&model_options, sequence_count(&settings, shares).max(16));
+    let mut bare = Bare {
+        context: new_context(model, parameters).map_err(|error| error.message)?,
+        tokenizer: Tokenizer::new(model),
+        batch: TokenBatch::new(settings.call_tokens, 1),
+        call_tokens: settings.call_tokens,
+    };
+    let mut figures = Vec::new();
+    let words = Words { tokenizer: Tokenizer::new(model), tokens: to_usize(options.prompt_tokens) };
+    let mut measured = |what: String, unit, work: &mut dyn FnMut(bool, usize) -> Result<f64, String>| {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for turn in 0..to_usize(options.repeats) {
+            ours.push(work(true, turn)?);
+            theirs.push(work(false, turn)?);
+        }
+        figures.push(BenchFigure { what, unit, host: median(ours), bare: median(theirs) });
+        Ok::<(), String>(())
+    };
+    for at_once in AT_ONCE {
+        // The first token comes with the prompt, so the rest is what answering takes beside it.
+        for (what, unit, answer_tokens) in
+            [("prompts", "tokens/s", 1), ("prompts and answers", "answer tokens/s", options.answer_tokens)]
+        {
+            measured(format!("{what}, {at_once} at once"), unit, &mut |is_host, turn| {
+                let prompts: Vec<String> = (0..at_once)
+                    .map(|index| words.text(&format!("{turn} {at_once} {index} {answer_tokens}")))
+                    .collect();
+                let (tokens, answered, seconds) = if is_host {
+                    host_answers(&mut host, &prompts, answer_tokens)?
+                } else {
+                    bare.answers(&prompts, answer_tokens).map_err(|error| error.message)?
+                };
+                let count = if answer_tokens == 1 { tokens } else { answered };
+                Ok(count as f64 / seconds)
+            })?;
+        }
+    }
+    measured("four choices behind shared examples".to_owned(), "questions/s", &mut |is_host, turn| {
+        let examples = words.text(&format!("examples {turn} {is_host}"));
+        let questions: Vec<String> = (0..QUESTIONS)
+            .map(|index| format!("{examples}{examples}{examples}\nQuestion {index}: which is it?\nAnswer:"))
+            .collect();
+        let seconds = if is_host {
+            host_choices(&mut host, &questions)?
+        } else {
+            bare.choices(&questions).map_err(|error| error.message)?
+        };
+        Ok(QUESTIONS as f64 / seconds)
+    })?;
+    Ok(BenchReport { kernels: loaded.kernels, threads: settings.threads, figures })
+}
+
+/// Texts of a certain length.
+struct Words<'m> {
+    tokenizer: Tokenizer<'m>,
+    tokens: usize,
+}
+
+impl Words<'_> {
+    /// A text of about so many tokens that begins like no other.
+    fn text(&self, beginning: &str) -> String {
+        let mut text = format!("{beginning}:");
+        for number in 0..self.tokens {
+            text.push_str(&format!(" What is {number} plus {}?", number * 7 % 90));
+            let prompt = Prompt { text: text.clone(), has_special_tokens: false, mark: None };
+            if self.tokenizer.tokens(&prompt, "").is_ok_and(|tokens| tokens.len() >= self.tokens) {
+                break;
+            }
+        }
+        text
+    }
+}
+
+fn prompt_of(text: &str) -> Prompt {
+    Prompt { text: text.to_owned(), has_special_tokens: false, mark: None }
+}
+
+const OPTIONS: [&str; 4] =
+    [" the first of them", " the second of them", " both of these two", " none of these two"];
+
+/// Runs the scheduler until all is done, and gives the answers and the seconds that it took.
+fn run(host: &mut Scheduler<'_>, tasks: Vec<Task>) -> Result<(Vec<Answer>, f64), String> {
+    let began = Instant::now();
+    for (number, task) in (0_u64..).zip(tasks) {
+        host.push(number, Job { name: number.to_string(), task });
+    }
+    let mut answers = Vec::new();
+    loop {
+        for event in host.take_events() {
+            if let Event::Done(_, done) = event {
+                answers.push(done.map_err(|error| error.message)?.answer);
+            }
+        }
+        if host.is_idle() {
+            return Ok((answers, began.elapsed().as_secs_f64()));
+        }
+        host.step();
+    }
+}
+
+/// Tokens of prompts, tokens of answers, seconds.
+fn host_answers(
+    host: &mut Scheduler<'_>,
+    prompts: &[String],
+    answer_tokens: u32,
+) -> Result<(u64, u64, f64), String> {
+    let tasks = prompts.iter().map(|prompt| {
+        let params = SamplingParams { max_new_tokens: Some(answer_tokens), ..SamplingParams::default() };
+        Task::Generate(GenerateTask { prompt: prompt_of(prompt), params, constraint: None, logprobs: None })
+    });
+    let (answers, seconds) = run(host, tasks.collect())?;
+    let (mut asked, mut answered) = (0, 0);
+    for answer in answers {
+        if let Answer::Generated(generated) = answer {
+            asked += generated.usage.prompt_tokens;
+            answered += generated.usage.completion_tokens;
+        }
+    }
+    Ok((asked, answered, seconds))
+}
+
+fn host_choices(host: &mut Scheduler<'_>, questions: &[String]) -> Result<f64, String> {
+    let option = |text: &&str| ScoredText { id: (*text).to_owned(), text: (*text).to_owned(), byte_count: 1 };
+    let tasks = questions.iter().map(|question| Task::Score {
+        prompt: prompt_of(question),
+        continuations: OPTIONS.iter().map(option).collect(),
+    });
+    Ok(run(host, tasks.collect())?.1)
+}
+
+/// A loop over llama.cpp without anything around it.
+struct Bare<'m> {
+    context: LlamaContext<'m>,
+    tokenizer: Tokenizer<'m>,
+    batch: TokenBatch,
+    call_tokens: usize,
+}
+
+impl Bare<'_> {
+    fn answers(&mut self, prompts: &[String], answer_tokens: u32) -> Result<(u64, u64, f64), BackendError> {
+        let began = Instant::now();
+        let (mut asked, mut answered) = (0, 0);
+        let mut open: Vec<(i32, usize, LlamaToken)> = Vec::new();
+        for (sequence, prompt) in (0_i32..).zip(prompts) {
+            let tokens = self.tokenizer.tokens(&prompt_of(prompt), "")?;
+            let row = self.prompt(sequence, &tokens)?;
+            asked += u64::try_from(tokens.len()).unwrap_or(0);
+            answered += 1;
+            open.push((sequence, tokens.len(), self.best(row)));
+        }
+        for _ in 1..answer_tokens {
+            open.retain(|(_, _, token)| !self.tokenizer.is_end(*token));
+            self.batch.clear();
+            let mut rows = Vec::new();
+            for (sequence, position, token) in &open {
+                rows.push(self.batch.add(*token, *position, &[*sequence], true)?);
+            }
+            self.batch.decode(&mut self.context)?;
+            for ((_, position, token), row) in open.iter_mut().zip(rows) {
+                *position += 1;
+                *token = best(&self.context, row);
+                answered += 1;
+            }
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        for (sequence, _) in (0_i32..).zip(prompts) {
+            shorten(&mut self.context, sequence, 0);
+        }
+        Ok((asked, answered, seconds))
+    }
+
+    /// Each option with the whole prompt before it.
+    fn choices(&mut self, questions: &[String]) -> Result<f64, BackendError> {
+        let began = Instant::now();
+        for question in questions {
+            let prompt = self.tokenizer.tokens(&prompt_of(question), "")?.len();
+            for option in OPTIONS {
+                let tokens = self.tokenizer.tokens(&prompt_of(question), option)?;
+                let mut sum = 0.0;
+                for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {
+                    self.batch.clear();
+                    let mut rows = Vec::new();
+                    for (position, token) in (begin..).zip(piece) {
+                        let next = tokens.get(position + 1).filter(|_| position + 1 >= prompt);
+                        let row = self.batch.add(*token, position, &[0], next.is_some())?;
+                        rows.extend(next.map(|next| (row, *next)));
+                    }
+                    self.batch.decode(&mut self.context)?;
+                    for (row, next) in rows {
+                        let logits = self.context.get_logits_ith(row);
+                        let logit = usize::try_from(next.0).ok().and_then(|next| logits.get(next));
+                        if let (Some(distribution), Some(logit)) = (Distribution::of(logits), logit) {
+                            sum += distribution.log_probability(*logit);
+                        }
+                    }
+                }
+                std::hint::black_box(sum);
+                shorten(&mut self.context, 0, 0);
+            }
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// Computes a prompt and gives the row of its last token.
+    fn prompt(&mut self, sequence: i32, tokens: &[LlamaToken]) -> Result<i32, BackendError> {
+        let mut row = 0;
+        for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {
+            self.batch.clear();
+            for (position, token) in (begin..).zip(piece) {
+                row = self.batch.add(*token, position, &[sequence], position + 1 == tokens.len())?;
+            }
+            self.batch.decode(&mut self.context)?;
+        }
+        Ok(row)
+    }
+
+    fn best(&self, row: i32) -> LlamaToken {
+        best(&self.context, row)
+    }
+}
+
+fn best(context: &LlamaContext<'_>, row: i32) -> LlamaToken {
+    let best = most_likely(context.get_logits_ith(row)).and_then(|token| i32::try_from(token).ok());
+    LlamaToken::new(best.unwrap_or(0))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

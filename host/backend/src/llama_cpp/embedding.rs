@@ -1,0 +1,111 @@
+//! Vectors of texts.
+
+use super::batch::TokenBatch;
+use super::options::{ModelOptions, Settings, to_u32};
+use super::protocol::{Answer, Done};
+use super::runtime::{internal, new_context};
+use super::tokenizer::{Prompt, Tokenizer};
+use crate::api::{BackendError, BackendErrorKind};
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaPoolingType;
+use llama_cpp_2::model::LlamaModel;
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+/// Longest text that is turned into a vector, in tokens: a text is computed in one call.
+const MOST_TOKENS: usize = 512;
+
+/// The context in which texts become vectors, one text a call, so that a vector does not depend on others.
+pub struct Embedder<'m> {
+    context: LlamaContext<'m>,
+    tokenizer: Tokenizer<'m>,
+    batch: TokenBatch,
+    most_tokens: usize,
+}
+
+impl<'m> Embedder<'m> {
+    /// Makes the context. Vectors are pooled as the model says; where it says nothing they are the mean over
+    /// the tokens.
+    ///
+    /// # Errors
+    /// Mostly for want of memory.
+    pub fn new(
+        model: &'m LlamaModel,
+        settings: &Settings,
+        options: &ModelOptions,
+    ) -> Result<Embedder<'m>, BackendError> {
+        let most_tokens = settings.context_length.min(MOST_TOKENS);
+        let says_how = model.meta_count() > 0
+            && model
+                .meta_val_str("general.architecture")
+                .and_then(|architecture| model.meta_val_str(&format!("{architecture}.pooling_type")))
+                .is_ok_and(|pooling| pooling != "0");
+        let pooling = if says_how { LlamaPoolingType::Unspecified } else { LlamaPoolingType::Mean };
+        let parameters = settings
+            .context_parameters(options, 1)
+            .with_n_ctx(NonZeroU32::new(to_u32(most_tokens.next_multiple_of(256))))
+            .with_n_batch(to_u32(most_tokens))
+            .with_n_ubatch(to_u32(most_tokens))
+            .with_embeddings(true)
+            .with_pooling_type(pooling);
+        Ok(Embedder {
+            context: new_context(model, parameters)?,
+            tokenizer: Tokenizer::new(model),
+            batch: TokenBatch::new(most_tokens, 1),
+            most_tokens,
+        })
+    }
+
+    /// Turns texts into vectors.
+    ///
+    /// # Errors
+    /// When a text is empty or too long, or the model fails.
+    pub fn embed(&mut self, name: &str, texts: Vec<String>) -> Result<Done, BackendError> {
+        let started = Instant::now();
+        let mut tokens = 0;
+        let mut vectors = Vec::with_capacity(texts.len());
+        for (index, text) in texts.into_iter().enumerate() {
+            let (vector, count) = self.vector(text).map_err(|error| BackendError {
+                message: format!("request '{name}', text {index}: {}", error.message),
+                ..error
+            })?;
+            vectors.push(vector);
+            tokens += u64::from(to_u32(count));
+        }
+        Ok(Done {
+            answer: Answer::Embedded { vectors, tokens },
+            latency: started.elapsed(),
+            first_token: None,
+        })
+    }
+
+    fn vector(&mut self, text: String) -> Result<(Vec<f32>, usize), BackendError> {
+        let prompt = Prompt { text, has_special_tokens: false, mark: None };
+        let tokens = self.tokenizer.tokens(&prompt, "")?;
+        if tokens.is_empty() {
+            return Err(BackendError::new(BackendErrorKind::Rejected, "it is empty"));
+        }
+        if tokens.len() > self.most_tokens {
+            let message = format!(
+                "it has {} tokens, and a text of at most {} can be turned into a vector",
+                tokens.len(),
+                self.most_tokens
+            );
+            return Err(BackendError::new(BackendErrorKind::ContextLength, message));
+        }
+        self.context.clear_kv_cache();
+        self.batch.clear();
+        for (position, token) in tokens.iter().enumerate() {
+            self.batch.add(*token, position, &[0], true)?;
+        }
+        self.batch.decode(&mut self.context)?;
+        let vector = self
+            .context
+            .embeddings_seq_ith(0)
+            .map_err(|error| internal(format!("the model gives no vector for a text: {error}")))?;
+        if vector.iter().any(|number| !number.is_finite()) {
+            return Err(internal("the model's vector is not numbers"));
+        }
+        Ok((vector.to_vec(), tokens.len()))
+    }
+}

@@ -1,0 +1,302 @@
+//! The way to a model that runs elsewhere: requests out, answers back.
+
+use super::protocol::{Counts, Done, FromModel, Job, Loaded, ToModel};
+use super::runtime::internal;
+use crate::api::BackendError;
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// What is told of a model when it is loaded, or why it is not.
+pub type Opened = Result<Loaded, String>;
+
+/// Requests that wait for an answer, and the way on which more are sent.
+#[derive(Default)]
+pub struct Link {
+    state: Mutex<State>,
+}
+
+/// What a link knows.
+#[derive(Default)]
+pub struct State {
+    /// Where messages go; nothing while there is no model, and after it ended.
+    pub outbox: Option<Sender<ToModel>>,
+    /// Who waits for the model to be loaded.
+    pub opening: Option<oneshot::Sender<Opened>>,
+    /// Requests without an answer, the oldest first.
+    pub pending: BTreeMap<u64, Pending>,
+    /// Requests that were being worked on when the model crashed. They are sent again one at a time.
+    pub suspects: Vec<u64>,
+    /// Why no request can be answered any more.
+    pub ended: Option<BackendError>,
+    /// What the model counted, and those before it that crashed.
+    pub counts: Counts,
+    /// The process that it runs in.
+    pub process_id: Option<u32>,
+    /// How often the model crashed.
+    pub crashes: u32,
+    next: u64,
+}
+
+/// A request without an answer.
+pub struct Pending {
+    /// The same again, where a crash would lose it.
+    pub job: Option<Job>,
+    /// Whether the model has begun to work on it.
+    pub has_begun: bool,
+    /// How often the model crashed while it worked on it.
+    pub crashes: u32,
+    reply: oneshot::Sender<Result<Done, BackendError>>,
+}
+
+impl Pending {
+    /// Answers it.
+    pub fn answer(self, done: Result<Done, BackendError>) {
+        let attempts = self.crashes + 1;
+        // Nobody waits any more when the request was given up.
+        let _ = self.reply.send(done.map_err(|error| BackendError { attempts, ..error }));
+    }
+}
+
+impl Link {
+    /// Its state.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request and waits for the answer. With `keeps` it can be sent again after a crash.
+    ///
+    /// # Errors
+    /// What the model says, or that it has ended.
+    pub async fn ask(self: &Arc<Self>, job: Job, keeps: bool) -> Result<Done, BackendError> {
+        let (reply, answer) = oneshot::channel();
+        let number = {
+            let mut state = self.state();
+            if let Some(error) = &state.ended {
+                return Err(error.clone());
+            }
+            let number = state.next;
+            state.next += 1;
+            let kept = keeps.then(|| job.clone());
+            state.pending.insert(number, Pending { job: kept, has_begun: false, crashes: 0, reply });
+            if state.suspects.is_empty()
+                && let Some(outbox) = &state.outbox
+            {
+                // Where the model has just ended, whoever looks after it sends the request again.
+                let _ = outbox.send(ToModel::Ask(number, Box::new(job)));
+            }
+            number
+        };
+        let mut waiting = Waiting { link: self, number: Some(number) };
+        let done = answer.await;
+        waiting.number = None;
+        done.map_err(|_| internal("the model has ended; its log says why"))?
+    }
+
+    /// Takes in what the model says.
+    pub fn hear(&self, message: FromModel) {
+        let mut state = self.state();
+        match message {
+            FromModel::Opened(loaded) => {
+                if let Some(opening) = state.opening.take() {
+                    let _ = opening.send(Ok(*loaded));
+                }
+            }
+            FromModel::Refused(reason) => match state.opening.take() {
+                Some(opening) => drop(opening.send(Err(reason))),
+                None => state.end(internal(format!("the model could not be loaded again: {reason}"))),
+            },
+            FromModel::Began(number) => {
+                if let Some(pending) = state.pending.get_mut(&number) {
+                    pending.has_begun = true;
+                }
+            }
+            FromModel::Done(number, done, counts) => {
+                state.counts = counts;
+                if let Some(pending) = state.forget(number) {
+                    pending.answer((*done).map_err(BackendError::from));
+                }
+            }
+        }
+    }
+
+    fn give_up(&self, number: u64) {
+        let mut state = self.state();
+        if let Some(outbox) = &state.outbox {
+            let _ = outbox.send(ToModel::GiveUp(number));
+        }
+        state.forget(number);
+    }
+}
+
+impl State {
+    /// Takes a request out, and sends the next one where it was on trial.
+    fn forget(&mut self, number: u64) -> Option<Pending> {
+        let was_on_trial = self.suspects.first() == Some(&number);
+        self.suspects.retain(|suspect| *suspect != number);
+        let pending = self.pending.remove(&number);
+        if was_on_trial {
+            self.send_on();
+        }
+        pending
+    }
+
+    /// Sends what waits: the first that is suspected to have made the model crash, alone, and when none is
+    /// left all others.
+    pub fn send_on(&mut self) {
+        let Some(outbox) = &self.outbox else { return };
+        let send = |number: u64, pending: &Pending| {
+            if let Some(job) = &pending.job {
+                // Where the model has just ended, whoever looks after it sends the request again.
+                let _ = outbox.send(ToModel::Ask(number, Box::new(job.clone())));
+            }
+        };
+        match self.suspects.first() {
+            Some(number) => {
+                if let Some(pending) = self.pending.get(number) {
+                    send(*number, pending);
+                }
+            }
+            None => self.pending.iter().for_each(|(number, pending)| send(*number, pending)),
+        }
+    }
+
+    /// Notes that the model crashed: what it was working on is tried once more, alone, and then failed.
+    pub fn note_crash(&mut self, failed: impl Fn() -> BackendError) {
+        self.outbox = None;
+        self.crashes += 1;
+        self.suspects.clear();
+        let mut guilty = Vec::new();
+        for (number, pending) in &mut self.pending {
+            if std::mem::take(&mut pending.has_begun) {
+                pending.crashes += 1;
+            }
+            match pending.crashes {
+                0 => {}
+                1 => self.suspects.push(*number),
+                _ => guilty.push(*number),
+            }
+        }
+        for number in guilty {
+            if let Some(mut pending) = self.pending.remove(&number) {
+                pending.crashes -= 1;
+                pending.answer(Err(failed()));
+            }
+        }
+    }
+
+    /// Answers all that waits, and all that comes, with an error.
+    pub fn end(&mut self, error: BackendError) {
+        self.outbox = None;
+        self.suspects.clear();
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            pending.answer(Err(error.clone()));
+        }
+        if let Some(opening) = self.opening.take() {
+            let _ = opening.send(Err(error.message.clone()));
+        }
+        self.ended = Some(error);
+    }
+}
+
+/// A request that is given up when nobody waits for it any more.
+struct Waiting<'l> {
+    link: &'l Link,
+    number: Option<u64>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.link.give_up(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::BackendErrorKind;
+    use crate::llama_cpp::protocol::{Answer, Task};
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn asked(inbox: &Receiver<ToModel>) -> Vec<u64> {
+        let number = |message| match message {
+            ToModel::Ask(number, _) => Some(number),
+            _ => None,
+        };
+        inbox.try_iter().filter_map(number).collect()
+    }
+
+    fn done(number: u64) -> FromModel {
+        let answer = Answer::Rolled { logprob: -1.0, token_count: 1 };
+        let done = Done { answer, latency: std::time::Duration::ZERO, first_token: None };
+        FromModel::Done(number, Box::new(Ok(done)), Counts::default())
+    }
+
+    /// Of three requests two are being worked on when the model crashes, and one of them makes it crash again:
+    /// that one fails, the others are answered.
+    #[tokio::test]
+    async fn only_what_crashes_twice_by_itself_fails() {
+        let link = Arc::new(Link::default());
+        let (outbox, inbox) = channel();
+        link.state().outbox = Some(outbox);
+        let ask = |name: &str| {
+            let (link, job) =
+                (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(String::new()) });
+            tokio::spawn(async move { link.ask(job, true).await })
+        };
+        let mut replies = Vec::new();
+        for name in ["guilty", "beside", "behind"] {
+            replies.push(ask(name));
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(asked(&inbox), [0, 1, 2]);
+        link.hear(FromModel::Began(0));
+        link.hear(FromModel::Began(1));
+        let failed = || BackendError::new(BackendErrorKind::ModelCrashed, "crashed");
+        let crash = || {
+            let (outbox, inbox) = channel();
+            let mut state = link.state();
+            state.note_crash(failed);
+            state.outbox = Some(outbox);
+            state.send_on();
+            inbox
+        };
+        let inbox = crash();
+        assert_eq!(asked(&inbox), [0], "the suspects come one at a time");
+        link.hear(FromModel::Began(0));
+        let inbox = crash();
+        assert_eq!(asked(&inbox), [1]);
+        link.hear(FromModel::Began(1));
+        link.hear(done(1));
+        assert_eq!(asked(&inbox), [2], "then what had not begun");
+        link.hear(done(2));
+        let mut ends = Vec::new();
+        for reply in replies {
+            ends.push(reply.await.expect("no panic").map_err(|error| (error.kind, error.attempts)).err());
+        }
+        assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
+        link.state().end(failed());
+        assert!(
+            link.ask(Job { name: "late".to_owned(), task: Task::Roll(String::new()) }, true).await.is_err()
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_given_up_is_told_to_the_model() {
+        let link = Arc::new(Link::default());
+        let (outbox, inbox) = channel();
+        link.state().outbox = Some(outbox);
+        let job = Job { name: "dropped".to_owned(), task: Task::Roll(String::new()) };
+        {
+            let waiting = link.ask(job, false);
+            tokio::pin!(waiting);
+            assert!(futures::poll!(waiting.as_mut()).is_pending());
+        }
+        assert!(matches!(inbox.try_recv(), Ok(ToModel::Ask(0, _))));
+        assert!(matches!(inbox.try_recv(), Ok(ToModel::GiveUp(0))));
+        assert!(link.state().pending.is_empty());
+    }
+}

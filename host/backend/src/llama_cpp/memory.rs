@@ -1,0 +1,81 @@
+//! How much memory a model needs, before it is loaded.
+
+use super::gguf::Gguf;
+
+/// What a model needs, in bytes. The memory of attention is exact for models of the usual kind; the rest is
+/// what llama.cpp was seen to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryNeeds {
+    /// The weights, which are mapped from the file.
+    pub weights: u64,
+    /// Keys and values of all tokens.
+    pub cache: u64,
+    /// The logits of a call and what is computed on the way to them.
+    pub computation: u64,
+}
+
+impl MemoryNeeds {
+    /// What a model needs for so many cells of memory whose keys and values take so many bits each, and
+    /// calls of so many tokens. `None` where the file does not say how it is built.
+    pub fn of(gguf: &Gguf, cells: u64, bits: (f64, f64), call_tokens: u64) -> Option<MemoryNeeds> {
+        let layers = gguf.of_architecture("block_count")?;
+        let heads = gguf.of_architecture("attention.head_count").filter(|heads| *heads > 0)?;
+        let width = gguf.of_architecture("embedding_length")?;
+        let key_heads = gguf.of_architecture("attention.head_count_kv").unwrap_or(heads);
+        let key = gguf.of_architecture("attention.key_length").unwrap_or(width / heads);
+        let value = gguf.of_architecture("attention.value_length").unwrap_or(width / heads);
+        let elements = (cells.saturating_mul(layers)).saturating_mul(key_heads);
+        let bytes = |length: u64, bits: f64| (elements.saturating_mul(length) as f64 * bits / 8.0) as u64;
+        let inner = gguf.of_architecture("feed_forward_length").unwrap_or(4 * width);
+        // The logits lie once in the graph and once where they are read; a few layers' results beside them.
+        let vocabulary = gguf.vocabulary_size().unwrap_or(0);
+        let row = 2 * vocabulary + 4 * (width + inner);
+        Some(MemoryNeeds {
+            weights: gguf.tensor_bytes(),
+            cache: bytes(key, bits.0).saturating_add(bytes(value, bits.1)),
+            computation: call_tokens.saturating_mul(row).saturating_mul(4),
+        })
+    }
+
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.weights.saturating_add(self.cache).saturating_add(self.computation)
+    }
+}
+
+/// Bits of a number of a type of the cache.
+pub fn cache_bits(name: &str) -> f64 {
+    match name {
+        "f32" => 32.0,
+        "q8_0" => 8.5,
+        "q4_0" => 4.5,
+        _ => 16.0,
+    }
+}
+
+/// Memory that the machine can still give, in bytes; `None` where it does not say.
+pub fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_cache_grows_with_cells_and_bits() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/models/gage-tiny.gguf");
+        let gguf = Gguf::read(&file).expect("the model");
+        let needs = |cells, bits| MemoryNeeds::of(&gguf, cells, bits, 64).expect("said").cache;
+        // 4 layers with keys and values of `heads * length` numbers for each token.
+        let heads = gguf.of_architecture("attention.head_count_kv").expect("heads");
+        let length = gguf.of_architecture("embedding_length").expect("width")
+            / gguf.of_architecture("attention.head_count").expect("heads");
+        assert_eq!(needs(256, (16.0, 16.0)), 256 * 4 * heads * length * 2 * 2);
+        assert_eq!(needs(512, (16.0, 16.0)), 2 * needs(256, (16.0, 16.0)));
+        assert_eq!(needs(256, (8.5, 16.0)), needs(256, (16.0, 16.0)) * 49 / 64);
+    }
+}

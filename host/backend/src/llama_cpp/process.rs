@@ -1,0 +1,257 @@
+//! A model in a process of its own, which is started again when it crashes.
+
+use super::captured_log::LOG_TARGET;
+use super::link::{Link, Opened};
+use super::options::{LlamaCppOpenError, ModelOptions};
+use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
+use super::relay::Relay;
+use crate::api::{BackendError, BackendErrorKind};
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Weak};
+use tokio::sync::oneshot;
+
+/// Crashes in a row after which no model is started any more.
+const MOST_CRASHES: u32 = 3;
+
+/// How this program calls itself to run a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelProgram {
+    /// The file of the program.
+    pub program: PathBuf,
+    /// With what arguments it calls [`serve_model`](crate::serve_model).
+    pub arguments: Vec<String>,
+}
+
+/// How a process ended that was not asked to.
+enum End {
+    /// Nobody needs the model any more.
+    Dropped,
+    /// It said that it cannot load the model.
+    Refused,
+    /// It crashed, after it answered a request or not.
+    Crashed { has_answered: bool },
+}
+
+/// Starts the process, which ends when the link is dropped.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn start(
+    options: ModelOptions,
+    program: ModelProgram,
+) -> Result<(Arc<Link>, oneshot::Receiver<Opened>), LlamaCppOpenError> {
+    let link = Arc::new(Link::default());
+    let (opening, opened) = oneshot::channel();
+    link.state().opening = Some(opening);
+    let weak = Arc::downgrade(&link);
+    std::thread::Builder::new()
+        .name("llama.cpp process".to_owned())
+        .spawn(move || look_after(&weak, &options, &program))
+        .map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?;
+    Ok((link, opened))
+}
+
+/// Runs the process, and again after each crash.
+fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram) {
+    let mut in_a_row = 0;
+    loop {
+        let Some(strong) = link.upgrade() else { return };
+        let (mut child, stdin, stdout, relay) = match spawn(program) {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                let message = format!("the process of the model cannot be started: {error}");
+                return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+            }
+        };
+        let (outbox, inbox) = channel();
+        let open = ToModel::Open { version: VERSION, options: Box::new(options.clone()) };
+        // Cannot fail while the inbox is in hand.
+        let _ = outbox.send(open);
+        let writer = std::thread::Builder::new()
+            .name("llama.cpp requests".to_owned())
+            .spawn(move || write_all(stdin, &inbox));
+        if let Err(error) = writer {
+            let message = format!("the process of the model cannot be asked: {error}");
+            let _ = child.kill().and_then(|()| child.wait());
+            return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+        }
+        {
+            let mut state = strong.state();
+            state.process_id = Some(child.id());
+            state.outbox = Some(outbox);
+            state.send_on();
+        }
+        tracing::info!(pid = child.id(), model = %options.model_path.display(), "a model runs in a process of its own");
+        drop(strong);
+        let end = listen(link, stdout);
+        // It may hang rather than have ended.
+        let _ = child.kill();
+        let status = child.wait();
+        let log = relay.finish();
+        let Some(strong) = link.upgrade() else { return };
+        let has_answered = match end {
+            End::Dropped => return,
+            End::Refused => {
+                let message = "the model could not be loaded".to_owned();
+                return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+            }
+            End::Crashed { has_answered } => has_answered,
+        };
+        in_a_row = if has_answered { 1 } else { in_a_row + 1 };
+        let how = described(status.as_ref().ok(), &log);
+        tracing::error!("{how}");
+        let mut state = strong.state();
+        state.process_id = None;
+        if state.opening.is_some() {
+            let message = format!("{how}, while it loaded the model");
+            return state.end(BackendError::new(BackendErrorKind::ModelLost, message));
+        }
+        state.note_crash(|| {
+            BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
+        });
+        if in_a_row >= MOST_CRASHES {
+            let message =
+                format!("{how}; this was the crash number {in_a_row} without an answer between them");
+            return state.end(BackendError::new(BackendErrorKind::ModelLost, message));
+        }
+    }
+}
+
+type Spawned = (Child, ChildStdin, ChildStdout, Relay);
+
+fn spawn(program: &ModelProgram) -> std::io::Result<Spawned> {
+    let mut command = Command::new(&program.program);
+    command
+        .args(&program.arguments)
+        .env("OMP_WAIT_POLICY", std::env::var_os("OMP_WAIT_POLICY").unwrap_or_else(|| "passive".into()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        // An interrupt from the terminal is for the run, which then ends the model.
+        command.process_group(0);
+    }
+    let mut child = command.spawn()?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let relay = stderr.map(Relay::start).transpose()?;
+    match (stdin, stdout, relay) {
+        (Some(stdin), Some(stdout), Some(relay)) => Ok((child, stdin, stdout, relay)),
+        _ => Err(std::io::Error::other("it has no standard streams")),
+    }
+}
+
+/// Writes messages until there are no more, or nobody reads them.
+fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
+    for message in inbox {
+        if let Err(error) = write_frame(&mut stdin, &message) {
+            tracing::debug!(%error, "the process of the model takes no more requests");
+            return;
+        }
+    }
+}
+
+/// Hears what the process says until it ends.
+fn listen(link: &Weak<Link>, stdout: ChildStdout) -> End {
+    let mut reader = BufReader::new(stdout);
+    let mut has_answered = false;
+    loop {
+        let message = match read_frame::<FromModel>(&mut reader) {
+            Ok(Some(message)) => message,
+            Ok(None) => break,
+            Err(error) => {
+                tracing::debug!(%error, "the process of the model said something else");
+                break;
+            }
+        };
+        let Some(link) = link.upgrade() else { return End::Dropped };
+        let is_refused = matches!(message, FromModel::Refused(_));
+        has_answered |= matches!(message, FromModel::Done(..));
+        link.hear(message);
+        if is_refused {
+            return End::Refused;
+        }
+    }
+    if link.strong_count() == 0 { End::Dropped } else { End::Crashed { has_answered } }
+}
+
+/// How a process ended, with what it said last.
+fn described(status: Option<&ExitStatus>, log: &[String]) -> String {
+    let how = match status {
+        Some(status) => match signal(*status) {
+            Some((number, name)) => format!("was ended by the signal {number} ({name})"),
+            None => format!("ended with the {status}").replace("exit status: ", "exit status "),
+        },
+        None => "ended".to_owned(),
+    };
+    let said = if log.is_empty() { String::new() } else { format!("; it said last: {}", log.join(" | ")) };
+    format!("the process of the model {how}{said}")
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<(i32, &'static str)> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let number = status.signal()?;
+    let name = match number {
+        4 => "SIGILL: this machine lacks an instruction that llama.cpp was built for",
+        6 => "SIGABRT: a check of llama.cpp's failed",
+        7 => "SIGBUS: perhaps the model file changed",
+        8 => "SIGFPE",
+        9 => "SIGKILL: perhaps memory ran out",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => "see `man 7 signal`",
+    };
+    Some((number, name))
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<(i32, &'static str)> {
+    None
+}
+
+/// Runs a model for another process of this program, over the standard streams. Comes back when that has
+/// ended or the model cannot be loaded.
+///
+/// # Errors
+/// When the first message is not the one that it should be.
+pub fn serve_model() -> std::io::Result<()> {
+    let mut stdin = std::io::stdin().lock();
+    let mut stdout = std::io::stdout().lock();
+    let first = read_frame::<ToModel>(&mut stdin)?;
+    let options = match first {
+        Some(ToModel::Open { version: VERSION, options }) => *options,
+        Some(ToModel::Open { version, .. }) => {
+            let reason = format!(
+                "the program was replaced while it ran: its parts speak the versions {version} and {VERSION}; start the run again"
+            );
+            return write_frame(&mut stdout, &FromModel::Refused(reason));
+        }
+        Some(_) => return Err(std::io::Error::other("the first message must say what to load")),
+        None => return Ok(()),
+    };
+    drop(stdin);
+    let (sender, inbox) = channel();
+    std::thread::Builder::new().name("requests".to_owned()).spawn(move || {
+        let mut stdin = BufReader::new(std::io::stdin().lock());
+        while let Ok(Some(message)) = read_frame::<ToModel>(&mut stdin) {
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+        // Whoever asked is gone; the model may be in the middle of a long call.
+        std::process::exit(0);
+    })?;
+    super::worker::run(options, &inbox, |message| match write_frame(&mut stdout, &message) {
+        Ok(()) => std::ops::ControlFlow::Continue(()),
+        Err(error) => {
+            tracing::debug!(target: LOG_TARGET, %error, "nobody reads answers any more");
+            std::ops::ControlFlow::Break(())
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! llama.cpp as a backend, with the tiny model that ships with the project and with files made from it.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod broken_files;
+mod deterministic;
+mod lora;
+mod support;
+mod tiny_model;

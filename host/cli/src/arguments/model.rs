@@ -1,0 +1,138 @@
+//! The command line of `gage-host model`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Show what a model file is and how much memory it needs, without loading it.
+    Inspect(ModelInspectArguments),
+    /// Fetch a model file from a hub into the cache, and print where it lies.
+    Fetch(ModelFetchArguments),
+    /// List the model files in a folder.
+    List(ModelListArguments),
+    /// Measure a model: prompts, answers, choices by log-likelihood, against a bare loop over llama.cpp.
+    Bench(ModelBenchArguments),
+}
+
+const INSPECT_EXAMPLES: &str = "\
+Examples:
+  gage-host model inspect config/models/gage-tiny.gguf
+  gage-host model inspect model.gguf --context-length 8192 --slots 16 --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = INSPECT_EXAMPLES)]
+pub(crate) struct ModelInspectArguments {
+    /// The GGUF file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Tokens of one sequence, for the memory that is needed; by default what a run takes.
+    #[arg(long, env = "GAGE_HOST_CONTEXT_LENGTH", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1 << 24))]
+    pub(crate) context_length: Option<u32>,
+
+    /// Answers that are generated together, for the memory that is needed.
+    #[arg(long, env = "GAGE_HOST_SLOTS", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) slots: u32,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const FETCH_EXAMPLES: &str = "\
+Examples:
+  gage-host model fetch hub:owner/name/model-q4_k_m.gguf
+  gage-host model fetch hub:owner/name/model-q4_k_m.gguf@v1.0 --sha256 DIGEST
+  gage-host model fetch https://huggingface.co/owner/name/resolve/main/model.gguf";
+
+#[derive(Args, Debug)]
+#[command(after_help = FETCH_EXAMPLES)]
+pub(crate) struct ModelFetchArguments {
+    /// hub:OWNER/NAME/FILE, with @REVISION for another than main; or the address of a file on a hub.
+    /// What was fetched before is checked and not fetched again; what was interrupted goes on.
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: String,
+
+    /// The digest that the file must have, 64 hexadecimal digits. That which the hub names is always checked.
+    #[arg(long, env = "GAGE_HOST_SHA256", value_name = "DIGEST")]
+    pub(crate) sha256: Option<String>,
+
+    /// Where the hub is.
+    #[arg(long, env = "HF_ENDPOINT", value_name = "URL", default_value = "https://huggingface.co")]
+    pub(crate) endpoint: String,
+
+    /// Fetch nothing: use what was fetched before.
+    #[arg(long, env = "GAGE_HOST_OFFLINE")]
+    pub(crate) offline: bool,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Show no progress.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  gage-host model list
+  gage-host model list config/models --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = LIST_EXAMPLES)]
+pub(crate) struct ModelListArguments {
+    /// The folder; by default `models` in the cache of the program.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  gage-host model bench config/models/gage-tiny.gguf
+  gage-host model bench model.gguf --threads 2 --repeats 5 --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub(crate) struct ModelBenchArguments {
+    /// The GGUF file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Threads of computation; by default all that the machine has.
+    #[arg(long, env = "GAGE_HOST_THREADS", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+
+    /// Tokens of a prompt, and of what four choices have in common.
+    #[arg(long, env = "GAGE_HOST_PROMPT_TOKENS", value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    pub(crate) prompt_tokens: u32,
+
+    /// Tokens of an answer.
+    #[arg(long, env = "GAGE_HOST_ANSWER_TOKENS", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=4096))]
+    pub(crate) answer_tokens: u32,
+
+    /// How often each figure is measured, in turns; the median counts.
+    #[arg(long, env = "GAGE_HOST_REPEATS", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) repeats: u32,
+
+    /// Measure with `deterministic: true`.
+    #[arg(long, env = "GAGE_HOST_DETERMINISTIC")]
+    pub(crate) deterministic: bool,
+
+    /// Print JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+/// How the program calls itself to run a model.
+#[derive(Args, Debug)]
+pub(crate) struct ServeModelArguments {
+    /// Which logs are told to the process that asked.
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    pub(crate) log: String,
+}

@@ -1,0 +1,57 @@
+//! `gage-host model bench`: how fast a model is.
+
+use crate::arguments::ModelBenchArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_backend::bench::{BenchFigure, BenchOptions, BenchReport, bench as measure};
+use serde_json::{Value, json};
+
+pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode> {
+    let options = BenchOptions {
+        model_path: arguments.file.clone(),
+        threads: arguments.threads,
+        prompt_tokens: arguments.prompt_tokens,
+        answer_tokens: arguments.answer_tokens,
+        repeats: arguments.repeats,
+        deterministic: arguments.deterministic,
+    };
+    let report = match measure(&options) {
+        Ok(report) => report,
+        Err(reason) => return Ok(terminal::refuse(&reason, None)),
+    };
+    if arguments.json {
+        terminal::answer(format_args!("{:#}", to_json(&report)))?;
+        return Ok(ExitCode::Done);
+    }
+    if cfg!(debug_assertions) {
+        terminal::say("note: this program was built without optimisation; llama.cpp itself was not");
+    }
+    terminal::answer(format_args!(
+        "{:42}{:>12}{:>12}{:>8}",
+        report.kernels, "gage-host", "bare loop", "ratio"
+    ))?;
+    for figure in &report.figures {
+        let ratio = figure.host / figure.bare;
+        let what = format!("{}, {}", figure.what, figure.unit);
+        terminal::answer(format_args!("{what:42}{:>12.1}{:>12.1}{ratio:>8.2}", figure.host, figure.bare))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn to_json(report: &BenchReport) -> Value {
+    let figure = |figure: &BenchFigure| {
+        json!({
+            "what": figure.what,
+            "unit": figure.unit,
+            "gage_host": figure.host,
+            "bare_loop": figure.bare,
+            "ratio": figure.host / figure.bare,
+        })
+    };
+    json!({
+        "kernels": report.kernels,
+        "threads": report.threads,
+        "optimised_build": !cfg!(debug_assertions),
+        "figures": report.figures.iter().map(figure).collect::<Vec<_>>(),
+    })
+}

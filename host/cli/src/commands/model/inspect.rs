@@ -1,0 +1,132 @@
+//! `gage-host model inspect`: what a model file is.
+
+use super::shown_bytes;
+use crate::arguments::ModelInspectArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_backend::gguf::Gguf;
+use gage_backend::memory::{MemoryNeeds, cache_bits};
+use gage_core::{Digest, printable_line};
+use serde_json::{Value, json};
+use std::fs::File;
+
+/// Most tokens of a sequence where nobody asks for more, as in a run.
+const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
+
+/// Tokens of a call, as in a run on a processor.
+const CALL_TOKENS: u64 = 128;
+
+pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
+    let gguf = match Gguf::read(&arguments.file) {
+        Ok(gguf) => gguf,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+    };
+    let digest = File::open(&arguments.file)
+        .and_then(Digest::of_reader)
+        .with_context(|| format!("cannot read {}", arguments.file.display()))?;
+    let trained = gguf.of_architecture("context_length");
+    let context_length = arguments
+        .context_length
+        .map_or_else(|| trained.unwrap_or(DEFAULT_CONTEXT_LENGTH).min(DEFAULT_CONTEXT_LENGTH), u64::from);
+    let cells = (context_length * u64::from(arguments.slots)).next_multiple_of(256);
+    let needs = MemoryNeeds::of(&gguf, cells, (cache_bits("f16"), cache_bits("f16")), CALL_TOKENS);
+    if arguments.json {
+        let report = to_json(&gguf, &digest, context_length, arguments.slots, needs);
+        terminal::answer(format_args!("{report:#}"))?;
+    } else {
+        show(&gguf, &digest, context_length, arguments.slots, needs)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn to_json(
+    gguf: &Gguf,
+    digest: &Digest,
+    context_length: u64,
+    slots: u32,
+    needs: Option<MemoryNeeds>,
+) -> Value {
+    json!({
+        "architecture": gguf.architecture(),
+        "name": gguf.text("general.name"),
+        "parameters": gguf.parameters(),
+        "quantization": gguf.quantization(),
+        "file_bytes": gguf.file_bytes,
+        "file_digest": digest.to_string(),
+        "gguf_version": gguf.version,
+        "tensors": gguf.tensors.len(),
+        "training_context_length": gguf.of_architecture("context_length"),
+        "layers": gguf.of_architecture("block_count"),
+        "embedding_length": gguf.of_architecture("embedding_length"),
+        "tokenizer": {
+            "model": gguf.text("tokenizer.ggml.model"),
+            "pre_tokenizer": gguf.text("tokenizer.ggml.pre"),
+            "vocabulary_size": gguf.vocabulary_size(),
+        },
+        "chat_template": gguf.text("tokenizer.chat_template"),
+        "memory": needs.map(|needs| json!({
+            "context_length": context_length,
+            "slots": slots,
+            "weights_bytes": needs.weights,
+            "cache_bytes": needs.cache,
+            "computation_bytes": needs.computation,
+            "total_bytes": needs.total(),
+        })),
+    })
+}
+
+fn show(
+    gguf: &Gguf,
+    digest: &Digest,
+    context_length: u64,
+    slots: u32,
+    needs: Option<MemoryNeeds>,
+) -> anyhow::Result<()> {
+    let line =
+        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+    let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
+    let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
+    line("name", text(gguf.text("general.name")))?;
+    line("architecture", text(gguf.architecture()))?;
+    line("parameters", format!("{:.1} million", gguf.parameters() as f64 / 1e6))?;
+    line("quantization", text(gguf.quantization().as_deref()))?;
+    line("context", format!("{} tokens in training", number(gguf.of_architecture("context_length"))))?;
+    line(
+        "tokenizer",
+        format!(
+            "{} ({}), {} tokens",
+            text(gguf.text("tokenizer.ggml.model")),
+            text(gguf.text("tokenizer.ggml.pre")),
+            number(gguf.vocabulary_size())
+        ),
+    )?;
+    let template = match gguf.text("tokenizer.chat_template") {
+        Some(template) => format!("{} characters (--json shows it)", template.chars().count()),
+        None => "none: messages are given to the model as they are".to_owned(),
+    };
+    line("chat template", template)?;
+    line(
+        "file",
+        format!(
+            "{}, GGUF version {}, {} tensors",
+            shown_bytes(gguf.file_bytes),
+            gguf.version,
+            gguf.tensors.len()
+        ),
+    )?;
+    line("digest", digest.to_string())?;
+    match needs {
+        Some(needs) => line(
+            "memory",
+            format!(
+                "about {} for {slots} answers at once in a context of {context_length}: weights {}, cache {}, computation {}",
+                shown_bytes(needs.total()),
+                shown_bytes(needs.weights),
+                shown_bytes(needs.cache),
+                shown_bytes(needs.computation)
+            ),
+        ),
+        None => line("memory", "not known: the file does not say how the model is built".to_owned()),
+    }
+}

@@ -1,0 +1,93 @@
+//! `gage-host model list`: the model files in a folder.
+
+use super::shown_bytes;
+use crate::arguments::ModelListArguments;
+use crate::commands::setup;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_backend::gguf::{Gguf, GgufError};
+use gage_core::printable_line;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
+    let folder = match (&arguments.folder, setup::cache_folder()) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(cache)) => cache.join("models"),
+        (None, None) => {
+            let help = "name one, or set GAGE_CACHE_DIR";
+            return Ok(terminal::refuse("there is no folder of models: the cache has no place", Some(help)));
+        }
+    };
+    if arguments.folder.is_some() && !folder.is_dir() {
+        return Ok(terminal::refuse(&format!("{} is not a folder", folder.display()), None));
+    }
+    let files = model_files(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let models: Vec<(PathBuf, Result<Gguf, GgufError>)> =
+        files.into_iter().map(|file| (file.clone(), Gguf::read(&file))).collect();
+    if arguments.json {
+        let models: Vec<Value> = models.iter().map(|(file, model)| to_json(file, model)).collect();
+        terminal::answer(format_args!("{:#}", Value::Array(models)))?;
+        return Ok(ExitCode::Done);
+    }
+    if models.is_empty() {
+        terminal::say(format_args!("no .gguf files in {}", folder.display()));
+    }
+    for (file, model) in &models {
+        let shown = match model {
+            Ok(model) => format!(
+                "{:>10}  {:8}  {}",
+                shown_bytes(model.file_bytes),
+                model.quantization().unwrap_or_default(),
+                model.text("general.name").or(model.architecture()).unwrap_or_default()
+            ),
+            Err(error) => format!("cannot be used: {error}"),
+        };
+        terminal::answer(format_args!("{}  {}", file.display(), printable_line(&shown)))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// The files that are called like models, in a folder and those in it, in the order of their names. Nothing
+/// where there is no folder yet.
+fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    const DEEPEST: usize = 6;
+    let mut found = Vec::new();
+    let mut open = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let entry = entry?;
+            let path = entry.path();
+            // A link to a folder could lead in a circle.
+            if entry.file_type()?.is_dir() && depth < DEEPEST {
+                open.push((path, depth + 1));
+            } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
+                && path.is_file()
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn to_json(file: &Path, model: &Result<Gguf, GgufError>) -> Value {
+    match model {
+        Ok(model) => json!({
+            "file": file.display().to_string(),
+            "name": model.text("general.name"),
+            "architecture": model.architecture(),
+            "quantization": model.quantization(),
+            "parameters": model.parameters(),
+            "file_bytes": model.file_bytes,
+        }),
+        Err(error) => json!({"file": file.display().to_string(), "error": error.to_string()}),
+    }
+}

@@ -1,0 +1,194 @@
+//! A model in a process of its own that is killed, and `gage-host model`.
+
+use crate::hub_server::{Fault, HubServer};
+use crate::support::{Ended, Workspace, repository};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Stdio};
+
+fn tiny() -> String {
+    repository().join("config/custom/tiny.yaml").display().to_string()
+}
+
+fn model() -> String {
+    repository().join("config/models/gage-tiny.gguf").display().to_string()
+}
+
+/// A run that has answered some samples, with the process of its model and what is left of its log.
+#[cfg(unix)]
+fn under_way(workspace: &Workspace, run_id: &str) -> (Child, u32, BufReader<std::process::ChildStderr>) {
+    let mut command = workspace.program();
+    command.args(["run", &tiny(), "--run-id", run_id, "--quiet", "--json", "--log", "info"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("piped"));
+    let mut model = None;
+    let mut line = String::new();
+    while model.is_none() {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("UTF-8") > 0, "the run ended without a model");
+        let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+        model = pid.filter(|_| line.contains("in a process of its own")).and_then(|pid| pid.parse().ok());
+    }
+    let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+    while std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) < 10 {
+        assert!(child.try_wait().expect("a child").is_none(), "the run ended too early");
+        std::thread::yield_now();
+    }
+    (child, model.expect("told"), log)
+}
+
+#[cfg(unix)]
+fn kill(pid: u32) {
+    let status = std::process::Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_that_is_killed_costs_a_run_nothing() {
+    let workspace = Workspace::new();
+    let (child, model, mut log) = under_way(&workspace, "killed");
+    kill(model);
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        log.read_to_string(&mut rest).map(|_| rest)
+    });
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic").expect("UTF-8");
+    assert_eq!(ended.status.code(), Some(0), "{log}");
+    assert!(log.contains("ended by the signal 9 (SIGKILL"), "{log}");
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        assert_eq!(
+            workspace.read(&format!("runs/killed/{file}")),
+            workspace.read(&format!("runs/whole/{file}")),
+            "{file}"
+        );
+    }
+}
+
+/// Whatever way a run ends, its model does not outlive it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_is_killed_takes_its_model_along() {
+    let workspace = Workspace::new();
+    let (mut child, model, _log) = under_way(&workspace, "gone");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    // Ends with the process, or when nobody has asked yet how it ended.
+    loop {
+        let state = std::fs::read_to_string(format!("/proc/{model}/stat"));
+        if state.is_err() || state.is_ok_and(|state| state.contains(") Z ")) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_model_runs_in_the_process_where_that_is_asked_for() {
+    let workspace = Workspace::new();
+    for isolation in ["thread", "process"] {
+        let set = format!("backends.tiny.config.isolation={isolation}");
+        let arguments =
+            ["run", &tiny(), "--run-id", isolation, "--quiet", "--max-samples", "20", "--set", &set];
+        workspace.run(&arguments).expect_code(0);
+    }
+    assert_eq!(workspace.read("runs/thread/samples.jsonl"), workspace.read("runs/process/samples.jsonl"));
+}
+
+#[test]
+fn a_model_file_is_inspected_without_loading_it() {
+    let workspace = Workspace::new();
+    let shown = workspace.run(&["model", "inspect", &model()]).expect_code(0);
+    for expected in ["llama", "Q8_0", "640 tokens", "0.9 million"] {
+        assert!(shown.stdout.contains(expected), "{expected}: {}", shown.stdout);
+    }
+    let json = workspace.run(&["model", "inspect", &model(), "--json", "--slots", "2"]).expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["architecture"], "llama");
+    assert_eq!(json["memory"]["slots"], 2);
+    assert!(json["chat_template"].as_str().is_some_and(|template| template.contains("<|")), "{json}");
+    workspace.write("none.gguf", "PK");
+    let refused = workspace.run(&["model", "inspect", "none.gguf"]).expect_code(2);
+    assert!(refused.stderr.contains("is not in the GGUF format"), "{}", refused.stderr);
+}
+
+#[test]
+fn model_files_are_listed_with_those_that_are_none() {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path("models")).expect("a folder");
+    std::fs::copy(model(), workspace.path("models/tiny.gguf")).expect("copied");
+    workspace.write("models/deeper/none.GGUF", "GGUF");
+    workspace.write("models/notes.txt", "no model");
+    let shown = workspace.run(&["model", "list", "models"]).expect_code(0);
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("cut off") && lines[1].contains("Q8_0"),
+        "{}",
+        shown.stdout
+    );
+    let json = workspace.run(&["model", "list", "models", "--json"]).expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(2));
+    workspace.run(&["model", "list", "nowhere"]).expect_code(2);
+}
+
+#[test]
+fn a_model_file_is_fetched_once_and_checked() {
+    let workspace = Workspace::new();
+    let server = HubServer::start();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    server.commit("owner/tiny", "main", commit);
+    server.large_file("owner/tiny", "deeper/tiny.gguf", std::fs::read(model()).expect("the model"));
+    server.file("owner/tiny", "README.md", "a model");
+    // The connection breaks once; the fetch goes on where it was.
+    server.fault("deeper/tiny.gguf", Fault::CutAfter(100_000));
+    let cache = workspace.path("cache");
+    let fetch = |arguments: &[&str]| {
+        let mut command = workspace.program();
+        command.args(["model", "fetch"]).args(arguments).args(["--endpoint", &server.endpoint(), "--quiet"]);
+        Ended::of(command.env("GAGE_CACHE_DIR", &cache).output().expect("the program runs"))
+    };
+    let file = fetch(&["hub:owner/tiny/deeper/tiny.gguf"]).expect_code(0).stdout;
+    assert_eq!(std::fs::read(file.trim()).expect("fetched"), std::fs::read(model()).expect("the model"));
+    assert_eq!(server.seen_of("deeper/tiny.gguf").len(), 2);
+    let json = fetch(&["hub:owner/tiny/deeper/tiny.gguf@main", "--json", "--offline"]).expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["commit"], commit);
+    assert_eq!(server.seen_of("deeper/tiny.gguf").len(), 2, "it is there");
+    let wrong = "0".repeat(64);
+    let refused = fetch(&["hub:owner/tiny/deeper/tiny.gguf", "--sha256", &wrong]).expect_code(2);
+    assert!(refused.stderr.contains("has the digest"), "{}", refused.stderr);
+    let missing = fetch(&["hub:owner/tiny/other.gguf"]).expect_code(2);
+    assert!(missing.stderr.contains("model 'owner/tiny'"), "{}", missing.stderr);
+    let none = fetch(&["hub:owner/tiny/README.md"]).expect_code(2);
+    assert!(none.stderr.contains("README.md"), "{}", none.stderr);
+    fetch(&["https://example.org/tiny.gguf"]).expect_code(2);
+}
+
+#[test]
+fn a_model_is_measured() {
+    let workspace = Workspace::new();
+    let arguments = [
+        "model",
+        "bench",
+        &model(),
+        "--prompt-tokens",
+        "16",
+        "--answer-tokens",
+        "4",
+        "--repeats",
+        "1",
+        "--json",
+    ];
+    let json = workspace.run(&arguments).expect_code(0);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let figures = json["figures"].as_array().expect("figures");
+    assert_eq!(figures.len(), 9, "{json}");
+    assert!(
+        figures.iter().all(|figure| figure["gage_host"].as_f64().is_some_and(|value| value > 0.0)),
+        "{json}"
+    );
+}
