@@ -127,8 +127,9 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     for number in 0..20 {
         let run_id = format!("torn-{number}");
         let header = whole.iter().position(|byte| *byte == b'\n').expect("a header") + 1;
-        // The header names the run.
+        // The header names the run, and checksums of records begin with it.
         let journal = String::from_utf8(whole[header..].to_vec()).expect("UTF-8");
+        let journal: String = journal.lines().map(|line| record_of(&run_id, &line[9..])).collect();
         let cut = random(number) % journal.len();
         let mut begun = header_of(&run_id);
         begun.extend_from_slice(&journal.as_bytes()[..cut]);
@@ -142,7 +143,14 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
 }
 
 fn header_of(run_id: &str) -> Vec<u8> {
-    line_of(&format!(r#"{{"format":"gage-journal","format_version":2,"run_id":"{run_id}"}}"#))
+    line_of(&format!(r#"{{"format":"gage-journal","format_version":3,"run_id":"{run_id}"}}"#))
+}
+
+/// A record, as a run of this name writes it.
+fn record_of(run_id: &str, json: &str) -> String {
+    let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(run_id.as_bytes()));
+    checksum.update(json.as_bytes());
+    format!("{:08x} {json}\n", checksum.finalize())
 }
 
 fn line_of(json: &str) -> Vec<u8> {
@@ -169,9 +177,14 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
     for (case, bytes, expected) in [
         ("a flipped bit in the middle", flipped, "line 2: the checksum does not fit"),
         (
-            "records of another run",
+            "the journal of another run",
             [header_of("other"), whole[second..].to_vec()].concat(),
             "it belongs to run 'other'",
+        ),
+        (
+            "a record of another run",
+            [&whole[..second], record_of("other", "{}").as_bytes(), &whole[second..]].concat(),
+            "line 2: the checksum does not fit",
         ),
         ("a newer version", newer, "format version 99"),
     ] {
@@ -193,10 +206,8 @@ fn a_disk_that_fills_up_loses_nothing_that_was_recorded() {
     for (number, share) in [10, 35, 60, 90].into_iter().enumerate() {
         let run_id = format!("full-{number}");
         let program = workspace.program();
-        let mut command = workspace.program_in_shell(&format!(
-            "trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"",
-            (blocks * share / 100).max(1)
-        ));
+        let mut command = workspace
+            .program_in_shell(&format!("ulimit -f {}; exec \"$0\" \"$@\"", (blocks * share / 100).max(1)));
         command.arg(program.get_program()).args(arguments(&run_id));
         let ended = crate::support::Ended::of(command.output().expect("the shell runs"));
         assert_eq!(ended.code, Some(1), "{}", ended.transcript());

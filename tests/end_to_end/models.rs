@@ -68,6 +68,65 @@ fn a_model_that_is_killed_costs_a_run_nothing() {
     }
 }
 
+/// A model that crashes whenever it is started is given up, and nothing that was answered is lost.
+#[cfg(unix)]
+#[test]
+fn a_model_that_crashes_again_and_again_ends_the_run_as_incomplete() {
+    let workspace = Workspace::new();
+    let (child, model, mut log) = under_way(&workspace, "given-up");
+    kill(model);
+    let rest = std::thread::spawn(move || {
+        let (mut rest, mut line) = (String::new(), String::new());
+        while log.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            let pid = line.split("pid=").nth(1).and_then(|rest| rest.split_whitespace().next());
+            if let Some(pid) = pid.filter(|_| line.contains("in a process of its own")) {
+                kill(pid.parse().expect("a number"));
+            }
+            rest.push_str(&line);
+            line.clear();
+        }
+        rest
+    });
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(4), "{log}");
+    assert!(log.contains("without an answer between them"), "{log}");
+    assert!(log.contains("the model of the backend `tiny` is lost"), "{log}");
+    // The model is there again, and what it answered before is not asked once more.
+    workspace.run(&["run", &tiny(), "--resume", "given-up", "--quiet"]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/given-up/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+/// The build that suits the machine runs the model.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_build_beside_the_program_runs_models_where_the_machine_can() {
+    let workspace = Workspace::new();
+    let original = std::path::PathBuf::from(workspace.program().get_program());
+    std::fs::create_dir(workspace.path("bin")).expect("a folder");
+    for name in ["gage-host", "gage-host-avx512"] {
+        let file = workspace.path(&format!("bin/{name}"));
+        std::fs::hard_link(&original, &file)
+            .or_else(|_| std::fs::copy(&original, &file).map(|_| ()))
+            .expect("the program once more");
+    }
+    let runs_here = ["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni"];
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let runs_here = runs_here.iter().all(|flag| cpu.contains(&flag.replace("avx512vnni", "avx512_vnni")));
+    for (kernels, expected) in [("auto", runs_here), ("baseline", false)] {
+        let set = format!("backends.tiny.config.kernels={kernels}");
+        let mut command = std::process::Command::new(workspace.path("bin/gage-host"));
+        let environment = workspace.program();
+        command.envs(environment.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(workspace.path("")).stdin(Stdio::null());
+        command.args(["run", &tiny(), "--quiet", "--max-samples", "1", "--log", "info", "--set", &set]);
+        let ended = Ended::of(command.output().expect("the program runs")).expect_code(0);
+        let line = ended.stderr.lines().find(|line| line.contains("in a process of its own")).expect("told");
+        assert_eq!(line.contains("gage-host-avx512"), expected, "{kernels}: {line}");
+    }
+}
+
 /// Whatever way a run ends, its model does not outlive it.
 #[cfg(target_os = "linux")]
 #[test]

@@ -488,18 +488,28 @@ fn runs_are_listed_shown_and_deleted_only_when_asked() {
     workspace.run(&["runs", "gc"]).expect_code(2);
 }
 
-/// The suites that ship: name, what its configuration is called, and whether the tiny model runs it.
-const SHIPPED: [(&str, &str, bool); 6] = [
-    ("tiny_sums", "tiny_sums", true),
-    ("tiny_words", "tiny_words", true),
-    ("tiny_choice", "tiny_choice", true),
-    ("tiny_suite", "tiny", true),
-    ("piqa_suite", "piqa_openai_http", false),
-    ("gsm8k_suite", "gsm8k_openai_http", false),
+/// The suites that ship frozen: the name, and what the configuration is called.
+const SHIPPED: [(&str, &str); 7] = [
+    ("tiny_sums", "tiny_sums"),
+    ("tiny_words", "tiny_words"),
+    ("tiny_choice", "tiny_choice"),
+    ("tiny_suite", "tiny"),
+    ("piqa_suite", "piqa_openai_http"),
+    ("gsm8k_suite", "gsm8k_openai_http"),
+    ("gsm8k_judged_suite", "gsm8k_judged"),
 ];
 
 #[test]
 fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
+    // Right about all of them: the first solution, the sum, and that the judge agrees.
+    let server = Server::start(|request| {
+        let asked = String::from_utf8_lossy(&request.body).into_owned();
+        completion(match (asked.contains("SCORE:"), asked.contains("Cut.")) {
+            (true, _) => "It is.\nCORRECT: YES\nSCORE: 1.0",
+            (false, true) => "A",
+            (false, false) => "4",
+        })
+    });
     let workspace = Workspace::new();
     workspace.write("data/piqa/valid.jsonl", "{\"goal\":\"Cut.\",\"sol1\":\"Knife.\",\"sol2\":\"Spoon.\"}\n");
     workspace.write("data/piqa/valid-labels.lst", "0\n");
@@ -510,6 +520,7 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
             .current_dir(repository())
             .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
             .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
+            .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))
             .args(arguments)
             .output();
         Ended::of(output.expect("the program runs")).expect_code(0)
@@ -522,7 +533,7 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
     let mut names: Vec<&str> = SHIPPED.iter().map(|(name, ..)| *name).collect();
     names.sort_unstable();
     assert_eq!(templates, names);
-    for (name, config, runs) in SHIPPED {
+    for (name, config) in SHIPPED {
         // Nothing new to freeze: the template and the RunConfig are those of the suite that ships.
         let config = format!("config/custom/{config}.yaml");
         let distilled = in_repository(&["distill", &config, "--builtin-name", name, "--force-merge"]);
@@ -531,9 +542,6 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
         assert!(made.stdout.contains("nothing written"), "{name}: {}", made.stdout);
         let run_config = format!("config/run_configs/{name}_run_1.yaml");
         in_repository(&["validate", &run_config]);
-        if !runs {
-            continue;
-        }
         let one = format!("{name}-custom");
         in_repository(&["run", &config, "--run-id", &one]);
         let lock = workspace.path(&format!("{name}.gage.lock"));
@@ -547,6 +555,12 @@ fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
             workspace.json(&frozen, "summary.json")["metrics"],
             "{name}"
         );
+        if !name.starts_with("tiny") {
+            let summary = workspace.json(&frozen, "summary.json");
+            for figure in summary["metrics"].as_array().expect("figures") {
+                assert!(figure["metric"] == "latency" || figure["value"] == 1.0, "{name}: {figure}");
+            }
+        }
     }
 }
 
@@ -584,7 +598,7 @@ fn labels_are_pinned_by_a_suite_and_by_its_lock() {
 }
 
 #[test]
-fn a_picture_that_was_changed_is_refused_when_a_run_is_gone_on_with() {
+fn a_picture_that_was_changed_is_refused_by_a_lock_and_when_a_run_is_gone_on_with() {
     let server = Server::start(|_| completion("red"));
     let workspace = Workspace::new();
     std::fs::create_dir_all(workspace.path("data")).expect("a folder");
@@ -597,12 +611,17 @@ fn a_picture_that_was_changed_is_refused_when_a_run_is_gone_on_with() {
     workspace.write("suite.yaml", suite.replace("rows.jsonl", "data/rows.jsonl"));
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(0);
+    workspace.run(&["lock", "suite.yaml"]).expect_code(0);
+    assert!(workspace.read("suite.gage.lock").contains("media: \"sha256:"));
+    workspace.run(&["run", "suite.yaml", "--locked"]).expect_code(0);
     // A byte behind the picture's end changes no pixel, and is another file all the same.
     let mut bytes = std::fs::read(workspace.path("data/a.png")).expect("a file");
     bytes.push(0);
     std::fs::write(workspace.path("data/a.png"), bytes).expect("written");
     let ended = workspace.run(&["run", "suite.yaml", "--resume", "r"]).expect_code(2);
     assert!(ended.stderr.contains("data/rows.jsonl: row 0 "), "{}", ended.stderr);
+    let locked = workspace.run(&["run", "suite.yaml", "--locked"]).expect_code(3);
+    assert!(locked.stderr.contains("datasets.rows.media"), "{}", locked.stderr);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What the protocols of servers have in common: texts, media, tools, and what is known of a backend.
 
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
-use gage_config::HttpBackendConfig;
-use gage_core::{ContentPart, Message, ModelOutput, Object};
+use gage_config::{HttpBackendConfig, is_secret_key};
+use gage_core::{ContentPart, Digest, Message, ModelOutput, Object};
 use serde_json::{Value, json};
 
 /// A `data:` URL in base64: its media type and its data.
@@ -90,17 +90,29 @@ pub(crate) fn tokens_of(output: &ModelOutput) -> Option<u64> {
     output.usage.map(|usage| usage.prompt_tokens.saturating_add(usage.completion_tokens))
 }
 
+/// Headers whose names do not say that they are secret.
+pub(crate) fn public_headers(config: &HttpBackendConfig) -> Object {
+    let headers = config.headers.iter().filter(|(name, _)| !is_secret_key(name));
+    headers.map(|(name, value)| (name.to_lowercase(), value.reveal().into())).collect()
+}
+
 /// What is known of a backend before it is asked.
 pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) -> BackendInfo {
+    let mut details = Object::from_iter([
+        ("base_url".to_owned(), config.base_url.as_str().into()),
+        ("model".to_owned(), config.model.as_str().into()),
+    ]);
+    // Headers can choose what answers, and are written nowhere; those that are no secret are told apart by this.
+    let headers = public_headers(config);
+    if !headers.is_empty() {
+        details.insert("headers_digest".to_owned(), Digest::of_json(&headers.into()).to_string().into());
+    }
     BackendInfo {
         kind: config.kind().name(),
         model: config.model.clone(),
         capabilities,
         max_concurrency: config.limits.max_concurrency,
-        details: Object::from_iter([
-            ("base_url".to_owned(), config.base_url.as_str().into()),
-            ("model".to_owned(), config.model.as_str().into()),
-        ]),
+        details,
     }
 }
 

@@ -10,8 +10,8 @@ use crate::llama_cpp::{self, LlamaCppOptions, ModelOptions, ModelProgram, cache_
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
-    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpProtocol, LlamaCppConfig, Node, OnLongPrompt,
-    OutputConstraint, Span,
+    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpProtocol, Kernels, LlamaCppConfig, Node,
+    OnLongPrompt, OutputConstraint, Span,
 };
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
@@ -71,7 +71,10 @@ async fn open_kind(
             Ok((backend, None))
         }
         BackendKind::LlamaCpp(config) => {
-            let program = options.model_program.clone();
+            let program = options.model_program.clone().map(|program| match config.kernels {
+                Kernels::Auto => program.best_build(),
+                Kernels::Baseline => program,
+            });
             let backend = llama_cpp::open(llama_options(config), program).await;
             Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
         }

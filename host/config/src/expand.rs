@@ -86,7 +86,7 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
         (_, Some(default)) => Ok(expand(default, environment)?.into_owned()),
         (None, None) if is_parameter => Err(ExpandError {
             message: format!("nothing fills the parameter ${{{name}}}"),
-            help: format!("set it below `runtime` in a RunConfig, or give a default: ${{{name}:-default}}"),
+            help: format!("give it a default, ${{{name}:-default}}; in a RunConfig, set it below `runtime`"),
         }),
         (None, None) => Err(ExpandError {
             message: format!("the environment variable {name} is not set"),

@@ -23,7 +23,7 @@ pub use elements::backend::http::{
     KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
-    CacheType, ChatTemplate, FlashAttention, Isolation, LlamaCppConfig, LoraConfig, OnLongPrompt,
+    CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
     OutputConstraint,
 };
 pub use elements::backend::{BackendKind, BackendSpec};

@@ -1,5 +1,6 @@
 //! What is wrong with a configuration, and how it is shown.
 
+use crate::secrets::masked;
 use crate::source::{Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -78,31 +79,34 @@ impl Problems {
     /// All problems for a person, with the lines that they point at.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        // Errors end up in logs of other systems, and their lines may hold keys.
+        let texts: Vec<String> = self.sources.iter().map(|source| masked(&source.text)).collect();
         let rendered: Vec<String> = self
             .sorted()
             .into_iter()
-            .map(|problem| renderer.render(&self.groups_of(problem)).trim_end().to_owned() + "\n")
+            .map(|problem| renderer.render(&self.groups_of(problem, &texts)).trim_end().to_owned() + "\n")
             .collect();
         rendered.join("\n")
     }
 
-    fn groups_of<'a>(&'a self, problem: &'a Problem) -> Vec<Group<'a>> {
+    fn groups_of<'a>(&'a self, problem: &'a Problem, texts: &'a [String]) -> Vec<Group<'a>> {
         let level = match problem.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
         let title = level.primary_title(problem.message.as_str());
-        let place = problem.span.and_then(|span| Some((span, self.sources.get(span.source)?)));
+        let place = problem.span.and_then(|span| {
+            Some((span, self.sources.get(span.source)?.name.as_str(), texts.get(span.source)?))
+        });
         let mut group = match place {
-            Some((span, source)) => {
+            Some((span, name, text)) => {
                 // Where a mapping is to blame its first line is enough to find it.
-                let text = &source.text;
                 let end = span.end.clamp(span.start, text.len());
                 let one_line =
                     text.get(span.start..end).map_or(0, |range| range.find('\n').unwrap_or(range.len()));
                 let marked = AnnotationKind::Primary.span(span.start..span.start + one_line);
                 let marked = if problem.key.is_empty() { marked } else { marked.label(problem.key.as_str()) };
-                title.element(Snippet::source(text.as_str()).path(source.name.as_str()).annotation(marked))
+                title.element(Snippet::source(text.as_str()).path(name).annotation(marked))
             }
             None => Group::with_title(title),
         };

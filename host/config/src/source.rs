@@ -24,6 +24,11 @@ pub struct Source {
 pub struct Sources(Vec<Source>);
 
 impl Sources {
+    /// All of them, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.0.iter()
+    }
+
     /// Adds a text and returns its number.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         self.0.push(Source { name: name.into(), text: text.into() });

@@ -28,13 +28,27 @@ impl Labels {
         Ok(Labels { file: labels.file.clone(), lines, field: labels.field.clone() })
     }
 
-    /// Makes sure that no label is left over once all rows are counted. Blank lines at the end
-    /// are no labels.
+    /// How many there are. Blank lines at the end are no labels.
+    fn count(&self) -> u64 {
+        self.lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last as u64 + 1)
+    }
+
+    /// Makes sure that there are as many as rows, once all of these are counted.
     pub(crate) fn check(&self, rows: u64) -> Result<(), DataError> {
-        let lines = self.lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last as u64 + 1);
-        match lines > rows {
-            true => Err(DataError::SpareLabels { file: self.file.named(), lines, rows }),
-            false => Ok(()),
+        let lines = self.count();
+        match lines == rows {
+            true => Ok(()),
+            false => Err(DataError::OtherLabels { file: self.file.named(), lines, rows }),
+        }
+    }
+
+    /// Makes sure that there is one for a row. One line too few may be any line, and then all behind it have the wrong
+    /// label, so that this is no matter of one row.
+    pub(crate) fn check_row(&self, number: u64) -> Result<(), DataError> {
+        let lines = self.count();
+        match number < lines {
+            true => Ok(()),
+            false => Err(DataError::MissingLabels { file: self.file.named(), lines }),
         }
     }
 

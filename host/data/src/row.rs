@@ -93,15 +93,23 @@ pub enum DataError {
         /// The paths as they were written, and in full.
         files: String,
     },
-    /// The labels file is for more rows than there are.
+    /// The labels file is for more rows than there are, or for fewer.
     #[error("the labels file {file} has {lines} lines, but the dataset has {rows} rows")]
-    SpareLabels {
+    OtherLabels {
         /// The path as it was written, and in full.
         file: String,
         /// How many lines it has.
         lines: u64,
         /// How many rows there are, before filter and limit.
         rows: u64,
+    },
+    /// A row has no line in the labels file.
+    #[error("the labels file {file} has {lines} lines, but the dataset has more rows")]
+    MissingLabels {
+        /// The path as it was written, and in full.
+        file: String,
+        /// How many lines it has.
+        lines: u64,
     },
     /// The temporary file that a shuffle needs cannot be written or read.
     #[error("cannot keep rows in a temporary file in '{folder}' to shuffle them: {source}")]

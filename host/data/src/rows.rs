@@ -55,12 +55,14 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
     let mut rows = Rows { feed: Feed::Chain(chain), preparer, given: 0, most, total: None, filtered: 0 };
     match source.shuffle {
         Some(seed) => rows.shuffle(source, seed)?,
-        None if most > 1 && source.filter.is_empty() => {
+        None if source.labels.is_some() || most > 1 && source.filter.is_empty() => {
             let total = total(source)?;
-            if let Some(total) = total.filter(|total| *total < most) {
+            if let Some(total) = total {
                 rows.check_labels(total)?;
             }
-            rows.total = total.map(|total| total.min(most));
+            if source.filter.is_empty() {
+                rows.total = total.map(|total| total.min(most));
+            }
         }
         None => {}
     }
@@ -109,7 +111,7 @@ impl Rows {
     /// What is known once all rows are counted: those that are kept, and all of them.
     fn know_total(&mut self, kept: u64, all: u64) -> Result<(), DataError> {
         self.total = Some(kept.min(self.most));
-        if kept < self.most { self.check_labels(all) } else { Ok(()) }
+        self.check_labels(all)
     }
 
     fn check_labels(&self, rows: u64) -> Result<(), DataError> {
@@ -128,6 +130,9 @@ impl Rows {
             Feed::Chain(chain) => {
                 for _ in 0..MOST_LEFT_OUT {
                     let Some(numbered) = chain.next()? else { return Ok(Next::End) };
+                    if let Some(labels) = &self.preparer.labels {
+                        labels.check_row(numbered.number)?;
+                    }
                     match self.preparer.prepare(numbered) {
                         Some(row) => return Ok(Next::Row(row)),
                         None => self.filtered += 1,

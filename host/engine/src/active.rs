@@ -3,7 +3,7 @@
 use crate::plan::PlannedTask;
 use crate::spending::Spending;
 use crate::stop::{Stop, StopReason};
-use gage_backend::BackendError;
+use gage_backend::{BackendError, BackendErrorKind};
 use gage_config::FailurePolicy;
 use gage_core::{Outcome, OutcomeCounts};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,10 @@ impl ActiveTask {
     pub(crate) fn is_refused(&self, backend_id: &str, error: &BackendError) -> bool {
         if error.kind.stops_run() {
             let (backend_id, message) = (backend_id.to_owned(), error.message.clone());
-            self.run_stop.set_for(&StopReason::Refused { backend_id, message });
+            self.run_stop.set_for(&match error.kind {
+                BackendErrorKind::ModelLost => StopReason::Lost { backend_id, message },
+                _ => StopReason::Refused { backend_id, message },
+            });
         }
         error.kind.stops_run()
     }

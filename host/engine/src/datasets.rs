@@ -2,8 +2,13 @@
 
 use crate::plan::{Plan, PlannedDataset};
 use gage_config::{DatasetSpec, HookKind, Problems};
-use gage_data::{LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located};
+use gage_core::Digest;
+use gage_data::{
+    DataError, LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located,
+    stream,
+};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A dataset whose files are on this machine.
@@ -106,7 +111,7 @@ impl LocatedDataset {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(&self, most: Option<u64>) -> Result<Rows, gage_data::DataError> {
+    pub fn open(&self, most: Option<u64>) -> Result<Rows, DataError> {
         self.open_as(&self.planned.spec, most)
     }
 
@@ -115,13 +120,34 @@ impl LocatedDataset {
         &self,
         spec: &DatasetSpec,
         most: Option<u64>,
-    ) -> Result<Rows, gage_data::DataError> {
+    ) -> Result<Rows, DataError> {
         open_located(spec, &self.located, most)
     }
 
     /// The media of its Samples.
     pub fn media(&self) -> &Arc<MediaStore> {
         &self.media
+    }
+
+    /// The media of all its rows as one digest; nothing where no row has any. Prepares every row, and keeps none.
+    ///
+    /// # Errors
+    /// When the data cannot be read to their end.
+    pub fn media_digest(&self) -> Result<Option<Digest>, DataError> {
+        // In the order of the file, whatever a run takes of it.
+        let spec = DatasetSpec { shuffle: false, ..self.planned.spec.clone() };
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut digest = None;
+        let rows = self.open_as(&spec, None)?;
+        let streamed = stream(rows, &self.preparation(), workers, &|| false, |prepared| {
+            if prepared.result.is_ok_and(|sample| !sample.media_meta.is_empty()) {
+                // The digest of a row is made of those of its media too.
+                let before = digest.map(|digest: Digest| digest.to_string()).unwrap_or_default();
+                digest = Some(Digest::of_bytes(format!("{before} {}", prepared.row_digest).as_bytes()));
+            }
+            ControlFlow::Continue(())
+        });
+        streamed.failure.map_or(Ok(digest), Err)
     }
 
     /// What turns its rows into Samples.

@@ -27,7 +27,7 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         if let Some(dataset) = datasets.get(&spec.dataset_id) {
             let mut identity = dataset.located.identity.clone();
             if let Some(tokenizer) = &task.dataset.tokenizer {
-                identity["chat_template"] = json!(tokenizer.template.digest());
+                identity["chat_template"] = json!(tokenizer.digest);
             }
             data.insert(spec.dataset_id.clone(), identity);
         }

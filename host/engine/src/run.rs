@@ -195,7 +195,9 @@ fn described(reason: &StopReason) -> String {
     match reason {
         StopReason::Asked => "asked".to_owned(),
         StopReason::Budget(text) | StopReason::Failed(text) => text.clone(),
-        StopReason::Refused { backend_id, message } => format!("{backend_id}: {message}"),
+        StopReason::Refused { backend_id, message } | StopReason::Lost { backend_id, message } => {
+            format!("{backend_id}: {message}")
+        }
     }
 }
 

@@ -13,6 +13,13 @@ pub enum StopReason {
     Budget(String),
     /// A sample failed where the suite says `fail_fast`: which one, in words.
     Failed(String),
+    /// The model of a backend is gone, and cannot be had again.
+    Lost {
+        /// The backend.
+        backend_id: String,
+        /// What became of it, in words.
+        message: String,
+    },
     /// A backend refuses every request: what it says.
     Refused {
         /// The backend.
@@ -25,7 +32,7 @@ pub enum StopReason {
 impl StopReason {
     /// Whether what is in flight is not worth waiting for.
     fn is_hard(&self) -> bool {
-        matches!(self, StopReason::Refused { .. })
+        matches!(self, StopReason::Refused { .. } | StopReason::Lost { .. })
     }
 }
 

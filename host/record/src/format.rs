@@ -8,11 +8,12 @@
 //! | manifest | 1 | first |
 //! | journal | 1 | first |
 //! | journal | 2 | answers and their scores are lines of their own |
+//! | journal | 3 | checksums of records begin with that of the run's id |
 
 /// Version of `manifest.json`.
 pub const MANIFEST_VERSION: u32 = 1;
 /// Version of the files in `journal/`.
-pub const JOURNAL_VERSION: u32 = 2;
+pub const JOURNAL_VERSION: u32 = 3;
 
 /// What the run is, its state, and digests of the files that never vary.
 pub const MANIFEST_FILE: &str = "manifest.json";

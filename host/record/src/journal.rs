@@ -8,7 +8,8 @@
 //!
 //! A process that is killed leaves at most a torn end: lines after the last good one, of a
 //! batch that was never acknowledged. It is cut off when the journal is opened again. A bad
-//! line before a good one is damage, and is reported.
+//! line before a good one is damage, and is reported. Checksums of records begin with that of the run's id, so a record of
+//! another run is such a line.
 
 mod appender;
 mod entry;
@@ -27,6 +28,7 @@ pub use writer::{JournalWriter, OpenedJournal};
 use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION};
 use crate::{FileDigest, RecordError, RunFolder};
 use gage_core::Digest;
+use line::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,6 +72,11 @@ impl Header {
         }
         Ok(header.format_version)
     }
+}
+
+/// How the checksums of a file's records begin.
+fn seed_of(version: u32, run_id: &str) -> Seed {
+    if version < 3 { Seed::NONE } else { Seed::of_run(run_id) }
 }
 
 /// The digests of the journal's files, by their names in the run folder.

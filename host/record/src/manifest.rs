@@ -3,12 +3,16 @@
 use crate::clock::rfc3339;
 use crate::format::{MANIFEST_FILE, MANIFEST_VERSION};
 use crate::{FileDigest, RecordError, RunFolder};
+use gage_core::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
+
+/// The key that holds the digest of all others.
+const DIGEST: &str = "digest";
 
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,10 +107,31 @@ impl Manifest {
     /// # Errors
     /// Those of the file system.
     pub fn write(&self, folder: &RunFolder) -> Result<(), RecordError> {
-        let mut text = serde_json::to_vec_pretty(self)
-            .map_err(|error| RecordError::invalid(&folder.path_of(MANIFEST_FILE), error.to_string()))?;
+        let not_json = |error: serde_json::Error| {
+            RecordError::invalid(&folder.path_of(MANIFEST_FILE), error.to_string())
+        };
+        let mut value = serde_json::to_value(self).map_err(not_json)?;
+        let digest = Digest::of_json(&value);
+        if let Value::Object(keys) = &mut value {
+            keys.insert(DIGEST.to_owned(), digest.to_string().into());
+        }
+        let mut text = serde_json::to_vec_pretty(&value).map_err(not_json)?;
         text.push(b'\n');
         folder.write_atomically(MANIFEST_FILE, &text).map(|_| ())
+    }
+
+    /// Whether the manifest of a run folder fits the digest at its end; one of an older program has none, and then nothing
+    /// is known.
+    ///
+    /// # Errors
+    /// When it is not there, or no JSON.
+    pub fn fits_its_digest(folder: &Path) -> Result<Option<bool>, RecordError> {
+        let path = folder.join(MANIFEST_FILE);
+        let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
+        let mut value: Value =
+            serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))?;
+        let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
+        Ok(written.map(|written| written == Digest::of_json(&value).to_string()))
     }
 
     /// Reads the manifest of a run folder; keys that are not known are left out.
@@ -146,10 +171,15 @@ mod tests {
         let folder = RunFolder::create(root.path(), "one").unwrap();
         let mut manifest = Manifest::new("one", "0.1.0", json!({"config": {"a": [1]}}));
         manifest.finish(RunStatus::Complete);
-        let digest = FileDigest { digest: gage_core::Digest::of_bytes(b""), bytes: 0 };
+        let digest = FileDigest { digest: Digest::of_bytes(b""), bytes: 0 };
         manifest.files.insert("samples.jsonl".to_owned(), digest);
         manifest.write(&folder).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+        assert_eq!(Manifest::fits_its_digest(folder.path()).unwrap(), Some(true));
+        let path = folder.path_of(MANIFEST_FILE);
+        let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.2.0");
+        fs::write(&path, edited).unwrap();
+        assert_eq!(Manifest::fits_its_digest(folder.path()).unwrap(), Some(false));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::document::text_of;
 use crate::files;
 use crate::run_config::{Folders, compile};
-use crate::{SuiteError, TemplateRef};
+use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{Environment, Node, PipelineConfig, Problems, load_document, parse_document, shown_path};
 use serde_json::Value;
 use std::path::Path;
@@ -56,6 +56,25 @@ pub(crate) fn portable(
     }
 }
 
+/// A RunConfig whose own placeholders have the values of its `runtime`, as those of the template have.
+fn filled(root: Node, name: &str, text: &str, environment: &Environment<'_>) -> Node {
+    let Some(runtime) = root.get("runtime").cloned() else { return root };
+    let variable = |variable: &str| match variable.starts_with("runtime.") {
+        true => placeholders::mark(variable, Some(&runtime)),
+        false => (environment.variable)(variable),
+    };
+    let marking = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
+    // What is wrong with it was told when it was read first.
+    let mut told = Problems::default();
+    match parse_document(name, text, Some(&marking), &mut told) {
+        Some(mut marked) => {
+            placeholders::fill(&mut marked, &runtime, &mut told);
+            marked
+        }
+        None => root,
+    }
+}
+
 fn read(
     path: &Path,
     overrides: &[String],
@@ -80,6 +99,7 @@ fn read(
     };
     let mut template = None;
     if text_of(&root, "kind") == Some("RunConfig") {
+        root = filled(root, &name, &text, &environment);
         let folders = Folders { own: &own, spell };
         match compile(&root, &folders, variable, &mut problems) {
             Some((document, reference)) => {

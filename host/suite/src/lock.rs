@@ -26,6 +26,9 @@ const FEATURES: [&str; 0] = [];
 /// The parts that are compared, in the order of the file.
 const PARTS: [&str; 7] = ["suite", "host", "datasets", "plugins", "prompts", "backends", "settings"];
 
+/// Of a dataset: the digest of the media of all its rows.
+const MEDIA: &str = "media";
+
 const HEAD: &str = "\
 # Everything that this suite is made from that can change a figure. Written by `gage-host lock`, compared by
 # `gage-host run --locked`; `gage-host lock --check` says what differs, `gage-host lock --update` takes it over.
@@ -102,7 +105,8 @@ impl Lock {
         self.parts.get("suite").and_then(|suite| suite["name"].as_str()).unwrap_or_default()
     }
 
-    /// Counts the rows of each dataset, all that are there and not filtered out.
+    /// Counts the rows of each dataset, all that are there and not filtered out, and adds the digest of the media that
+    /// they refer to.
     ///
     /// # Errors
     /// When a dataset cannot be read.
@@ -111,13 +115,17 @@ impl Lock {
         for (id, value) in locked.iter_mut() {
             if let (Some(dataset), Value::Object(value)) = (datasets.get(id), value) {
                 value.insert("rows".to_owned(), rows_of(dataset)?.into());
+                if let Some(digest) = dataset.media_digest()? {
+                    value.insert(MEDIA.to_owned(), digest.to_string().into());
+                }
             }
         }
         Ok(())
     }
 
     /// Takes the rows of datasets that have the same digests over from another lock, so that they need not be counted;
-    /// those of others are counted.
+    /// those of others are counted. Media are looked at again where that lock has some: nothing else shows that one
+    /// of their files was changed.
     ///
     /// # Errors
     /// When a dataset cannot be read.
@@ -135,6 +143,11 @@ impl Lock {
                 _ => rows.clone(),
             };
             value.insert("rows".to_owned(), rows);
+            if let (true, Some(dataset)) = (locked.get(MEDIA).is_some(), datasets.get(id))
+                && let Some(digest) = dataset.media_digest()?
+            {
+                value.insert(MEDIA.to_owned(), digest.to_string().into());
+            }
         }
         Ok(())
     }

@@ -1,9 +1,13 @@
 //! Whether a run folder holds what its run has written.
 
 use gage_core::Digest;
-use gage_record::{FileDigest, RecordError, RunReader};
+use gage_record::format::{CONFIG_FILE, MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
+use gage_record::{FileDigest, Manifest, RecordError, RunReader};
 use std::fs::File;
 use std::path::Path;
+
+/// What every run that has ended has written.
+const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
 
 /// How a file was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,16 +58,24 @@ impl Checked {
 /// When it is no run folder, or its manifest cannot be read.
 pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     let run = RunReader::open(path)?;
-    let mut files: Vec<FileFinding> = run
-        .manifest()
-        .files
-        .iter()
-        .map(|(name, written)| FileFinding {
-            name: name.clone(),
-            written: Some(*written),
-            state: state_of(path, name, written),
-        })
-        .collect();
+    let manifest = match Manifest::fits_its_digest(path)? {
+        Some(false) => {
+            FileState::Damaged("it was edited: the digest at its end is that of another".to_owned())
+        }
+        Some(true) | None => FileState::Intact,
+    };
+    let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
+    let lacking = ALWAYS.iter().filter(|name| !run.manifest().files.contains_key(**name));
+    files.extend(lacking.map(|name| FileFinding {
+        name: (*name).to_owned(),
+        written: None,
+        state: FileState::Damaged("the manifest does not name it".to_owned()),
+    }));
+    files.extend(run.manifest().files.iter().map(|(name, written)| FileFinding {
+        name: name.clone(),
+        written: Some(*written),
+        state: state_of(path, name, written),
+    }));
     let journal = match run.journal() {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
             FileState::Damaged("it ends in the middle of a record".to_owned())

@@ -2,7 +2,8 @@
 //! `chat_template.jinja` beside it.
 
 use crate::chat::{ChatTemplate, ChatTemplateError};
-use serde_json::{Map, Value};
+use gage_core::Digest;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Larger files are no configuration of a tokenizer.
@@ -44,6 +45,8 @@ pub struct TokenizerTemplate {
     pub template: ChatTemplate,
     /// The configuration's file.
     pub path: PathBuf,
+    /// The digest of the template and of both tokens: of all that a prompt is rendered from beside the messages.
+    pub digest: Digest,
 }
 
 impl TokenizerTemplate {
@@ -57,18 +60,22 @@ impl TokenizerTemplate {
         let config: Map<String, Value> = serde_json::from_str(&read(&path)?)
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
+        // As in transformers, the file counts before the key.
         let text = match chat_template(&config) {
+            _ if beside.is_file() => read(&beside)?,
             Some(text) => text,
-            None if beside.is_file() => read(&beside)?,
             None => {
                 return Err(invalid(
                     "has no `chat_template`, and there is no chat_template.jinja beside it".to_owned(),
                 ));
             }
         };
-        let template = ChatTemplate::compile(&text, token(&config, "bos_token"), token(&config, "eos_token"))
+        let (bos_token, eos_token) = (token(&config, "bos_token"), token(&config, "eos_token"));
+        let template = ChatTemplate::compile(&text, bos_token, eos_token)
             .map_err(|source| TokenizerError::Template { path: path.clone(), source })?;
-        Ok(TokenizerTemplate { template, path })
+        let digest =
+            Digest::of_json(&json!({"template": text, "bos_token": bos_token, "eos_token": eos_token}));
+        Ok(TokenizerTemplate { template, path, digest })
     }
 }
 
@@ -107,7 +114,6 @@ fn token<'config>(config: &'config Map<String, Value>, key: &str) -> &'config st
 mod tests {
     use super::*;
     use gage_core::{Message, Role};
-    use serde_json::json;
 
     fn rendered(config: &Value, beside: Option<&str>) -> Result<String, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -130,10 +136,11 @@ mod tests {
                 None,
                 "<s>hi",
             ),
+            (json!({"chat_template": "{{ eos_token }}", "eos_token": {"content": "</s>"}}), None, "</s>"),
             (
                 json!({"chat_template": "{{ eos_token }}", "eos_token": {"content": "</s>"}}),
-                Some("x"),
-                "</s>",
+                Some("x{{ eos_token }}"),
+                "x</s>",
             ),
             (json!({"chat_template": named}), None, "d"),
             (json!({}), Some("beside"), "beside"),

@@ -4,13 +4,13 @@
 
 use super::store::FORMAT;
 use crate::api::{BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest};
+use crate::conversation::public_headers;
 use crate::llama_cpp::flash_number;
 use gage_config::{
     BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
     LikelihoodSource, LlamaCppConfig, Node, OnLongPrompt, OpenAiOptions, OutputConstraint, TokenLimitName,
-    is_secret_key,
 };
-use gage_core::{Digest, Message, Object, SamplingParams};
+use gage_core::{Digest, Message, SamplingParams};
 use serde_json::{Value, json};
 
 /// The keys of the requests of one backend.
@@ -92,7 +92,7 @@ fn of_server(config: &HttpBackendConfig) -> Value {
         base_url,
         model,
         key: _,
-        headers,
+        headers: _,
         connection: _,
         retry: _,
         limits: _,
@@ -100,13 +100,11 @@ fn of_server(config: &HttpBackendConfig) -> Value {
         extra_body,
         span: _,
     } = config;
-    let headers = headers.iter().filter(|(name, _)| !is_secret_key(name));
-    let headers: Object = headers.map(|(name, value)| (name.to_lowercase(), value.reveal().into())).collect();
     json!({
         "protocol": of_protocol(protocol),
         "base_url": base_url,
         "model": model,
-        "headers": headers,
+        "headers": public_headers(config),
         "extra_body": extra_body,
     })
 }
@@ -167,6 +165,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         lora: _,
         chat_template: _,
         isolation: _,
+        kernels: _,
         default_params: _,
         main_gpu,
         devices,

@@ -28,7 +28,7 @@ pub fn details_of(loaded: &Loaded, options: &ModelOptions, is_apart: bool) -> Ob
         "gpu_layers": settings.gpu_layers,
         "cache_type_k": options.cache_type_k,
         "cache_type_v": options.cache_type_v,
-        "lora": options.lora.as_ref().map(|(path, scale)| json!({"path": path, "scale": scale})),
+        "lora_scale": options.lora.as_ref().map(|(_, scale)| scale),
         "kernels": kernels,
         "default_seed": DEFAULT_SEED,
         "default_max_new_tokens": DEFAULT_MAX_NEW_TOKENS,

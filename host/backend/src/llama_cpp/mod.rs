@@ -35,6 +35,7 @@ mod special;
 mod text;
 mod thread;
 mod tokenizer;
+mod variants;
 mod worker;
 
 pub use backend::open;

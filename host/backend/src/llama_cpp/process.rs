@@ -84,7 +84,12 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
             state.outbox = Some(outbox);
             state.send_on();
         }
-        tracing::info!(pid = child.id(), model = %options.model_path.display(), "a model runs in a process of its own");
+        tracing::info!(
+            pid = child.id(),
+            program = %program.program.display(),
+            model = %options.model_path.display(),
+            "a model runs in a process of its own"
+        );
         drop(strong);
         let end = listen(link, stdout);
         // It may hang rather than have ended.

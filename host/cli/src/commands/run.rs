@@ -94,6 +94,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = runtime.block_on(observing::serve(&arguments.observe, &observability)) {
         return Ok(terminal::refuse(&message, Some("choose another --metrics-listen")));
     }
+    full_files_are_errors(&runtime);
     let loading = Instant::now();
     let tape = match tape_of(&arguments) {
         Ok(tape) => tape,
@@ -287,6 +288,23 @@ pub(super) async fn stop_on_signal(stop: Stop) {
     signal().await;
     std::process::exit(ExitCode::Interrupted as i32);
 }
+
+/// A limit on the size of files (`ulimit -f`) would end the process without a word; so it is a failed write, like that of a
+/// full disk.
+#[cfg(unix)]
+fn full_files_are_errors(runtime: &tokio::runtime::Runtime) {
+    /// SIGXFSZ of Linux, macOS and the BSDs.
+    const FILE_TOO_LARGE: i32 = 25;
+    let _entered = runtime.enter();
+    // Whoever listens has done so for good, so nobody needs to hear it.
+    let listening = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(FILE_TOO_LARGE));
+    if let Err(error) = listening {
+        tracing::debug!(%error, "a limit on the size of files will end the process");
+    }
+}
+
+#[cfg(not(unix))]
+fn full_files_are_errors(_: &tokio::runtime::Runtime) {}
 
 /// Waits for Ctrl-C, or for the signal by which schedulers end a process.
 #[cfg(unix)]

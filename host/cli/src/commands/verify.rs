@@ -55,7 +55,7 @@ enum Again {
     /// The plugins of the run are not to be had.
     Impossible(String),
     /// All figures and all samples came out again.
-    Same { figures: usize },
+    Same { figures: usize, plugins: Vec<Difference> },
     /// They did not.
     Different { figures: Vec<Difference>, samples_differ: bool, plugins: Vec<Difference> },
 }
@@ -96,13 +96,15 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     })?;
     let before: Value = run.summary().unwrap_or_default();
     let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
-    let figures = compare("", &before, &now);
+    let figures = compare("summary", &before, &now);
     let samples_differ =
         !have_equal_bytes(&run.path().join(SAMPLES_FILE), &scored.folder.path_of(SAMPLES_FILE))?;
-    if figures.is_empty() && !samples_differ {
-        return Ok(Again::Same { figures: written.summary.metrics.len() });
-    }
     let plugins = compare("plugins", &identity["plugins"], &scored.manifest.identity["plugins"]);
+    // Those that prepare samples and judge answers take no part in scoring.
+    let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
+    if figures.is_empty() && !samples_differ {
+        return Ok(Again::Same { figures: written.summary.metrics.len(), plugins });
+    }
     Ok(Again::Different { figures, samples_differ, plugins })
 }
 
@@ -144,7 +146,9 @@ fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {
     let again = match again {
         Again::NotTried => json!({"state": "not_tried"}),
         Again::Impossible(reason) => json!({"state": "impossible", "reason": reason}),
-        Again::Same { figures } => json!({"state": "same", "figures": figures}),
+        Again::Same { figures, plugins } => {
+            json!({"state": "same", "figures": figures, "plugins": list(plugins)})
+        }
         Again::Different { figures, samples_differ, plugins } => json!({
             "state": "different",
             "figures": list(figures),
@@ -177,7 +181,12 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
     match again {
         Again::NotTried => lines.push("the answers were not scored again".to_owned()),
         Again::Impossible(reason) => lines.push(format!("the answers cannot be scored again: {reason}")),
-        Again::Same { figures } => {
+        Again::Same { figures, plugins } => {
+            if !plugins.is_empty() {
+                lines.push("plugins of the run are others now:".to_owned());
+                let rows: Vec<[String; 3]> = plugins.iter().take(MOST_SHOWN).map(row).collect();
+                lines.push(terminal::columns(["field", "recorded", "now"], &rows));
+            }
             lines.push(format!(
                 "scored again: {} and every sample came out the same",
                 terminal::count(*figures, "figure")

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
 /// sample is set up with, and flags that would speak of another prompt.
-pub(super) const NOT_IN_FEW_SHOT: [&str; 14] = [
+pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
     "few_shot_examples",
     "predict_result",
     "eval_result",
@@ -25,6 +25,11 @@ pub(super) const NOT_IN_FEW_SHOT: [&str; 14] = [
     "cache_suffix",
     "_tokenizer_path",
     "_media_meta",
+    "_dataset_id",
+    "_dataset_metadata",
+    "model_output",
+    "judge_output",
+    "support_output",
 ];
 
 /// The two lists that must be there, even if they are empty.

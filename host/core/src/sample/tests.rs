@@ -159,6 +159,8 @@ fn few_shot_examples_hold_no_examples_and_nothing_of_a_run() {
         "sandbox",
         "inputs",
         "rendered_by",
+        "model_output",
+        "_dataset_id",
     ] {
         assert_eq!(
             problems(example(json!({(key): [1]}))),

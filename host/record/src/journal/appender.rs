@@ -1,6 +1,6 @@
 //! Appends batches of lines so that a failed one leaves nothing behind.
 
-use super::line;
+use super::line::{self, Seed};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
@@ -37,19 +37,25 @@ pub(super) struct Appender<S> {
     /// Whether there may be more than the good bytes.
     is_torn: bool,
     buffer: Vec<u8>,
+    seed: Seed,
 }
 
 impl<S: Store> Appender<S> {
     /// Appends to a store whose first `length` bytes are good and all that there are.
     pub(super) fn new(store: S, length: u64) -> Appender<S> {
-        Appender { store, length, is_torn: false, buffer: Vec::new() }
+        Appender { store, length, is_torn: false, buffer: Vec::new(), seed: Seed::NONE }
+    }
+
+    /// Appends records of a run from now on.
+    pub(super) fn begin_records(&mut self, seed: Seed) {
+        self.seed = seed;
     }
 
     /// Appends all values in one write and makes them safe on the disk, or none of them.
     pub(super) fn append(&mut self, values: &[impl Serialize]) -> io::Result<()> {
         self.buffer.clear();
         for value in values {
-            line::encode(value, &mut self.buffer)?;
+            line::encode(value, self.seed, &mut self.buffer)?;
         }
         if self.buffer.is_empty() {
             return Ok(());
@@ -150,7 +156,10 @@ mod tests {
         appender.store.room = 2 * LINE;
         appender.append(&[4]).unwrap();
         let lines: Vec<&[u8]> = appender.store.bytes.split_inclusive(|byte| *byte == b'\n').collect();
-        assert_eq!(lines.iter().filter_map(|line| line::decode(line).ok()).collect::<Vec<_>>(), [b"1", b"4"]);
+        assert_eq!(
+            lines.iter().filter_map(|line| line::decode(line, Seed::NONE).ok()).collect::<Vec<_>>(),
+            [b"1", b"4"]
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where the records of a journal are, without holding them.
 
+use super::line::Seed;
 use super::scan::{GoodLine, Scanned, scan};
-use super::{Header, segment_paths};
+use super::{Header, seed_of, segment_paths};
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
@@ -32,6 +33,7 @@ pub struct JournalIndex {
 struct Segment {
     path: PathBuf,
     start: u64,
+    seed: Seed,
 }
 
 #[derive(Debug)]
@@ -270,11 +272,17 @@ impl<'a> IndexBuilder<'a> {
     pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<Scanned, RecordError> {
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
         let start = self.length;
-        let (run_id, mut version) = (self.run_id, JOURNAL_VERSION);
+        let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, Seed::NONE);
         let index = &mut self.index;
-        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), |line| match line.number {
-            1 => Header::check(&path, line.json, run_id).map(|found| version = found),
-            _ => index.add(&line, start).map_err(|reason| RecordError::damaged(&path, line.number, reason)),
+        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), |line| {
+            if line.number == 1 {
+                version = Header::check(&path, line.json, run_id)?;
+                seed = seed_of(version, run_id);
+            } else {
+                let added = index.add(&line, start);
+                added.map_err(|reason| RecordError::damaged(&path, line.number, reason))?;
+            }
+            Ok(seed)
         })?;
         if scanned.torn_bytes > 0 && !is_last {
             let reason = format!("its last {} bytes are torn, and another file follows", scanned.torn_bytes);
@@ -283,7 +291,7 @@ impl<'a> IndexBuilder<'a> {
         self.version = version;
         self.length += scanned.good_bytes + scanned.torn_bytes;
         self.index.torn_bytes += scanned.torn_bytes;
-        self.index.segments.push(Segment { path, start });
+        self.index.segments.push(Segment { path, start, seed });
         Ok(scanned)
     }
 

@@ -10,8 +10,29 @@ const PREFIX: usize = 9;
 /// written but not read would make the journal useless.
 const DEEPEST: usize = 120;
 
+/// Where the checksums of lines begin: those of one run fit no other, so that a line which strayed from one journal into
+/// another is no good line there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seed(u32);
+
+impl Seed {
+    /// Of lines that belong to no run in particular: headers, and all lines of older journals.
+    pub(super) const NONE: Seed = Seed(0);
+
+    /// Of the records of a run.
+    pub(super) fn of_run(run_id: &str) -> Seed {
+        Seed(crc32fast::hash(run_id.as_bytes()))
+    }
+
+    fn checksum(self, json: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
+        hasher.update(json);
+        hasher.finalize()
+    }
+}
+
 /// Appends a value as a line to a buffer.
-pub(super) fn encode(value: &impl Serialize, buffer: &mut Vec<u8>) -> io::Result<()> {
+pub(super) fn encode(value: &impl Serialize, seed: Seed, buffer: &mut Vec<u8>) -> io::Result<()> {
     let start = buffer.len();
     buffer.extend_from_slice(b"00000000 ");
     serde_json::to_writer(&mut *buffer, value)?;
@@ -23,19 +44,19 @@ pub(super) fn encode(value: &impl Serialize, buffer: &mut Vec<u8>) -> io::Result
     if u32::try_from(json.len() + PREFIX + 1).is_err() {
         return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 4 GiB"));
     }
-    let checksum = format!("{:08x}", crc32fast::hash(json));
+    let checksum = format!("{:08x}", seed.checksum(json));
     buffer[start..start + checksum.len()].copy_from_slice(checksum.as_bytes());
     buffer.push(b'\n');
     Ok(())
 }
 
 /// The JSON of a line that ends with a newline and fits its checksum.
-pub(super) fn decode(line: &[u8]) -> Result<&[u8], &'static str> {
+pub(super) fn decode(line: &[u8], seed: Seed) -> Result<&[u8], &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     let (digits, rest) = line.split_first_chunk::<8>().ok_or("the line is too short")?;
     let json = rest.strip_prefix(b" ").ok_or("the line does not begin with a checksum")?;
     let expected = checksum(digits).ok_or("the line does not begin with a checksum")?;
-    if crc32fast::hash(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
+    if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
 fn checksum(digits: &[u8; 8]) -> Option<u32> {
@@ -77,22 +98,29 @@ mod tests {
     #[test]
     fn a_line_is_checksum_blank_json_newline() {
         let mut buffer = b"before ".to_vec();
-        encode(&json!({"a": "é"}), &mut buffer).unwrap();
+        encode(&json!({"a": "é"}), Seed::NONE, &mut buffer).unwrap();
         let line = &buffer[7..];
         // By `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
         assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
-        assert_eq!(decode(line).unwrap(), "{\"a\":\"é\"}".as_bytes());
+        assert_eq!(decode(line, Seed::NONE).unwrap(), "{\"a\":\"é\"}".as_bytes());
+        let seed = Seed::of_run("one");
+        assert!(decode(line, seed).is_err());
+        let mut of_run = Vec::new();
+        encode(&json!({"a": "é"}), seed, &mut of_run).unwrap();
+        // By `zlib.crc32(bytes, zlib.crc32(b"one"))`.
+        assert_eq!(&of_run[..8], b"056da456");
+        assert!(decode(&of_run, seed).is_ok() && decode(&of_run, Seed::of_run("two")).is_err());
     }
 
     #[test]
     fn a_line_that_is_not_whole_is_refused() {
         let mut line = Vec::new();
-        encode(&json!({"a": 1}), &mut line).unwrap();
+        encode(&json!({"a": 1}), Seed::NONE, &mut line).unwrap();
         for length in 0..line.len() {
-            assert!(decode(&line[..length]).is_err(), "{length}");
+            assert!(decode(&line[..length], Seed::NONE).is_err(), "{length}");
         }
         let upper = line.to_ascii_uppercase();
-        assert!(decode(&upper).is_err());
+        assert!(decode(&upper, Seed::NONE).is_err());
     }
 
     #[test]
@@ -107,8 +135,8 @@ mod tests {
     fn what_could_not_be_read_back_is_not_written() {
         let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
         let mut line = Vec::new();
-        encode(&nested(DEEPEST), &mut line).unwrap();
-        assert!(serde_json::from_slice::<Value>(decode(&line).unwrap()).is_ok());
-        assert!(encode(&nested(DEEPEST + 1), &mut Vec::new()).is_err());
+        encode(&nested(DEEPEST), Seed::NONE, &mut line).unwrap();
+        assert!(serde_json::from_slice::<Value>(decode(&line, Seed::NONE).unwrap()).is_ok());
+        assert!(encode(&nested(DEEPEST + 1), Seed::NONE, &mut Vec::new()).is_err());
     }
 }

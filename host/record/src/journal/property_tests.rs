@@ -1,5 +1,6 @@
 //! What must hold whatever happens to the bytes.
 
+use super::line::Seed;
 use super::scan::scan;
 use super::{JournalIndex, JournalWriter};
 use crate::format::JOURNAL_FOLDER;
@@ -44,7 +45,7 @@ fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
         if line.number > 1 {
             records.push(serde_json::from_slice(line.json).unwrap());
         }
-        Ok(())
+        Ok(Seed::of_run("run"))
     })?;
     Ok(records)
 }

@@ -1,6 +1,6 @@
 //! Walks through a journal file from its beginning and finds where its good part ends.
 
-use super::line;
+use super::line::{self, Seed};
 use crate::RecordError;
 use std::io::BufRead;
 use std::path::Path;
@@ -26,7 +26,8 @@ pub(super) struct Scanned {
     pub(super) torn_bytes: u64,
 }
 
-/// Visits every good line. Holds one line in memory.
+/// Visits every good line; the visitor says with which seed the checksum of the next one was made. Holds one line in
+/// memory.
 ///
 /// # Errors
 /// When a bad line stands before a good one, when the file cannot be read, and what the
@@ -34,10 +35,11 @@ pub(super) struct Scanned {
 pub(super) fn scan(
     path: &Path,
     mut reader: impl BufRead,
-    mut visit: impl FnMut(GoodLine<'_>) -> Result<(), RecordError>,
+    mut visit: impl FnMut(GoodLine<'_>) -> Result<Seed, RecordError>,
 ) -> Result<Scanned, RecordError> {
     let mut buffer = Vec::new();
     let mut first_bad = None;
+    let mut seed = Seed::NONE;
     let (mut number, mut offset, mut good_bytes) = (0, 0, 0);
     loop {
         buffer.clear();
@@ -47,12 +49,12 @@ pub(super) fn scan(
             return Ok(Scanned { good_bytes, torn_bytes: offset - good_bytes });
         }
         number += 1;
-        match (line::decode(&buffer), first_bad) {
+        match (line::decode(&buffer, seed), first_bad) {
             (Ok(_), Some((line, reason))) => {
                 return Err(RecordError::damaged(path, line, format!("{reason}, and good lines follow")));
             }
             (Ok(json), None) => {
-                visit(GoodLine { number, offset, length, json })?;
+                seed = visit(GoodLine { number, offset, length, json })?;
                 good_bytes = offset + length as u64;
             }
             (Err(reason), None) => first_bad = Some((number, reason)),
@@ -70,7 +72,7 @@ mod tests {
     fn lines(count: u64) -> Vec<Vec<u8>> {
         let encoded = |number| {
             let mut line = Vec::new();
-            line::encode(&json!({"n": number}), &mut line).unwrap();
+            line::encode(&json!({"n": number}), Seed::NONE, &mut line).unwrap();
             line
         };
         (0..count).map(encoded).collect()
@@ -81,7 +83,7 @@ mod tests {
         let scanned = scan(Path::new("j"), bytes, |line| {
             count += 1;
             assert_eq!(line.number, count);
-            Ok(())
+            Ok(Seed::NONE)
         })?;
         Ok((scanned, count))
     }

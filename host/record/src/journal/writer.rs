@@ -2,7 +2,7 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
-use super::{FIRST_SEGMENT, Header, JournalEntry, segment_paths};
+use super::{FIRST_SEGMENT, Header, JournalEntry, seed_of, segment_paths};
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder};
@@ -63,6 +63,7 @@ impl JournalWriter {
         if good_bytes == 0 {
             writer.append(&[Header::new(folder.run_id())])?;
         }
+        writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()));
         Ok(OpenedJournal { writer, index: builder.finish()?, dropped_bytes: end.torn_bytes })
     }
 
@@ -152,12 +153,12 @@ mod tests {
         let header = |format: &str, format_version: u32, run_id: &str| {
             let mut line = Vec::new();
             let value = json!({"format": format, "format_version": format_version, "run_id": run_id});
-            crate::journal::line::encode(&value, &mut line).unwrap();
+            crate::journal::line::encode(&value, Default::default(), &mut line).unwrap();
             line
         };
         let cases = [
             (header("gage-journal", 1, "other"), "line 1: it belongs to run 'other'"),
-            (header("gage-journal", 3, "run"), "use a newer gage-host"),
+            (header("gage-journal", 4, "run"), "use a newer gage-host"),
             (header("other", 1, "run"), "line 1: the format is 'other'"),
         ];
         for (line, part) in cases {
@@ -165,6 +166,31 @@ mod tests {
             let error = JournalWriter::open(&folder).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn a_record_of_another_run_is_no_record_of_this_one() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path());
+        JournalWriter::open(&folder).unwrap().writer.append_whole(&[record("t", 0, "a")]).unwrap();
+        let path = folder.path_of("journal/000001.jsonl");
+        let own = fs::read(&path).unwrap();
+        let mut strayed = Vec::new();
+        crate::journal::line::encode(
+            &record("t", 1, "b"),
+            crate::journal::Seed::of_run("other"),
+            &mut strayed,
+        )
+        .unwrap();
+        // Behind the last good line it is cut off as a torn end is; before one it is damage.
+        fs::write(&path, [&own[..], &strayed].concat()).unwrap();
+        let opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!((opened.index.len(), opened.dropped_bytes), (1, strayed.len() as u64));
+        drop(opened);
+        let header = own.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        fs::write(&path, [&own[..header], &strayed, &own[header..]].concat()).unwrap();
+        let error = JournalWriter::open(&folder).unwrap_err().to_string();
+        assert!(error.contains("line 2: the checksum does not fit"), "{error}");
     }
 
     #[test]
@@ -200,7 +226,7 @@ mod tests {
         writer.append_whole(&[record("t", 8, "b")]).unwrap();
         drop(writer);
         let second = fs::read_to_string(folder.path_of("journal/000002.jsonl")).unwrap();
-        assert!(second.contains(r#""format_version":2"#), "{second}");
+        assert!(second.contains(r#""format_version":3"#), "{second}");
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 2);
         assert_eq!(JournalWriter::open(&folder).unwrap().index.len(), 2);
     }

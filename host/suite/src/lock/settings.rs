@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// What says where something is whose content is locked by its digest, how fast things go, or what is secret: the section,
 /// the way from one of its entries to the mapping, and the keys that are left out there. What lies elsewhere, such as the
 /// parameters of plugins, may use the same names for something else.
-const LEFT_OUT: [(&str, &str, &[&str]); 9] = [
+const LEFT_OUT: [(&str, &str, &[&str]); 11] = [
     (
         "datasets",
         "/params",
@@ -23,7 +23,9 @@ const LEFT_OUT: [(&str, &str, &[&str]); 9] = [
     ),
     ("datasets", "/params/media", &["allowed_roots"]),
     ("backends", "/config", BACKEND),
+    ("backends", "/config/lora", &["path"]),
     ("role_adapters", "/backend/config", BACKEND),
+    ("role_adapters", "/backend/config/lora", &["path"]),
     ("role_adapters", "/resource_requirement", &["pool_size"]),
     ("plugins", "", &["source"]),
     ("tasks", "", &["max_inflight"]),
@@ -33,7 +35,7 @@ const LEFT_OUT: [(&str, &str, &[&str]); 9] = [
 
 /// Of the settings of a backend.
 const BACKEND: &[&str] =
-    &["model_path", "api_key", "headers", "max_concurrency", "async_max_concurrency", "threads"];
+    &["model_path", "api_key", "headers", "max_concurrency", "async_max_concurrency", "threads", "isolation"];
 
 /// The keys that name the entries of sections.
 const IDS: [(&str, &str); 6] = [
@@ -100,6 +102,7 @@ pub(super) fn backends(identity: &Value) -> Value {
         if let Some(Value::Object(details)) = backend.get_mut("details") {
             details.shift_remove("threads");
             details.shift_remove("max_concurrency");
+            details.shift_remove("isolation");
         }
     }
     backends

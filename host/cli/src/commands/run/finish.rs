@@ -83,6 +83,7 @@ pub(in crate::commands) fn finish(
     let (status, code) = match (&stopped, unread.is_empty(), lacking.is_empty()) {
         (Some(StopReason::Asked), ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
         (Some(StopReason::Refused { .. }), ..) => (RunStatus::Interrupted, ExitCode::Configuration),
+        (Some(StopReason::Lost { .. }), ..) => (RunStatus::Interrupted, ExitCode::Incomplete),
         (Some(StopReason::Budget(_) | StopReason::Failed(_)), ..) => {
             (RunStatus::Incomplete, ExitCode::Incomplete)
         }
@@ -154,6 +155,13 @@ pub(in crate::commands) fn finish(
             );
             terminal::refuse(&gage_core::printable_line(&message), Some(&help));
         }
+        Some(StopReason::Lost { backend_id, message }) => {
+            let message = format!("the model of the backend `{backend_id}` is lost: {message}");
+            let help = format!(
+                "see to its file and to memory, then go on with {again}. What had no answer is not recorded"
+            );
+            terminal::refuse(&gage_core::printable_line(&message), Some(&help));
+        }
         Some(StopReason::Failed(_)) | None => {}
     }
     if !matches!(stopped, Some(StopReason::Asked)) {
@@ -205,6 +213,7 @@ fn ended_by(reason: &StopReason) -> Option<String> {
         StopReason::Budget(text) => Some(format!("budget: {text}")),
         StopReason::Failed(text) => Some(format!("fail_fast: {text}")),
         StopReason::Refused { backend_id, message } => Some(format!("refused: {backend_id}: {message}")),
+        StopReason::Lost { backend_id, message } => Some(format!("model lost: {backend_id}: {message}")),
     }
 }
 
@@ -240,6 +249,9 @@ fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> 
             let scored = counts.get(Outcome::Scored);
             let total = counts.total();
             let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
+            if scored == 0 {
+                return format!("{}: none of {total} samples was scored, so there is no figure", task.task_id);
+            }
             format!(
                 "{}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)",
                 task.task_id

@@ -30,6 +30,16 @@ pub enum Isolation {
     Thread,
 }
 
+/// Which build of the program runs a model in a process of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernels {
+    /// The fastest that lies beside the program and that this machine can run.
+    #[default]
+    Auto,
+    /// The program itself, which runs on the most machines.
+    Baseline,
+}
+
 /// What becomes of a prompt that leaves no room in the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnLongPrompt {
@@ -130,6 +140,8 @@ pub struct LlamaCppConfig {
     pub deterministic: bool,
     /// Where the model runs; default a process of its own.
     pub isolation: Isolation,
+    /// Default `auto`.
+    pub kernels: Kernels,
     /// Default `error`.
     pub on_long_prompt: OnLongPrompt,
     /// What all answers of this backend are held to; default nothing.
@@ -184,6 +196,10 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
         isolation: {
             let choices = [("process", Isolation::Process), ("thread", Isolation::Thread)];
             table.choice("isolation", &choices, problems).unwrap_or_default()
+        },
+        kernels: {
+            let choices = [("auto", Kernels::Auto), ("baseline", Kernels::Baseline)];
+            table.choice("kernels", &choices, problems).unwrap_or_default()
         },
         on_long_prompt: {
             let choices = [("error", OnLongPrompt::Error), ("truncate_left", OnLongPrompt::TruncateLeft)];
@@ -299,7 +315,7 @@ mod tests {
     #[test]
     fn what_is_well_formed_is_read() {
         for settings in [
-            "deterministic: true, isolation: thread, on_long_prompt: truncate_left, logprobs: 0",
+            "deterministic: true, isolation: thread, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
             "n_gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
             "json_schema: {type: object}",

@@ -119,7 +119,7 @@ impl<'a> LineReader<'a> {
                 format!("the record at byte {position} has changed: {reason}"),
             )
         };
-        let json = line::decode(&self.buffer).map_err(|reason| malformed(reason.to_owned()))?;
+        let json = line::decode(&self.buffer, segment.seed).map_err(|reason| malformed(reason.to_owned()))?;
         serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))
     }
 
