@@ -503,7 +503,7 @@ fn a_filter_that_keeps_nothing_is_no_success() {
         suite(backend, "[exact_match]").replace("path: rows.jsonl", "path: rows.jsonl, filter: {id: none}");
     workspace.write("suite.yaml", text);
     let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    assert!(ended.stderr.contains("0 of 0 samples were scored"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("there is no sample, so there is no figure"), "{}", ended.stderr);
     let checked = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(4);
     assert!(checked.stdout.contains("not valid: there is no row"), "{}", checked.stdout);
 }

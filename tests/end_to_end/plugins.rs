@@ -366,7 +366,7 @@ fn promise_8_a_plugin_that_fails_on_every_item_gives_no_score() {
     assert!(workspace.samples("r").iter().all(|sample| sample["outcome"] == "plugin_error"));
     let summary = workspace.json("r", "summary.json");
     assert_eq!((&summary["metrics"][0]["value"], &summary["metrics"][0]["n"]), (&Value::Null, &json!(0)));
-    assert!(ended.stderr.contains("0 of 20 samples were scored"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("none of 20 samples were scored"), "{}", ended.stderr);
 }
 
 #[test]

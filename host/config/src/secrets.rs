@@ -212,7 +212,7 @@ mod tests {
     fn lines_that_are_shown_hold_no_secret_and_are_as_long_as_they_were() {
         for (line, shown) in [
             ("api_key: sk-123, timout: 3", "api_key: ******, timout: 3"),
-            ("config: {api_key: 'sk, 1', model: m}", "config: {api_key: ********, model: m}"),
+            ("config: {api_key: 'sk, 1', model: m}", "config: {api_key: *******, model: m}"),
             ("api_key: ${KEY:-sk-1}", "api_key: ${KEY:-****}"),
             ("api_key: \"${KEY}\"", "api_key: *${KEY}*"),
             ("headers: {X-A: b, Authorization: Bearer t}", "headers: {X-A: *, Authorization: ********}"),

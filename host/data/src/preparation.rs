@@ -74,7 +74,8 @@ impl Preparation {
 
     /// Says of a Sample which dataset and which row it is from.
     fn complete(&self, sample: &mut Sample, number: u64) {
-        sample.dataset_id.get_or_insert_with(|| self.dataset_id.clone());
+        // What a row says of itself here is not what it came from.
+        sample.dataset_id = Some(self.dataset_id.clone());
         let metadata = &mut sample.dataset_metadata;
         metadata.entry("path").or_insert_with(|| self.dataset_path.as_str().into());
         metadata.entry("row").or_insert_with(|| number.into());

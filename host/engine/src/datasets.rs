@@ -116,11 +116,7 @@ impl LocatedDataset {
     }
 
     /// Opens it in the order that a task wants.
-    pub(crate) fn open_as(
-        &self,
-        spec: &DatasetSpec,
-        most: Option<u64>,
-    ) -> Result<Rows, DataError> {
+    pub(crate) fn open_as(&self, spec: &DatasetSpec, most: Option<u64>) -> Result<Rows, DataError> {
         open_located(spec, &self.located, most)
     }
 

@@ -6,7 +6,7 @@ use crate::bindings::types::{
     ContinuationScore, ErrorKind, InputSpec, MemberSpec, Message, PluginError, PluginInfo,
     ScoreCard as GuestCard,
 };
-use crate::family::Further;
+use crate::family::{Further, ValueDescription};
 use crate::kinds::aggregator::AggregatorFigure;
 use crate::limits::Limits;
 use gage_core::{Object, Outcome, ScoreCard};
@@ -301,6 +301,32 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
     })
 }
 
+/// Makes sure that the scores of a card lie where the metric itself says that they do: the primary one is the first of its
+/// declared values, sub-scores go by name.
+pub(crate) fn within_bounds(card: &ScoreCard, declared: &[ValueDescription]) -> Result<(), ItemError> {
+    /// What rounding may add.
+    const SLACK: f64 = 1e-9;
+    for (place, value) in declared.iter().enumerate() {
+        let named = card.sub_scores.get(&value.name).and_then(Value::as_f64);
+        let primary = card.primary_score.filter(|_| place == 0);
+        for score in named.into_iter().chain(primary) {
+            let is_low = value.minimum.is_some_and(|minimum| score < minimum - SLACK);
+            let is_high = value.maximum.is_some_and(|maximum| score > maximum + SLACK);
+            if is_low || is_high {
+                let shown =
+                    |bound: Option<f64>| bound.map_or_else(|| "any".to_owned(), |bound| bound.to_string());
+                return Err(invalid(format!(
+                    "the value '{}' is {score}; the metric says that it lies from {} to {}",
+                    value.name,
+                    shown(value.minimum),
+                    shown(value.maximum)
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +341,29 @@ mod tests {
             explain: None,
             detail: "{}".to_owned(),
         }
+    }
+
+    #[test]
+    fn scores_lie_where_the_metric_says() {
+        let declared = |name: &str, minimum, maximum| ValueDescription {
+            name: name.to_owned(),
+            higher_is_better: true,
+            minimum,
+            maximum,
+        };
+        let values = [declared("score", Some(0.0), Some(1.0)), declared("error", Some(0.0), None)];
+        let found = |primary, error: f64| {
+            let sub_scores = Object::from_iter([("error".to_owned(), error.into())]);
+            let card = ScoreCard { primary_score: primary, sub_scores, ..ScoreCard::default() };
+            within_bounds(&card, &values).map_err(|error| error.message)
+        };
+        for (primary, error) in [(Some(0.0), 0.0), (Some(1.0 + 1e-12), 1e9), (None, 2.0)] {
+            assert_eq!(found(primary, error), Ok(()), "{primary:?} {error}");
+        }
+        let too_high = "the value 'score' is 4; the metric says that it lies from 0 to 1";
+        assert_eq!(found(Some(4.0), 0.0), Err(too_high.to_owned()));
+        let too_low = "the value 'error' is -1; the metric says that it lies from 0 to any";
+        assert_eq!(found(Some(0.5), -1.0), Err(too_low.to_owned()));
     }
 
     #[test]

@@ -90,7 +90,9 @@ impl FoldState {
             ));
         }
         if figures.is_empty() {
-            return Err("the aggregator gave no figure; it must give at least one".to_owned());
+            return Err(
+                "none of the samples holds what this aggregation counts, so it gave no figure".to_owned()
+            );
         }
         figures.truncate(MOST_FIGURES);
         Ok(figures)

@@ -110,7 +110,11 @@ impl Metric {
                 plugin.gage_plugin_metric().call_score(store, self.name(), self.params(), batch)
             },
             |result, _| match result {
-                Ok(card) => checked::card(card, self.limits()),
+                Ok(card) => {
+                    let card = checked::card(card, self.limits())?;
+                    checked::within_bounds(&card, &self.description().values)?;
+                    Ok(card)
+                }
                 Err(error) => Err(checked::error(error, self.limits())),
             },
         )

@@ -249,8 +249,11 @@ fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> 
             let scored = counts.get(Outcome::Scored);
             let total = counts.total();
             let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
+            if total == 0 {
+                return format!("{}: there is no sample, so there is no figure", task.task_id);
+            }
             if scored == 0 {
-                return format!("{}: none of {total} samples was scored, so there is no figure", task.task_id);
+                return format!("{}: none of {total} samples were scored, so there is no figure", task.task_id);
             }
             format!(
                 "{}: {scored} of {total} samples were scored ({found:.1} %); the suite asks for {wanted:.1} % (min_coverage)",
