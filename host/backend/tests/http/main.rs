@@ -5,7 +5,9 @@
 mod failures;
 mod limits;
 mod protocols;
+mod reaching;
 mod recordings;
+mod tunnels;
 
 use gage_backend::{Backend, BackendError, GenerateRequest, OpenOptions, Reply, open};
 use gage_config::{Environment, PipelineConfig, load};
