@@ -7,10 +7,11 @@ use super::{lock, observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
+use crate::wait_policy;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, describe_requests, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
-use gage_config::TaskSpec;
+use gage_config::{BackendKind, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, identity, run};
 use gage_record::{RecordError, RunFolder, rfc3339};
@@ -24,7 +25,6 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
         return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
-    crate::environment::warn_of_no_effect();
     let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
     if !arguments.resume && RunFolder::exists(&arguments.output_dir, &run_id) {
         let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
@@ -42,6 +42,13 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let overrides = setup::overrides(&arguments.config);
     let Loaded { config, origin, mut problems } = setup::loaded(&arguments.config.path(), &overrides, false);
+    let has_model = |config: &PipelineConfig| {
+        config.backends.iter().any(|backend| matches!(backend.kind, BackendKind::LlamaCpp(_)))
+    };
+    if config.as_ref().is_some_and(has_model) {
+        wait_policy::make_passive();
+    }
+    crate::environment::warn_of_no_effect();
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
