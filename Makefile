@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint fetch-model release
+.PHONY: help setup build run test lint fetch-model release bench
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -27,6 +27,10 @@ lint: setup ## Check the format, and every warning of the compiler and of clippy
 
 release: setup ## Build the program as it is meant to be used, into target/release
 	cargo build --release --package gage-host --locked
+
+bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
+	cargo build --release --locked --package gage-host --package gage-benchmarks
+	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
 
 fetch-model: ## Fetch a real model of 270 million parameters into the cache folder
 	tools/fetch-model.sh gemma3-270m
