@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint fetch-model release
+.PHONY: help setup build run test lint fetch-model release bench
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -32,6 +32,10 @@ ifeq ($(shell uname -m),x86_64)
 	GGML_AVX512=ON GGML_AVX512_VNNI=ON cargo build --release --package gage-host --locked --target-dir target/avx512
 	ln -f target/avx512/release/gage-host target/release/gage-host-avx512
 endif
+
+bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
+	cargo build --release --locked --package gage-host --package gage-benchmarks
+	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
 
 fetch-model: ## Fetch a real model of 270 million parameters into the cache folder
 	tools/fetch-model.sh gemma3-270m

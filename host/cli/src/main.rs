@@ -16,7 +16,6 @@ use exit_code::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    wait_policy::make_passive();
     let arguments: Arguments = environment::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::execute(*run),

@@ -2,7 +2,8 @@
 
 /// Has OpenMP's threads sleep while they wait rather than spin, unless the user says otherwise.
 /// On cores that do other work as well, spinning makes two threads slower than one. OpenMP
-/// reads the variable before `main`, so the program starts itself anew with it.
+/// reads the variable before `main`, so the program starts itself anew with it: only where a model will run in
+/// this process, for it doubles the time that starting takes, and before anything is said or written.
 #[cfg(unix)]
 pub(crate) fn make_passive() {
     use std::os::unix::process::CommandExt as _;

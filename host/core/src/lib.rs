@@ -19,6 +19,7 @@ mod sample;
 mod sampling;
 mod schema;
 mod score;
+mod threads;
 
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
@@ -33,6 +34,7 @@ pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, T
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, ScoreCard};
+pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.
 pub type Object = serde_json::Map<String, serde_json::Value>;

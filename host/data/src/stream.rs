@@ -10,6 +10,7 @@ use crate::ids::Ids;
 use crate::preparation::{Preparation, Prepared};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
+use gage_core::spawn_named;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -58,12 +59,12 @@ pub fn stream(
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
     std::thread::scope(|threads| {
-        let reader = threads.spawn(move || read(rows, &batch_sender, &begin, is_stopped));
+        let reader = spawn_named(threads, "load", move || read(rows, &batch_sender, &begin, is_stopped));
         let batches = &batches;
         let working: Vec<_> = (0..workers)
             .map(|_| {
                 let sender = prepared_sender.clone();
-                threads.spawn(move || work(batches, preparation, &sender))
+                spawn_named(threads, "prepare", move || work(batches, preparation, &sender))
             })
             .collect();
         drop(prepared_sender);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// Where the number of rows is not known beforehand, so many are looked at before their share of
@@ -155,6 +156,36 @@ pub(crate) struct Repeated {
     pub(crate) value: Arc<Value>,
 }
 
+/// Hands rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
+/// rather than for each place, so that a thread is not woken for each row.
+pub(crate) struct Ahead<'s> {
+    sender: &'s mpsc::Sender<Next>,
+    runtime: &'s Handle,
+    part: usize,
+    places: Option<mpsc::PermitIterator<'s, Next>>,
+}
+
+impl<'s> Ahead<'s> {
+    /// For a channel that holds so many rows. Rows are sent from outside of the runtime.
+    pub(crate) fn new(sender: &'s mpsc::Sender<Next>, room: usize, runtime: &'s Handle) -> Ahead<'s> {
+        Ahead { sender, runtime, part: (room / 4).clamp(1, 64), places: None }
+    }
+
+    /// Waits for a place and hands a row over; returns whether somebody takes it.
+    fn send(&mut self, row: Next) -> bool {
+        loop {
+            if let Some(place) = self.places.as_mut().and_then(Iterator::next) {
+                place.send(row);
+                return true;
+            }
+            match self.runtime.block_on(self.sender.reserve_many(self.part)) {
+                Ok(places) => self.places = Some(places),
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
 /// The repeats of a row, one after the other.
 fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = Row> {
     let Prepared { index, row_digest, result } = prepared;
@@ -190,7 +221,7 @@ pub(crate) fn read(
     mut invalid: InvalidRows,
     earlier: Option<&Earlier>,
     repeat: u64,
-    sender: &mpsc::Sender<Next>,
+    mut ahead: Ahead<'_>,
     stop: &Stop,
 ) -> Result<ReadOutput, ReadError> {
     let mut failed = None;
@@ -208,7 +239,7 @@ pub(crate) fn read(
                 Some(left) => left.of(one),
             };
             match next {
-                Ok(next) => goes_on = next.is_none_or(|next| sender.blocking_send(next).is_ok()),
+                Ok(next) => goes_on = next.is_none_or(|next| ahead.send(next)),
                 Err(error) => {
                     failed = Some(error);
                     return ControlFlow::Break(());

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// Most entries that are written together.
-const BATCH: usize = 256;
+/// Most entries that are written together. A busy disk takes tens of milliseconds for a sync, in which thousands of
+/// answers come.
+const BATCH: usize = 4_096;
 
 /// The journal is made safe at most once in this time, so that under load many entries share one sync, and
 /// whoever hands them over does not wake this thread for each.
@@ -61,6 +62,7 @@ pub(crate) fn work(
     events: &Events,
 ) -> Result<(), RecordError> {
     let mut batch = Vec::with_capacity(BATCH);
+    let mut permits = Vec::with_capacity(BATCH);
     let mut synced: Option<Instant> = None;
     while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
         if let Some(early) = synced.and_then(|synced| PACE.checked_sub(synced.elapsed())) {
@@ -84,9 +86,11 @@ pub(crate) fn work(
                     progress.sample_finished(&finished);
                 }
             }
-            // With the last permit of a task everything of it is told.
-            drop(permit);
+            permits.push(permit);
         }
+        // With the last permit of a task everything of it is told. All at once, so that whoever waits for room is
+        // woken once, and not for each.
+        permits.clear();
     }
     Ok(())
 }

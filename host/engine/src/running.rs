@@ -15,7 +15,7 @@ use crate::stop::{Stop, StopReason};
 use crate::support::Helper;
 use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
 use gage_config::FailurePolicy;
-use gage_core::Object;
+use gage_core::{Object, spawn_named};
 use gage_record::{JournalIndex, JournalWriter};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// Entries that may wait for the recorder.
-const ENTRIES_WAITING: usize = 512;
+/// Entries that may wait for the recorder: about as many as it writes together.
+const ENTRIES_WAITING: usize = 4_096;
 /// Batches that may wait for a scorer.
 const BATCHES_WAITING: usize = 4;
 
@@ -80,7 +80,7 @@ impl<'r> Running<'r> {
             let scorers: Vec<_> = (0..self.options.workers.max(1))
                 .map(|_| {
                     let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
-                    threads.spawn(move || {
+                    spawn_named(threads, "scorer", move || {
                         let _guard = StopOnPanic(stop);
                         scoring::work(&batches, &sender);
                     })
@@ -88,7 +88,7 @@ impl<'r> Running<'r> {
                 .collect();
             // With the last scorer the queue is closed, so that nobody waits for one that is gone.
             drop(batches);
-            let recorder = threads.spawn(move || {
+            let recorder = spawn_named(threads, "recorder", move || {
                 let _guard = StopOnPanic(stop);
                 let result = recorder::work(writer, &mut entries, self.progress.as_ref(), self.events);
                 // With the receiver gone nobody waits for a journal that cannot be written.
@@ -122,7 +122,7 @@ impl<'r> Running<'r> {
         let ended: Mutex<Vec<(usize, Result<Option<TaskOutput>, RunError>)>> = Mutex::default();
         std::thread::scope(|threads| {
             for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
-                threads.spawn(|| {
+                spawn_named(threads, "task", || {
                     let _guard = StopOnPanic(self.stop);
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);

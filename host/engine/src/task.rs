@@ -2,13 +2,13 @@
 //! belongs to the run.
 
 use crate::active::ActiveTask;
-use crate::batches::{BATCH, Batches, Waiting};
+use crate::batches::{Batches, Waiting};
 use crate::earlier::Earlier;
 use crate::inference::{Asking, Inferred};
 use crate::judging::Judging;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
-use crate::reader::{InvalidRows, Next, ReadError, Row, TooManyInvalid, read};
+use crate::reader::{Ahead, InvalidRows, Next, ReadError, Row, TooManyInvalid, read};
 use crate::recorder::{ToRecord, What};
 use crate::run::RunError;
 use crate::scoring::ToScore;
@@ -16,7 +16,7 @@ use crate::stop::Stop;
 use crate::support::Helper;
 use gage_backend::Backend;
 use gage_config::LoopMode;
-use gage_core::Outcome;
+use gage_core::{Outcome, spawn_named};
 use gage_data::{DataError, Preparation, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
@@ -26,8 +26,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-/// Batches whose answers may wait for one of them that takes long, beyond those in flight.
-const BATCHES_OPEN: u64 = 16;
+/// How many answers may wait for a neighbour that takes long, beyond those in flight: so many for each request
+/// in flight. A request that hangs takes as long as hundreds of others, and one in a hundred is enough to
+/// have every third batch wait.
+const WAITING_EACH: usize = 16;
+/// The same of a task with few or very many requests in flight; the least is what 16 batches hold.
+const WAITING: std::ops::RangeInclusive<usize> = 512..=8_192;
 
 /// What a task needs besides its plan.
 pub(crate) struct TaskInput<'a> {
@@ -97,15 +101,18 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         LoopMode::Sequential => 1,
         LoopMode::FireAndForget => spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1),
     };
+    let is_bounded = spec.mode == LoopMode::Sequential || spec.max_inflight.is_some();
+    let waiting = concurrency.saturating_mul(WAITING_EACH).clamp(*WAITING.start(), *WAITING.end());
     let ahead = concurrency.saturating_mul(spec.prefetch_factor).max(1);
     let (next_sender, next) = mpsc::channel::<Next>(ahead);
     let sample_loop = SampleLoop {
         // A batch has room, for rows come in order.
-        held: Room::new(inflight.saturating_add((BATCH * BATCHES_OPEN) as usize)),
+        held: Room::new(inflight.saturating_add(waiting)),
         inflight: Room::new(inflight),
         judging: judging.map(Arc::new),
         hand: Hand {
             task: Arc::clone(&task),
+            unsynced: (!is_bounded).then(|| Arc::new(Room::new(waiting))),
             batches: Arc::default(),
             scorers: input.scorers,
             recorder: input.recorder,
@@ -125,15 +132,17 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let (reading, looped) = std::thread::scope(|threads| {
         let stop = &task.stop;
         // Takes the sender along: the loop ends when it is gone.
-        let reader = threads.spawn(move || {
+        let reader = spawn_named(threads, "rows", move || {
             let _guard = StopOnPanic(stop);
-            read(rows, &preparation, workers, invalid, earlier.as_ref(), spec.repeat, &next_sender, stop)
+            let ahead = Ahead::new(&next_sender, ahead, runtime);
+            read(rows, &preparation, workers, invalid, earlier.as_ref(), spec.repeat, ahead, stop)
         });
-        let looped = runtime.block_on(sample_loop.run(next));
+        // Within the runtime, for it spawns a task for each row, and whoever wakes it is there too.
+        let looped = runtime.block_on(runtime.spawn(sample_loop.run(next)));
         (reader.join(), looped)
     });
     let reading = reading.map_err(|_| RunError::Panicked("reader"))?;
-    let Looped { spent, begun, is_cut_off } = looped?;
+    let Looped { spent, begun, is_cut_off } = looped.map_err(|_| RunError::Panicked("sample loop"))??;
     match reading {
         Ok(read) => Ok(TaskOutput {
             begun,
@@ -210,6 +219,8 @@ struct Looped {
 #[derive(Clone)]
 struct Hand {
     task: Arc<ActiveTask>,
+    /// Bounds the samples that only wait for the disk; where the task bounds those in flight, they are among these.
+    unsynced: Option<Arc<Room>>,
     batches: Arc<Mutex<Batches>>,
     scorers: mpsc::Sender<ToScore>,
     recorder: mpsc::Sender<ToRecord>,
@@ -293,6 +304,9 @@ impl SampleLoop {
         self.hand.finish().await;
         let spent = began.elapsed();
         self.inflight.is_empty().await;
+        if let Some(unsynced) = &self.hand.unsynced {
+            unsynced.is_empty().await;
+        }
         self.held.is_empty().await;
         Ok(Looped { spent, begun, is_cut_off: is_cut_off || left > 0 })
     }
@@ -342,7 +356,12 @@ impl Hand {
         self.end(index, None).await && is_recorded
     }
 
-    async fn record(&self, what: What, permit: OwnedSemaphorePermit) -> bool {
+    async fn record(&self, what: What, mut permit: OwnedSemaphorePermit) -> bool {
+        if let Some(room) = &self.unsynced {
+            // The next sample need not wait for the disk. Rooms are never closed.
+            let Some(place) = room.take().await else { return false };
+            permit = place;
+        }
         self.recorder.send(ToRecord { task: Arc::clone(&self.task), what, permit }).await.is_ok()
     }
 

@@ -5,11 +5,20 @@ use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
 use gage_text_kit::text::{excerpt, words};
 use gage_text_kit::value::{as_text, is_falsy};
+use serde::Serialize;
+use std::borrow::Cow;
 
 /// Gives the length of a text in characters (Unicode code points) or in words (stretches between
 /// white space). What is absent, empty, false or zero is 0 long.
 pub struct TextLength {
     unit: String,
+}
+
+/// What was measured.
+#[derive(Serialize)]
+struct Measured<'item> {
+    unit: &'item str,
+    target: Cow<'item, str>,
 }
 
 /// The unit that counts words; any other counts characters.
@@ -43,7 +52,7 @@ impl Metric for TextLength {
         let value = inputs.value(0);
         let text = as_text(value).filter(|_| !is_falsy(value)).unwrap_or_default();
         let length = if self.unit == WORD { words(&text).count() } else { text.chars().count() };
-        let detail = json!({ "unit": self.unit, "target": excerpt(&text) });
+        let detail = Measured { unit: &self.unit, target: excerpt(&text) };
         // Exact: no text is longer than the integers that an f64 holds.
         Ok(ScoreCard::of(length as f64).detail(&detail))
     }

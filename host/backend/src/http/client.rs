@@ -173,8 +173,31 @@ pub(super) fn transport(error: &reqwest::Error) -> (Failure, bool) {
     if error.is_builder() {
         return (Failure::lasting(BackendErrorKind::Internal, describe(error)), false);
     }
+    if has_unknown_certificate(error) {
+        let message = format!(
+            "{}; where an authority of your own vouches for the server, name its certificate in `ca_certificate`",
+            describe(error)
+        );
+        return (Failure::lasting(BackendErrorKind::Connection, message), true);
+    }
     let kind = if error.is_timeout() { BackendErrorKind::Timeout } else { BackendErrorKind::Connection };
     (Failure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
+}
+
+/// Whether the server's certificate is not believed, which it is not the next time either.
+fn has_unknown_certificate(error: &reqwest::Error) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref() {
+            return true;
+        }
+        source = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            // An error of the system passes over the one that it holds when it is asked for its cause.
+            Some(held) => Some(held),
+            None => cause.source(),
+        };
+    }
+    false
 }
 
 /// The whole chain of an error, without the address, which the caller names.

@@ -6,8 +6,11 @@
 //! host any better they were not the remedy: they are taken back, and that share of failures is put up with.
 //! So a server that fails at random is still kept busy.
 
-/// Where a limit begins.
+/// Where a limit begins, unless a share of the most that is allowed is more: whoever allows thousands knows a
+/// server that takes some hundreds. It is small, for cuts find back from a few times too many, and no further.
 const FIRST: f64 = 32.0;
+/// That share.
+const FIRST_SHARE: f64 = 1.0 / 16.0;
 /// What is left of a limit that was too high.
 const CUT: f64 = 0.7;
 /// A share of overloaded answers up to this is put up with.
@@ -50,7 +53,7 @@ impl Concurrency {
     pub(super) fn new(most: usize, is_adaptive: bool) -> Concurrency {
         let most = most.max(1) as f64;
         Concurrency {
-            limit: if is_adaptive { most.min(FIRST) } else { most },
+            limit: if is_adaptive { first(most) } else { most },
             most,
             is_adaptive,
             is_slow_start: true,
@@ -66,6 +69,9 @@ impl Concurrency {
     pub(super) fn raise(&mut self, most: usize, is_adaptive: bool) {
         self.most = self.most.max(most as f64);
         self.is_adaptive &= is_adaptive;
+        if self.is_slow_start {
+            self.limit = self.limit.max(first(self.most));
+        }
         if !self.is_adaptive {
             self.limit = self.most;
         }
@@ -132,6 +138,11 @@ impl Concurrency {
     }
 }
 
+/// Where a limit begins that is never above `most`.
+fn first(most: f64) -> f64 {
+    most.min(FIRST).max((most * FIRST_SHARE).floor())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,9 +164,12 @@ mod tests {
 
     #[test]
     fn a_host_that_takes_all_soon_gets_all() {
-        let mut concurrency = Concurrency::new(4_096, true);
-        play(&mut concurrency, 8, |_, _| false);
-        assert_eq!((concurrency.limit(), concurrency.cuts()), (4_096, 0));
+        for (most, first, rounds) in [(8, 8, 0), (64, 32, 1), (256, 32, 3), (4_096, 256, 4)] {
+            let mut concurrency = Concurrency::new(most, true);
+            assert_eq!(concurrency.limit(), first);
+            play(&mut concurrency, rounds, |_, _| false);
+            assert_eq!((concurrency.limit(), concurrency.cuts()), (most, 0));
+        }
     }
 
     #[test]

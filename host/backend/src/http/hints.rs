@@ -25,6 +25,10 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
 ///
 /// OpenAI and Anthropic say when all of it will be there again; one request needs a part of that.
 pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -> Option<Duration> {
+    // Most servers say nothing of the kind, and then no name is put together.
+    if !headers.keys().any(|name| name.as_str().contains("ratelimit")) {
+        return None;
+    }
     let text = |name: String| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name: String| text(name)?.parse::<u64>().ok();
     let kinds = [("requests", 1), ("tokens", tokens), ("input-tokens", tokens), ("output-tokens", 1)];

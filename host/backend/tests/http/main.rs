@@ -6,7 +6,9 @@ mod answers;
 mod failures;
 mod limits;
 mod protocols;
+mod reaching;
 mod recordings;
+mod tunnels;
 
 use gage_backend::{Backend, BackendError, Draw, GenerateRequest, OpenOptions, Reply, open};
 use gage_config::{Environment, PipelineConfig, load};

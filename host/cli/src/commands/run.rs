@@ -8,11 +8,12 @@ use super::{lock, observing, setup};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
+use crate::wait_policy;
 use answers::answers_of;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, describe_requests, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
-use gage_config::TaskSpec;
+use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, identity, run};
 use gage_record::{RecordError, RunFolder, rfc3339};
@@ -27,7 +28,6 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = observing::logs(&arguments.logs, Some(&arguments.observe)) {
         return Ok(terminal::refuse(&message, Some("write a filter like info, or warn,plugin=debug")));
     }
-    crate::environment::warn_of_no_effect();
     let arguments = match arguments.resolved() {
         Ok(arguments) => arguments,
         Err((message, help)) => return Ok(terminal::refuse(&message, Some(help))),
@@ -54,6 +54,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let overrides = setup::overrides(&arguments.config);
     let Loaded { config, origin, mut problems } = setup::loaded(&arguments.config.path(), &overrides, false);
+    if config.as_ref().is_some_and(has_model_of_its_own) {
+        wait_policy::make_passive();
+    }
+    crate::environment::warn_of_no_effect();
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
@@ -178,6 +182,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     // What was given up may still wait for an answer; nobody waits for it.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Whether a model runs in this process.
+fn has_model_of_its_own(config: &PipelineConfig) -> bool {
+    let is_here = |kind: &BackendKind| {
+        matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread)
+    };
+    config.backends.iter().any(|backend| is_here(&backend.kind))
 }
 
 /// The folder of all runs. One that was made for a run that never began goes again.

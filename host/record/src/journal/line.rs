@@ -37,7 +37,7 @@ pub(super) fn encode(value: &impl Serialize, seed: Seed, buffer: &mut Vec<u8>) -
     buffer.extend_from_slice(b"00000000 ");
     serde_json::to_writer(&mut *buffer, value)?;
     let json = &buffer[start + PREFIX..];
-    if depth(json) > DEEPEST {
+    if is_too_deep(json) {
         let message = format!("a record is nested deeper than {DEEPEST} levels");
         return Err(io::Error::new(ErrorKind::InvalidData, message));
     }
@@ -68,6 +68,13 @@ fn checksum(digits: &[u8; 8]) -> Option<u32> {
         };
         Some((sum << 4) | u32::from(value))
     })
+}
+
+/// Whether some JSON is nested deeper than it could be read back.
+fn is_too_deep(json: &[u8]) -> bool {
+    let brackets = json.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    // Most records have so few of them that their order does not matter; counting is vectorised.
+    brackets > DEEPEST && depth(json) > DEEPEST
 }
 
 /// How deep objects and lists are nested in some JSON.

@@ -1,0 +1,71 @@
+//! The way to a server: through proxies, and by certificates that one believes.
+
+use super::tunnels::{encrypted, tunnelling};
+use super::{ask, backend, server};
+use gage_backend::{BackendErrorKind, OpenOptions};
+use gage_load_server::{Reply, completion};
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+fn address(url: &str) -> SocketAddr {
+    url.trim_start_matches("http://").parse().expect("an address")
+}
+
+/// Options of a backend that is tried once.
+const ONCE: &str = ", model: m, max_retries: 0";
+
+#[tokio::test]
+async fn a_proxy_gets_the_request_with_its_whole_address_and_who_asks() {
+    let proxy = server(|request| {
+        let asked =
+            format!("{} as {}", request.path, request.header("proxy-authorization").unwrap_or("nobody"));
+        completion(&asked).into()
+    });
+    let url = proxy.url();
+    for (keys, expected) in [
+        (format!("{ONCE}, proxy: '{url}'"), "http://models.invalid/chat/completions as nobody"),
+        (
+            format!("{ONCE}, proxy: '{url}', proxy_user: me, proxy_password: s3cret"),
+            "http://models.invalid/chat/completions as Basic bWU6czNjcmV0",
+        ),
+    ] {
+        let backend = backend("openai_http", "http://models.invalid", &keys, &OpenOptions::default()).await;
+        let reply = ask(backend.as_ref(), "q").await.expect("an answer");
+        assert_eq!(reply.output.answer, expected);
+    }
+    assert_eq!(proxy.requests(), 2);
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_is_told_with_what_it_said() {
+    let proxy = server(|_| Reply::new(407, "text/plain", "who are you?").into());
+    let keys = format!("{ONCE}, proxy: '{}'", proxy.url());
+    let backend = backend("openai_http", "http://models.invalid", &keys, &OpenOptions::default()).await;
+    let error = ask(backend.as_ref(), "q").await.expect_err("a refusal");
+    assert!(error.message.contains("407") && error.message.contains("who are you?"), "{error}");
+}
+
+#[tokio::test]
+async fn an_authority_of_ones_own_is_believed_where_it_is_named_and_only_there() {
+    let plain = server(|_| completion("4").into());
+    let (tls, authority) = encrypted(address(&plain.url())).await;
+    let url = format!("https://{}", tls.address);
+    let unknown = backend("openai_http", &url, ONCE, &OpenOptions::default()).await;
+    let error = ask(unknown.as_ref(), "q").await.expect_err("nobody vouches for it");
+    assert_eq!((error.kind, plain.requests()), (BackendErrorKind::Connection, 0));
+    assert!(error.message.contains("certificate") && error.message.contains("ca_certificate"), "{error}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("authority.pem");
+    std::fs::write(&path, authority).expect("written");
+    let keys = format!("{ONCE}, ca_certificate: '{}'", path.display());
+    let known = backend("openai_http", &url, &keys, &OpenOptions::default()).await;
+    assert_eq!(ask(known.as_ref(), "q").await.expect("an answer").output.answer, "4");
+
+    // Through a proxy it is the same connection, in a tunnel that the proxy cannot look into.
+    let proxy = tunnelling().await;
+    let keys = format!("{keys}, proxy: 'http://{}'", proxy.address);
+    let tunnelled = backend("openai_http", &url, &keys, &OpenOptions::default()).await;
+    assert_eq!(ask(tunnelled.as_ref(), "q").await.expect("an answer").output.answer, "4");
+    assert_eq!((proxy.connections.load(Ordering::SeqCst), plain.requests()), (1, 2));
+}

@@ -1,0 +1,141 @@
+//! What all measurements share: the program, a folder, and suites to run.
+
+use crate::process::{Ran, Terminal, run};
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program, and a folder that goes when it is dropped.
+pub(crate) struct Lab {
+    pub(crate) program: PathBuf,
+    pub(crate) folder: tempfile::TempDir,
+    /// Whether less is measured, and less exactly.
+    pub(crate) is_quick: bool,
+}
+
+/// One run of a suite.
+pub(crate) struct Suite<'s> {
+    pub(crate) rows: usize,
+    pub(crate) url: &'s str,
+    pub(crate) in_flight: usize,
+    /// Further keys of the backend, with a comma before.
+    pub(crate) keys: &'s str,
+    /// Further arguments.
+    pub(crate) arguments: &'s [&'s str],
+    pub(crate) terminal: Terminal,
+    /// Where the run folder is made; none for the lab's own.
+    pub(crate) output: Option<&'s Path>,
+}
+
+/// What came of it.
+pub(crate) struct Finished {
+    pub(crate) ran: Ran,
+    pub(crate) summary: Value,
+    /// Lines of `samples.jsonl`, and different ids among them.
+    pub(crate) samples: usize,
+    pub(crate) ids: usize,
+}
+
+impl Lab {
+    /// A lab for a program, by default the one that lies beside this one.
+    pub(crate) fn new(program: Option<PathBuf>, is_quick: bool) -> anyhow::Result<Lab> {
+        let own = std::env::current_exe().context("this program does not know where it lies")?;
+        let program = program.unwrap_or_else(|| own.with_file_name("gage-host"));
+        if !program.is_file() {
+            bail!(
+                "there is no program {}; build it by `make release`, or name another by --program",
+                program.display()
+            );
+        }
+        let program = std::path::absolute(program)?;
+        let folder = tempfile::Builder::new().prefix("gage-benchmarks-").tempdir()?;
+        Ok(Lab { program, folder, is_quick })
+    }
+
+    /// The one number or, where it is to be quick, the other.
+    pub(crate) fn either(&self, usual: usize, quick: usize) -> usize {
+        if self.is_quick { quick } else { usual }
+    }
+
+    /// Runs a suite to its end and reads what it wrote.
+    pub(crate) fn run(&self, suite: &Suite<'_>) -> anyhow::Result<Finished> {
+        let rows = self.rows(suite.rows)?;
+        let file = self.folder.path().join("suite.yaml");
+        std::fs::write(&file, text_of(suite, &rows))?;
+        let output = match suite.output {
+            Some(output) => output.to_owned(),
+            None => self.folder.path().join("runs"),
+        };
+        let run_folder = output.join("run");
+        let _ = std::fs::remove_dir_all(&run_folder);
+        let mut command = Command::new(&self.program);
+        command.args(["run", "--run-id", "run", "--concurrency"]).arg(suite.in_flight.to_string());
+        command.arg("--output-dir").arg(&output).args(suite.arguments).arg(&file);
+        let ran = run(&command, suite.terminal, self.folder.path())?;
+        let summary = std::fs::read(run_folder.join("summary.json")).context("the run wrote no summary")?;
+        let summary = serde_json::from_slice(&summary)?;
+        let (samples, ids) = count(&run_folder.join("samples.jsonl"))?;
+        std::fs::remove_dir_all(&run_folder)?;
+        Ok(Finished { ran, summary, samples, ids })
+    }
+
+    /// A file of so many rows: a question of about 100 characters, and a short answer.
+    fn rows(&self, count: usize) -> anyhow::Result<PathBuf> {
+        let path = self.folder.path().join(format!("rows-{count}.jsonl"));
+        if !path.exists() {
+            let mut file = BufWriter::new(File::create(&path)?);
+            for number in 0..count {
+                writeln!(
+                    file,
+                    r#"{{"id":"q{number}","question":"A train of {number} wagons leaves at noon, and each of them carries two crates: how many are there?","answer":"{ANSWER}"}}"#
+                )?;
+            }
+            file.flush()?;
+        }
+        Ok(path)
+    }
+}
+
+/// What the server answers, and what is right.
+pub(crate) const ANSWER: &str = "There are forty-two of them.";
+
+fn text_of(suite: &Suite<'_>, rows: &Path) -> String {
+    let Suite { url, in_flight, keys, .. } = suite;
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: '{}'}}}}
+backends:
+  - backend_id: model
+    type: openai_http
+    config: {{base_url: '{url}/v1', model: m, proxy: none, max_concurrency: {in_flight}{keys}}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+metrics: [exact_match, text_length]
+custom:
+  min_coverage: 0.5
+  steps: [{{step: inference}}, {{step: auto_eval}}]
+",
+        rows.display()
+    )
+}
+
+/// Lines of a file of samples, and different ids among them.
+fn count(path: &Path) -> anyhow::Result<(usize, usize)> {
+    use std::io::BufRead as _;
+    let mut file = std::io::BufReader::with_capacity(1 << 18, File::open(path)?);
+    let (mut line, mut lines) = (String::new(), 0);
+    let mut ids = std::collections::HashSet::new();
+    while file.read_line(&mut line)? > 0 {
+        lines += 1;
+        let id = line.split_once("\"sample_id\":\"").and_then(|(_, rest)| rest.split_once('"'));
+        let (id, _) = id.context("a sample has no id")?;
+        ids.insert(id.to_owned());
+        line.clear();
+    }
+    Ok((lines, ids.len()))
+}

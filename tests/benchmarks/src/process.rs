@@ -1,0 +1,132 @@
+//! A run of the program as a child process: how long it took, its processor time and its memory.
+
+use anyhow::{Context as _, bail};
+use std::collections::BTreeMap;
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often a running process is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// A run that takes longer is ended.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Ticks of a second in /proc, the same on every Linux that programs see.
+const TICKS: f64 = 100.0;
+
+/// What the standard error stream of the program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    /// A terminal of 100 columns, with the live view on it.
+    Live,
+    /// Nothing, and nothing is shown.
+    Silent,
+}
+
+/// What a run of the program took.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) began: Instant,
+    pub(crate) wall: Duration,
+    /// Of all its threads, that of the system on its behalf included.
+    pub(crate) processor: Duration,
+    /// The most memory that it had, in bytes; 0 where the system does not say.
+    pub(crate) peak_bytes: u64,
+    /// Processor time by the name of the thread, up to the last look.
+    pub(crate) threads: BTreeMap<String, Duration>,
+}
+
+/// Runs a command to its end. Its output goes nowhere, but for what it says when it fails.
+pub(crate) fn run(command: &Command, terminal: Terminal, folder: &Path) -> anyhow::Result<Ran> {
+    let said = folder.join("said.txt");
+    let id_file = folder.join("id.txt");
+    let mut started = match terminal {
+        Terminal::Live => in_terminal(command, &id_file),
+        Terminal::Silent => {
+            let mut plain = Command::new(command.get_program());
+            plain.args(command.get_args()).arg("--quiet").stdout(Stdio::null());
+            plain.stderr(std::fs::File::create(&said)?);
+            plain
+        }
+    };
+    let before = processor_of_children();
+    let began = Instant::now();
+    let mut child = started.stdin(Stdio::null()).spawn().context("the program cannot be started")?;
+    let mut id = (terminal == Terminal::Silent).then(|| child.id());
+    let (mut peak_bytes, mut threads) = (0, BTreeMap::new());
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if began.elapsed() > LONGEST {
+            child.kill()?;
+            child.wait()?;
+            bail!("the program was still running after {} s", LONGEST.as_secs());
+        }
+        if id.is_none() {
+            id = read_to_string(&id_file).ok().and_then(|text| text.trim().parse().ok());
+        }
+        if let Some(id) = id {
+            peak_bytes = peak_of(id).unwrap_or(peak_bytes);
+            threads_of(id, &mut threads);
+        }
+        std::thread::sleep(LOOK);
+    };
+    let wall = began.elapsed();
+    if !status.success() {
+        bail!("the program ended with {status}: {}", read_to_string(&said).unwrap_or_default());
+    }
+    let processor = processor_of_children().saturating_sub(before);
+    let _ = std::fs::remove_file(&id_file);
+    let mut by_name: BTreeMap<String, Duration> = BTreeMap::new();
+    for (name, spent) in threads.into_values() {
+        *by_name.entry(name).or_default() += spent;
+    }
+    Ok(Ran { began, wall, processor, peak_bytes, threads: by_name })
+}
+
+/// The same command on a terminal that `script` makes. It says which process it is.
+fn in_terminal(command: &Command, id_file: &Path) -> Command {
+    let quoted = |text: &std::ffi::OsStr| format!("'{}'", text.to_string_lossy().replace('\'', r"'\''"));
+    let words: Vec<String> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
+    let line = format!(
+        "stty cols 100 rows 30; echo $$ > {}; exec {} --progress live",
+        quoted(id_file.as_os_str()),
+        words.join(" ")
+    );
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
+    script.env("TERM", "xterm-256color").stdout(Stdio::null()).stderr(Stdio::null());
+    script
+}
+
+/// The processor time of all children that have ended.
+pub(crate) fn processor_of_children() -> Duration {
+    let ticks = || {
+        let text = read_to_string("/proc/self/stat").ok()?;
+        // The name before may hold anything, a parenthesis too.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |place: usize| fields.get(place)?.parse::<u32>().ok();
+        Some(f64::from(number(13)? + number(14)?))
+    };
+    Duration::from_secs_f64(ticks().unwrap_or(0.0) / TICKS)
+}
+
+fn peak_of(id: u32) -> Option<u64> {
+    let text = read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+}
+
+/// Brings the processor time of every thread up to date; one that has ended keeps its last.
+fn threads_of(id: u32, threads: &mut BTreeMap<String, (String, Duration)>) {
+    let Ok(entries) = read_dir(format!("/proc/{id}/task")) else { return };
+    for entry in entries.flatten() {
+        let read = |name: &str| read_to_string(entry.path().join(name)).ok();
+        let (Some(name), Some(spent)) = (read("comm"), read("schedstat")) else { continue };
+        let Some(spent) = spent.split(' ').next().and_then(|text| text.parse().ok()) else { continue };
+        let thread = entry.file_name().to_string_lossy().into_owned();
+        threads.insert(thread, (name.trim().to_owned(), Duration::from_nanos(spent)));
+    }
+}

@@ -1,0 +1,115 @@
+//! A server that takes its time, and notes when requests came.
+
+use crate::lab::ANSWER;
+use bytes::Bytes;
+use gage_load_server::{Answer, LoadServer, Request, completion};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Answers every request alike, after a while.
+pub(crate) struct TimedServer {
+    server: LoadServer,
+    latency: Duration,
+    noted: Arc<Mutex<Noted>>,
+}
+
+#[derive(Default)]
+struct Noted {
+    moments: Vec<Instant>,
+    bodies: Option<Vec<Bytes>>,
+}
+
+impl TimedServer {
+    /// A server of this latency. `fault` may answer in another way.
+    pub(crate) fn start(
+        latency: Duration,
+        fault: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
+    ) -> anyhow::Result<TimedServer> {
+        let noted: Arc<Mutex<Noted>> = Arc::default();
+        let reply = completion(ANSWER).after(latency);
+        let server = LoadServer::start({
+            let noted = Arc::clone(&noted);
+            move |request| {
+                let now = Instant::now();
+                let mut noted = open(&noted);
+                noted.moments.push(now);
+                if let Some(bodies) = &mut noted.bodies {
+                    bodies.push(request.body.clone());
+                }
+                drop(noted);
+                fault(request).unwrap_or_else(|| reply.clone().into())
+            }
+        })?;
+        Ok(TimedServer { server, latency, noted })
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.server.url()
+    }
+
+    /// Keeps the bodies of requests from now on.
+    pub(crate) fn keep_bodies(&self) {
+        open(&self.noted).bodies = Some(Vec::new());
+    }
+
+    /// The bodies that were kept; keeps no more.
+    pub(crate) fn bodies(&self) -> Vec<Bytes> {
+        open(&self.noted).bodies.take().unwrap_or_default()
+    }
+
+    /// When requests came since the last call.
+    pub(crate) fn arrivals(&self) -> Arrivals {
+        let moments = std::mem::take(&mut open(&self.noted).moments);
+        Arrivals { moments, latency: self.latency }
+    }
+}
+
+fn open(noted: &Mutex<Noted>) -> MutexGuard<'_, Noted> {
+    noted.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When requests came, in order, and how long each took.
+pub(crate) struct Arrivals {
+    moments: Vec<Instant>,
+    latency: Duration,
+}
+
+impl Arrivals {
+    pub(crate) fn count(&self) -> usize {
+        self.moments.len()
+    }
+
+    pub(crate) fn first(&self) -> Option<Instant> {
+        self.moments.first().copied()
+    }
+
+    /// From the first request to the last answer.
+    pub(crate) fn lasted(&self) -> Duration {
+        match (self.moments.first(), self.moments.last()) {
+            (Some(first), Some(last)) => *last - *first + self.latency,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Requests a second, from the first to the last answer.
+    pub(crate) fn rate(&self) -> f64 {
+        self.moments.len() as f64 / self.lasted().as_secs_f64().max(1e-9)
+    }
+
+    /// How many of so many slots were busy on average, from the first request to the last, as a share.
+    pub(crate) fn occupancy(&self, slots: usize) -> f64 {
+        let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else { return 0.0 };
+        let busy: f64 = self.moments.iter().map(|came| (*last - *came).min(self.latency).as_secs_f64()).sum();
+        busy / (*last - *first).as_secs_f64().max(1e-9) / slots as f64
+    }
+
+    /// How long it took until so many requests were there at once.
+    pub(crate) fn full_after(&self, slots: usize) -> Option<Duration> {
+        let first = self.moments.first()?;
+        let full = self.moments.windows(slots).find_map(|window| match window {
+            [oldest, .., newest] if *newest - *oldest < self.latency => Some(*newest),
+            _ => None,
+        })?;
+        Some(full - *first)
+    }
+}

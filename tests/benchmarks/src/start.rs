@@ -1,0 +1,51 @@
+//! How long it takes until something happens.
+
+use crate::lab::{Lab, Suite};
+use crate::process::Terminal;
+use crate::server::TimedServer;
+use crate::table::{Table, median};
+use anyhow::{Context as _, ensure};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Rows of a large suite in use.
+const ROWS: usize = 14_000;
+
+pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
+    let mut table = Table::new(["from the start of the process", "median", "at best"]);
+    let mut row = |name: &str, values: Vec<f64>| {
+        let best = values.iter().copied().fold(f64::INFINITY, f64::min);
+        table.row([name.to_owned(), format!("{:.1} ms", median(values)), format!("{best:.1} ms")]);
+    };
+    let mut helped = Vec::new();
+    for _ in 0..lab.either(40, 10) {
+        let began = Instant::now();
+        let status = Command::new(&lab.program).arg("--help").stdout(Stdio::null()).status()?;
+        helped.push(began.elapsed().as_secs_f64() * 1e3);
+        ensure!(status.success(), "--help ended with {status}");
+    }
+    row("to the end of `--help`", helped);
+    let server = TimedServer::start(Duration::ZERO, |_| None)?;
+    let url = server.url();
+    let suite = Suite {
+        rows: ROWS,
+        url: &url,
+        in_flight: 256,
+        keys: "",
+        arguments: &[],
+        terminal: Terminal::Silent,
+        output: None,
+    };
+    // Compiles the components, and brings the file into the memory of the system.
+    lab.run(&suite)?;
+    server.arrivals();
+    let mut first = Vec::new();
+    for _ in 0..lab.either(9, 3) {
+        let finished = lab.run(&suite)?;
+        let came = server.arrivals().first().context("no request came")?;
+        first.push((came - finished.ran.began).as_secs_f64() * 1e3);
+    }
+    row("to the first request, 14,000 rows, compiled components in the cache", first);
+    table.print("Start");
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! A server that fails in every way at once.
+
+use crate::lab::{Lab, Suite};
+use crate::process::Terminal;
+use crate::server::TimedServer;
+use crate::table::{Table, percent, whole};
+use gage_load_server::{Answer, Storm, StormShares};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const IN_FLIGHT: usize = 256;
+/// Of an answer.
+const LATENCY: Duration = Duration::from_millis(50);
+/// After which a request that hangs is given up, in seconds.
+const TIMEOUT_SECONDS: f64 = 1.0;
+
+/// Requests by how the server took them.
+#[derive(Default)]
+struct Kinds {
+    answered: AtomicU64,
+    hung: AtomicU64,
+    others: AtomicU64,
+}
+
+pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
+    let rows = lab.either(60_000, 15_000);
+    let kinds: Arc<Kinds> = Arc::default();
+    let storm = Storm::new(StormShares::USUAL, 7, 100);
+    let server = TimedServer::start(LATENCY, {
+        let kinds = Arc::clone(&kinds);
+        move |request| {
+            let fault = storm.fault(request);
+            let kind = match &fault {
+                None => &kinds.answered,
+                Some(Answer::Hang) => &kinds.hung,
+                Some(_) => &kinds.others,
+            };
+            kind.fetch_add(1, Ordering::Relaxed);
+            fault
+        }
+    })?;
+    let finished = lab.run(&Suite {
+        rows,
+        url: &server.url(),
+        in_flight: IN_FLIGHT,
+        keys: &format!(", timeout: {TIMEOUT_SECONDS}, max_retries: 16, retry_base: 0.02"),
+        arguments: &[],
+        terminal: Terminal::Live,
+        output: None,
+    })?;
+    let arrivals = server.arrivals();
+    let number = |kind: &AtomicU64| kind.load(Ordering::Relaxed) as f64;
+    let (answered, hung, others) = (number(&kinds.answered), number(&kinds.hung), number(&kinds.others));
+    // Every slot is free again when it was answered, or when nobody waits for it any more.
+    let busy = answered * LATENCY.as_secs_f64() + hung * TIMEOUT_SECONDS;
+    let allowed = answered * IN_FLIGHT as f64 / busy;
+    let goodput = answered / arrivals.lasted().as_secs_f64();
+    let mut table = Table::new(["what", "figure"]);
+    table.row(["samples".to_owned(), whole(rows as f64)]);
+    table.row([
+        "lines of samples.jsonl, different ids".to_owned(),
+        format!("{}, {}", finished.samples, finished.ids),
+    ]);
+    for (outcome, count) in finished.summary["samples"]["outcomes"].as_object().into_iter().flatten() {
+        if count != 0 {
+            table.row([format!("ended as {outcome}"), count.to_string()]);
+        }
+    }
+    table.row([
+        "requests: answered, left hanging, failed otherwise".to_owned(),
+        format!("{}, {}, {}", whole(answered), whole(hung), whole(others)),
+    ]);
+    table.row(["answers a second that the slots allow".to_owned(), whole(allowed)]);
+    table.row(["answers a second".to_owned(), whole(goodput)]);
+    table.row(["of what is allowed".to_owned(), percent(goodput / allowed)]);
+    table.print("Fault storm");
+    println!(
+        "Of a hundred requests 20 are refused (429, wait 100 ms), 5 fail (500), 2 are reset, 1 gets garbage, 1 hangs until the \
+         client gives up after {TIMEOUT_SECONDS} s; the others are answered after {} ms. {IN_FLIGHT} in flight. What the slots \
+         allow: every slot busy all the time, with answers and with requests that hang.\n",
+        LATENCY.as_millis()
+    );
+    Ok(())
+}
