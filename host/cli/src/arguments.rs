@@ -3,6 +3,7 @@
 mod budget;
 mod compare;
 mod data;
+mod export;
 mod observe;
 mod plan;
 mod plugin;
@@ -14,6 +15,7 @@ pub(crate) use budget::BudgetArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use export::{ExportArguments, Format, RelationshipName};
 use gage_core::Outcome;
 pub(crate) use observe::{LogArguments, ObserveArguments, ProgressArguments};
 pub(crate) use plan::PlanArguments;
@@ -24,8 +26,8 @@ pub(crate) use plugin::{
 pub(crate) use report::ReportArguments;
 use std::path::PathBuf;
 pub(crate) use suite::{
-    DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
-    RunsListArguments, RunsShowArguments, VerifyArguments,
+    DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
+    RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArguments>),
     /// Write runs as one HTML file: figures, plots, samples, and what changed between them.
     Report(ReportArguments),
+    /// Write a run in the format of lm-evaluation-harness, Inspect or Every Eval Ever, as Parquet or CSV.
+    Export(ExportArguments),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
     /// Freeze a suite: make a template of it, under a digest.
@@ -75,7 +79,7 @@ pub(crate) enum Command {
     Lock(LockArguments),
     /// Say whether a run folder is as it was written, and whether its figures come out again.
     Verify(VerifyArguments),
-    /// List, show and delete run folders.
+    /// List, show, compare over time and delete run folders.
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Find everything that is wrong with a suite, without running it.

@@ -144,10 +144,17 @@ impl History {
     /// Reads the run folders that are new or were written to since the index was last brought up to date.
     ///
     /// # Errors
-    /// When the folder cannot be read or the index fails. A run that cannot be read is no error, see
+    /// When the folder cannot be read. An index that fails is replaced by one in memory. A run that cannot be read is no error, see
     /// [`History::unreadable`].
     pub fn refresh(&mut self) -> Result<Refreshed, HistoryError> {
-        refresh(&self.index, &self.folder)
+        match refresh(&self.index, &self.folder) {
+            // A full disk, or a program of another version that has just made its own tables.
+            Err(HistoryError::Index { source, .. }) if self.index.is_file() => {
+                self.index = self.index.without_file(&source)?;
+                refresh(&self.index, &self.folder)
+            }
+            other => other,
+        }
     }
 
     /// The folder of runs.

@@ -51,6 +51,7 @@ const TABLES: &str = "
 pub(crate) struct Index {
     path: PathBuf,
     connection: Connection,
+    is_file: bool,
     notes: Vec<String>,
 }
 
@@ -59,27 +60,41 @@ impl Index {
     /// `is_kept` says that none is wanted, it lives in memory.
     pub(crate) fn open(folder: &Path, is_kept: bool) -> Result<Index, HistoryError> {
         let path = folder.join(INDEX_FILE);
-        let mut notes = Vec::new();
-        if is_kept {
-            match open_file(&path) {
-                Ok(connection) => return Ok(Index { path, connection, notes }),
-                Err(error) if is_damage(&error) => {
-                    notes.push(format!(
-                        "the index {} was damaged ({error}) and is built anew",
-                        path.display()
-                    ));
-                    remove(&path);
-                    if let Ok(connection) = open_file(&path) {
-                        return Ok(Index { path, connection, notes });
-                    }
-                }
-                Err(error) if is_unwritable(&error) => {}
-                Err(error) => return Err(HistoryError::index(&path, error)),
-            }
+        if !is_kept {
+            return Index::in_memory(path, Vec::new());
         }
+        match open_file(&path) {
+            Ok(connection) => Ok(Index { path, connection, is_file: true, notes: Vec::new() }),
+            Err(error) if is_damage(&error) => {
+                let notes =
+                    vec![format!("the index {} was damaged ({error}) and is built anew", path.display())];
+                remove(&path);
+                match open_file(&path) {
+                    Ok(connection) => Ok(Index { path, connection, is_file: true, notes }),
+                    Err(_) => Index::in_memory(path, notes),
+                }
+            }
+            Err(error) if is_unwritable(&error) => Index::in_memory(path, Vec::new()),
+            Err(error) => Err(HistoryError::index(&path, error)),
+        }
+    }
+
+    fn in_memory(path: PathBuf, notes: Vec<String>) -> Result<Index, HistoryError> {
         let connection = Connection::open_in_memory().and_then(prepared);
         let connection = connection.map_err(|error| HistoryError::index(&path, error))?;
-        Ok(Index { path, connection, notes })
+        Ok(Index { path, connection, is_file: false, notes })
+    }
+
+    /// An empty index in memory in place of a file that failed while it was used.
+    pub(crate) fn without_file(&self, reason: &dyn std::fmt::Display) -> Result<Index, HistoryError> {
+        let path = self.path.clone();
+        let note = format!("the index {} cannot be used ({reason}); all runs were read anew", path.display());
+        Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
+    }
+
+    /// Whether it is a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.is_file
     }
 
     /// What was found and done when it was opened.

@@ -78,6 +78,12 @@ fn an_index_that_cannot_be_used_is_built_anew() {
         assert_eq!(ids(&history), ["a"]);
         assert_eq!(!history.notes().is_empty(), has_note);
     }
+    // A program of another version makes its own tables while this one looks.
+    let mut history = History::open(root.path()).unwrap();
+    Connection::open(&file).unwrap().execute_batch("DROP TABLE runs").unwrap();
+    history.refresh().unwrap();
+    assert_eq!(ids(&history), ["a"]);
+    assert!(history.notes()[0].contains("all runs were read anew"), "{:?}", history.notes());
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     assert_eq!(ids(&opened(root.path())), ["a"], "an index that cannot be written lives in memory");
