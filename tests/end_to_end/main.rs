@@ -9,7 +9,9 @@ mod components;
 mod crowd;
 mod data;
 mod documentation;
+mod exporting;
 mod figures;
+mod history;
 mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
 #[path = "../../host/data/tests/hub/hub_server.rs"]

@@ -4,6 +4,7 @@ mod budget;
 mod cache;
 mod compare;
 mod data;
+mod export;
 mod model;
 mod observe;
 mod plan;
@@ -18,6 +19,7 @@ pub(crate) use cache::CacheArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use compare::{CompareArguments, Part};
 pub(crate) use data::{DataArguments, DataCommand, DataValidateArguments, PreviewArguments, StatsArguments};
+pub(crate) use export::{ExportArguments, Format, RelationshipName};
 use gage_core::Outcome;
 pub(crate) use model::{
     ModelBenchArguments, ModelCommand, ModelFetchArguments, ModelInspectArguments, ModelListArguments,
@@ -33,8 +35,8 @@ pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
-    DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
-    RunsListArguments, RunsShowArguments, VerifyArguments,
+    DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
+    RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
@@ -74,6 +76,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArguments>),
     /// Write runs as one HTML file: figures, plots, samples, and what changed between them.
     Report(ReportArguments),
+    /// Write a run in the format of lm-evaluation-harness, Inspect or Every Eval Ever, as Parquet or CSV.
+    Export(ExportArguments),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
     /// Freeze a suite: make a template of it, under a digest.
@@ -84,7 +88,7 @@ pub(crate) enum Command {
     Lock(LockArguments),
     /// Say whether a run folder is as it was written, and whether its figures come out again.
     Verify(VerifyArguments),
-    /// List, show and delete run folders.
+    /// List, show, compare over time and delete run folders.
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Find everything that is wrong with a suite, without running it.

@@ -5,6 +5,8 @@ pub(crate) mod compare;
 pub(crate) mod data;
 pub(crate) mod distill;
 pub(crate) mod env;
+pub(crate) mod export;
+mod history;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod lock;

@@ -124,6 +124,19 @@ pub(crate) fn wrap(line: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A text of at most so many characters: what is longer loses its middle.
+pub(crate) fn shortened(text: &str, longest: usize) -> String {
+    let count = text.chars().count();
+    if count <= longest {
+        return text.to_owned();
+    }
+    let kept = longest.saturating_sub(1);
+    let (begin, end) = (kept.div_ceil(2), kept / 2);
+    let begin: String = text.chars().take(begin).collect();
+    let end: String = text.chars().skip(count - end).collect();
+    format!("{begin}…{end}")
+}
+
 /// A table without lines: each column as wide as it must be, two blanks between them.
 pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
     let width_of = |text: &str| unicode_width::UnicodeWidthStr::width(text);

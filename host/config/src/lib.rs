@@ -51,7 +51,8 @@ pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
 pub use pipeline::{
-    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
+    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, load_recorded,
+    parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
 pub use secrets::{is_secret_key, public_text};

@@ -169,6 +169,15 @@ pub fn load_datasets(
     (config, problems)
 }
 
+/// Reads the suite that a run has recorded: expanded, so that nothing in it names a variable. None where this program
+/// cannot read it.
+pub fn load_recorded(document: &serde_json::Value) -> Option<PipelineConfig> {
+    let text = document.to_string().replace("${", "$${");
+    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
+    let (config, problems) = load("the suite of the run", &text, &[], &environment);
+    config.filter(|_| document.is_object() && !problems.has_errors())
+}
+
 /// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at.
 pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
     let mut problems = Problems::default();

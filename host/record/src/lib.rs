@@ -22,7 +22,7 @@ mod sample_record;
 mod samples;
 
 pub use atomic_file::{AtomicFile, FileDigest};
-pub use clock::{rfc3339, unix_milliseconds};
+pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
 pub use differences::{Difference, compare, differences};
 pub use error::RecordError;
 pub use folder::RunFolder;

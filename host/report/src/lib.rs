@@ -18,6 +18,7 @@ pub mod compare;
 mod description;
 mod detectable;
 mod error;
+pub mod export;
 mod figure;
 mod fold;
 mod grouping;

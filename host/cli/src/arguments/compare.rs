@@ -6,6 +6,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   gage-host compare baseline nightly
+  gage-host compare nightly                    # with what `gage-host runs baseline` chose
   gage-host compare runs/baseline runs/nightly --margin 0.01
   gage-host compare baseline nightly --gate gate.yaml --junit gate.xml --github
 
@@ -18,15 +19,20 @@ Exit codes:
   11  inconclusive: more samples are needed";
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct CompareArguments {
-    /// What is measured against: a run folder, or the id of a run below --output-dir.
+    /// What is measured against: a run folder, or the id of a run below --output-dir; by default the baseline
+    /// that was chosen for the suite of NEW.
     #[arg(value_name = "BASE")]
-    pub(crate) base: PathBuf,
+    pub(crate) base: Option<PathBuf>,
 
     /// What is measured, in the same forms.
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
+
+    /// Measure against the baseline that was chosen for the suite of NEW, as without BASE.
+    #[arg(long, conflicts_with = "base")]
+    pub(crate) baseline: bool,
 
     /// Judge by the `gate` of this file, a suite or a file that holds nothing else, rather than by that of
     /// the suite of NEW.

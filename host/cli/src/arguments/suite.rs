@@ -174,6 +174,10 @@ pub(crate) enum RunsCommand {
     List(RunsListArguments),
     /// Show a run: what it was made from, its state, its files.
     Show(RunsShowArguments),
+    /// Choose the run that the others of its suite are compared with; without a run, list what was chosen.
+    Baseline(RunsBaselineArguments),
+    /// Show the figures of a suite over time, and how often scores change between equal runs.
+    Trend(RunsTrendArguments),
     /// Say which runs could go, and delete them with --yes.
     Gc(RunsGcArguments),
 }
@@ -207,6 +211,61 @@ pub(crate) struct RunsShowArguments {
     pub(crate) run: PathBuf,
 
     /// Where run folders are, for a run that is named by its id.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const RUNS_BASELINE_EXAMPLES: &str = "\
+Examples:
+  gage-host runs baseline nightly      # the baseline of the suite of this run
+  gage-host runs baseline              # those of all suites
+  gage-host runs baseline --remove tiny";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_BASELINE_EXAMPLES)]
+pub(crate) struct RunsBaselineArguments {
+    /// The id of the run, or its folder.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<PathBuf>,
+
+    /// Take back what was chosen for this suite.
+    #[arg(long, value_name = "SUITE", conflicts_with = "run")]
+    pub(crate) remove: Option<String>,
+
+    /// Where run folders are.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+}
+
+const RUNS_TREND_EXAMPLES: &str = "\
+Examples:
+  gage-host runs trend tiny
+  gage-host runs trend tiny --metric exact_match --last 50 --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = RUNS_TREND_EXAMPLES)]
+pub(crate) struct RunsTrendArguments {
+    /// The suite, by the name that `runs list` shows.
+    #[arg(value_name = "SUITE")]
+    pub(crate) suite: String,
+
+    /// Show this metric alone.
+    #[arg(long, value_name = "METRIC")]
+    pub(crate) metric: Option<String>,
+
+    /// Show at most this many of the newest runs.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = super::positive)]
+    pub(crate) last: usize,
+
+    /// Where run folders are.
     #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
     pub(crate) output_dir: PathBuf,
 

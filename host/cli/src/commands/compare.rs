@@ -1,6 +1,6 @@
 //! `gage-host compare`: is a run worse than a baseline?
 
-use super::setup;
+use super::{history, setup};
 use crate::arguments::{CompareArguments, DEFAULT_LOG, Part};
 use crate::exit_code::ExitCode;
 use crate::terminal;
@@ -21,10 +21,17 @@ const WIDEST: usize = 80;
 
 pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let opened = open(&arguments.base, &arguments.output_dir)
-        .and_then(|base| Ok((base, open(&arguments.new, &arguments.output_dir)?)));
+    let base = arguments.base.as_ref().map(|base| open(base, &arguments.output_dir)).transpose();
+    let opened = base.and_then(|base| Ok((base, open(&arguments.new, &arguments.output_dir)?)));
     let (base, new) = match opened {
-        Ok(runs) => runs,
+        Ok((Some(base), new)) => (base, new),
+        Ok((None, new)) => match history::baseline_of(Path::new(new.folder())) {
+            Ok(folder) => match ComparedSource::open(&folder) {
+                Ok(base) => (base, new),
+                Err(error) => return Ok(unreadable(error)),
+            },
+            Err(error) => return history::refuse(error),
+        },
         Err(code) => return Ok(code),
     };
     let gate = match (&arguments.gate, arguments.margin) {

@@ -186,9 +186,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
 
 /// Whether a model runs in this process.
 fn has_model_of_its_own(config: &PipelineConfig) -> bool {
-    let is_here = |kind: &BackendKind| {
-        matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread)
-    };
+    let is_here = |kind: &BackendKind| matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread);
     config.backends.iter().any(|backend| is_here(&backend.kind))
 }
 

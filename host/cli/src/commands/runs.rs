@@ -1,9 +1,14 @@
 //! `gage-host runs`: the run folders that there are.
 
-use super::setup;
-use crate::arguments::{RunsCommand, RunsGcArguments, RunsListArguments, RunsShowArguments};
+mod baseline;
+mod list;
+mod trend;
+
+use super::{history, setup};
+use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
+use gage_history::History;
 use gage_record::{RunReader, RunStatus};
 use gage_suite::{Found, RunEntry, delete, leftovers, list};
 use serde_json::{Value, json};
@@ -11,8 +16,10 @@ use std::path::Path;
 
 pub(crate) fn execute(command: &RunsCommand) -> anyhow::Result<ExitCode> {
     match command {
-        RunsCommand::List(arguments) => list_runs(arguments),
+        RunsCommand::List(arguments) => list::execute(arguments),
         RunsCommand::Show(arguments) => show(arguments),
+        RunsCommand::Baseline(arguments) => baseline::execute(arguments),
+        RunsCommand::Trend(arguments) => trend::execute(arguments),
         RunsCommand::Gc(arguments) => collect(arguments),
     }
 }
@@ -80,29 +87,6 @@ fn row(run: &RunEntry) -> [String; 6] {
 
 const HEADINGS: [&str; 6] = ["run", "status", "begun", "samples", "first figure", "size"];
 
-fn list_runs(arguments: &RunsListArguments) -> anyhow::Result<ExitCode> {
-    let found = match look(&arguments.output_dir) {
-        Ok(found) => found,
-        Err(code) => return Ok(code),
-    };
-    warn_of_unreadable(&found);
-    if arguments.json {
-        let unreadable: Vec<Value> = found
-            .unreadable
-            .iter()
-            .map(|(path, reason)| json!({"path": path.display().to_string(), "reason": reason}))
-            .collect();
-        let runs: Vec<Value> = found.runs.iter().map(to_json).collect();
-        terminal::answer(format_args!("{:#}", json!({"runs": runs, "unreadable": unreadable})))?;
-    } else if found.runs.is_empty() {
-        terminal::say(format_args!("no runs in {}", arguments.output_dir.display()));
-    } else {
-        let rows: Vec<[String; 6]> = found.runs.iter().map(row).collect();
-        terminal::answer(terminal::columns(HEADINGS, &rows))?;
-    }
-    Ok(ExitCode::Done)
-}
-
 fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     let folder = setup::run_folder(&arguments.run, &arguments.output_dir);
     let run = match RunReader::open(&folder) {
@@ -165,10 +149,16 @@ fn collect(arguments: &RunsGcArguments) -> anyhow::Result<ExitCode> {
         Err(code) => return Ok(code),
     };
     warn_of_unreadable(&found);
+    let history = history::open(&arguments.output_dir);
+    let baselines = match history.and_then(|history| history.as_ref().map(History::baselines).transpose()) {
+        Ok(baselines) => baselines.unwrap_or_default(),
+        Err(error) => return history::refuse(error),
+    };
+    let is_baseline = |run: &RunEntry| baselines.iter().any(|baseline| baseline.path == run.path);
     let keep = arguments.keep.unwrap_or(0);
     let is_kept = |number: usize, run: &RunEntry| {
         let is_finished = matches!(run.manifest.status, RunStatus::Complete | RunStatus::Incomplete);
-        number < keep || arguments.unfinished && is_finished
+        number < keep || arguments.unfinished && is_finished || is_baseline(run)
     };
     let chosen = leftovers(&found.runs, is_kept);
     let (going, staying): (Vec<_>, Vec<_>) = chosen.into_iter().partition(|one| one.stays.is_none());

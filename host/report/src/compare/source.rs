@@ -1,7 +1,7 @@
 //! One of the runs that are compared: what it says of itself, and its records, one at a time.
 
 use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
-use gage_config::{Environment, GateSpec, PipelineConfig, load};
+use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
     JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleTiming,
@@ -31,7 +31,7 @@ impl ComparedSource {
             true => Some(reader.journal()?).filter(|journal| !journal.is_empty()),
             false => None,
         };
-        let config = suite_of(reader.manifest());
+        let config = reader.manifest().identity.get("config").and_then(load_recorded);
         Ok(ComparedSource { folder: path.display().to_string(), reader, summary, config, journal })
     }
 
@@ -145,15 +145,6 @@ impl ComparedSource {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Reads the suite that was expanded when the run began.
-fn suite_of(manifest: &Manifest) -> Option<PipelineConfig> {
-    let document = manifest.identity.get("config").filter(|document| document.is_object())?;
-    let text = document.to_string().replace("${", "$${");
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let (config, problems) = load("the suite of the run", &text, &[], &environment);
-    config.filter(|_| !problems.has_errors())
 }
 
 fn record_of(line: SampleLine) -> SampleRecord {

@@ -1,0 +1,98 @@
+//! The command line of `export`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  gage-host export nightly --format parquet
+  gage-host export runs/nightly --format lm-eval --out lm-eval-results
+  gage-host export nightly --format csv --out figures.csv --force
+  gage-host export nightly --format every-eval-ever --organization \"Example Lab\" --developer example";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExportArguments {
+    /// The run: its folder, or its id below --output-dir.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+
+    /// The format to write.
+    #[arg(long, short, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// The file to write, or the folder for formats of several files; by default exports/FORMAT in the folder of the
+    /// run.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Replace files that are there.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Export a run that has not come to its end as far as it came.
+    #[arg(long)]
+    pub(crate) partial: bool,
+
+    /// every-eval-ever: who made the run.
+    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    pub(crate) organization: String,
+
+    /// every-eval-ever: who made the model; by default what stands before / in its name.
+    #[arg(long, value_name = "NAME", value_parser = developer)]
+    pub(crate) developer: Option<String>,
+
+    /// every-eval-ever: what the organization is to the developer.
+    #[arg(long, value_name = "WHAT", default_value = "other")]
+    pub(crate) relationship: RelationshipName,
+
+    /// Where runs are looked for by their ids.
+    #[arg(long, env = "GAGE_HOST_OUTPUT_DIR", value_name = "DIR", default_value = "runs")]
+    pub(crate) output_dir: PathBuf,
+
+    /// Print what was written as JSON.
+    #[arg(long, env = "GAGE_HOST_JSON")]
+    pub(crate) json: bool,
+
+    /// Print nothing.
+    #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
+    pub(crate) quiet: bool,
+}
+
+/// The formats of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The results folder of lm-evaluation-harness: results_*.json and samples_*.jsonl.
+    LmEval,
+    /// An EvalLog of Inspect for each task.
+    Inspect,
+    /// The records of Every Eval Ever for each task.
+    EveryEvalEver,
+    /// All samples as one Parquet file.
+    Parquet,
+    /// All figures as one CSV file.
+    Csv,
+}
+
+/// What who evaluates is to who made the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RelationshipName {
+    /// The same.
+    FirstParty,
+    /// Another.
+    ThirdParty,
+    /// Both together.
+    Collaborative,
+    /// Anything else.
+    Other,
+}
+
+fn developer(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is needed".to_owned()),
+        name if name.contains('/') => {
+            Err("a name without / is needed: it becomes the first part of a path".to_owned())
+        }
+        name => Ok(name.to_owned()),
+    }
+}

@@ -1,0 +1,90 @@
+//! `gage-host export`: a run in a format of others.
+
+use super::compare::open;
+use super::setup;
+use crate::arguments::{DEFAULT_LOG, ExportArguments, Format, RelationshipName};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_config::shown_path;
+use gage_report::export::{
+    ExportError, ExportFormat, ExportOptions, Exported, Publisher, Relationship, export,
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// The folder of exports in that of a run.
+const EXPORTS: &str = "exports";
+
+pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let source = match open(&arguments.run, &arguments.output_dir) {
+        Ok(source) => source,
+        Err(code) => return Ok(code),
+    };
+    let format = format_of(arguments.format);
+    let options = ExportOptions {
+        format,
+        path: arguments.out.clone().unwrap_or_else(|| usual_path(Path::new(source.folder()), format)),
+        replaces: arguments.force,
+        takes_part: arguments.partial,
+        publisher: Publisher {
+            organization: arguments.organization.clone(),
+            developer: arguments.developer.clone(),
+            relationship: relationship_of(arguments.relationship),
+        },
+    };
+    let Exported { files, samples, notes } = match export(&source, &options) {
+        Ok(exported) => exported,
+        Err(error) => return Ok(refuse(error)),
+    };
+    for note in &notes {
+        terminal::say(format_args!("note: {}", gage_core::printable(note)));
+    }
+    if arguments.json {
+        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let answer = json!({"format": format.name(), "files": files, "samples": samples, "notes": notes});
+        terminal::answer(format_args!("{answer:#}"))?;
+    } else if !arguments.quiet {
+        for file in &files {
+            let bytes = std::fs::metadata(file).map_or(0, |data| data.len());
+            terminal::answer(format_args!("{}: {}", shown_path(file), indicatif::HumanBytes(bytes)))?;
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn usual_path(run: &Path, format: ExportFormat) -> PathBuf {
+    run.join(EXPORTS).join(format.file_name().unwrap_or(format.name()))
+}
+
+fn refuse(error: ExportError) -> ExitCode {
+    let help = match &error {
+        ExportError::Report(_) => return terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None),
+        ExportError::NotEnded { .. } => {
+            Some("go on with it by --resume, or export what is there with --partial")
+        }
+        ExportError::Exists { .. } => Some("replace it with --force, or name another place with --out"),
+        ExportError::Write { .. } => Some("name another place with --out"),
+        _ => None,
+    };
+    terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), help)
+}
+
+fn format_of(format: Format) -> ExportFormat {
+    match format {
+        Format::LmEval => ExportFormat::LmEval,
+        Format::Inspect => ExportFormat::Inspect,
+        Format::EveryEvalEver => ExportFormat::EveryEvalEver,
+        Format::Parquet => ExportFormat::Parquet,
+        Format::Csv => ExportFormat::Csv,
+    }
+}
+
+fn relationship_of(name: RelationshipName) -> Relationship {
+    match name {
+        RelationshipName::FirstParty => Relationship::FirstParty,
+        RelationshipName::ThirdParty => Relationship::ThirdParty,
+        RelationshipName::Collaborative => Relationship::Collaborative,
+        RelationshipName::Other => Relationship::Other,
+    }
+}

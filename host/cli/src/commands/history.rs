@@ -1,0 +1,47 @@
+//! What several commands ask of the history of a folder of runs.
+
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_history::{History, HistoryError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Opens the history of a folder of runs, up to date; nothing where there is no such folder. Warns of what was wrong
+/// with the index, and of runs that cannot be read.
+pub(super) fn open(folder: &Path) -> Result<Option<History>, HistoryError> {
+    let mut history = match History::open(folder) {
+        Ok(history) => history,
+        Err(HistoryError::Folder { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    history.refresh()?;
+    for note in history.notes() {
+        terminal::say(format_args!("warning: {}", gage_core::printable(note)));
+    }
+    Ok(Some(history))
+}
+
+/// The folder of the run that another one is compared with where nobody names one.
+pub(super) fn baseline_of(run: &Path) -> Result<PathBuf, HistoryError> {
+    let failed = |source| HistoryError::Folder { path: run.to_owned(), source };
+    // Of `.` and `..` the name is not known.
+    let place = match run.file_name() {
+        Some(_) => run.to_owned(),
+        None => run.canonicalize().map_err(failed)?,
+    };
+    let root = match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let history = open(root)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
+    let name = place.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    Ok(history.baseline_for(&history.run(&name)?)?.path)
+}
+
+/// Says what is wrong. An index that fails is no slip of the person who asks.
+pub(super) fn refuse(error: HistoryError) -> anyhow::Result<ExitCode> {
+    match error {
+        HistoryError::Index { .. } => Err(error.into()),
+        error => Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+    }
+}

@@ -1,0 +1,101 @@
+//! `gage-host runs baseline`: which run the others of its suite are compared with.
+
+use super::super::{history, setup};
+use crate::arguments::RunsBaselineArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_history::{Baseline, BaselineState, History, HistoryError};
+use serde_json::json;
+use std::path::Path;
+
+const HEADINGS: [&str; 4] = ["suite", "baseline", "chosen", "state"];
+
+pub(super) fn execute(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
+    match (&arguments.run, &arguments.remove) {
+        (Some(run), _) => choose(run, arguments),
+        (None, Some(suite)) => remove(suite, arguments),
+        (None, None) => list(arguments),
+    }
+}
+
+/// A run may be named by a folder that lies elsewhere: the choice is kept beside it.
+fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
+    let folder = setup::run_folder(run, &arguments.output_dir);
+    let (root, name) = match (folder.parent(), folder.file_name().and_then(|name| name.to_str())) {
+        (Some(root), Some(name)) if root.as_os_str().is_empty() => (Path::new("."), name),
+        (Some(root), Some(name)) => (root, name),
+        _ => {
+            let message = format!("{} does not name a run", gage_config::shown_path(run));
+            return Ok(terminal::refuse(&message, Some("name its folder, or its id")));
+        }
+    };
+    let chosen = opened(root).and_then(|mut history| {
+        let run = history.run(name)?;
+        history.choose_baseline(&run)
+    });
+    match chosen {
+        Ok(chosen) if arguments.json => terminal::answer(format_args!("{:#}", json!(chosen)))?,
+        Ok(Baseline { suite, run_id, .. }) => {
+            let text = format!("{run_id} is the baseline of the suite {suite}");
+            terminal::answer(gage_core::printable_line(&text))?;
+        }
+        Err(error) => return history::refuse(error),
+    }
+    Ok(ExitCode::Done)
+}
+
+fn remove(suite: &str, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
+    let removed = opened(&arguments.output_dir).and_then(|mut history| {
+        // So that a slip of the pen is said.
+        let is_removed = history.remove_baseline(suite)?;
+        if !is_removed {
+            history.runs_of(suite)?;
+        }
+        Ok(is_removed)
+    });
+    match removed {
+        Ok(is_removed) if arguments.json => {
+            terminal::answer(format_args!("{:#}", json!({"suite": suite, "removed": is_removed})))?;
+        }
+        Ok(is_removed) => {
+            let what = if is_removed { "has no baseline any more" } else { "had no baseline" };
+            terminal::answer(gage_core::printable_line(&format!("the suite {suite} {what}")))?;
+        }
+        Err(error) => return history::refuse(error),
+    }
+    Ok(ExitCode::Done)
+}
+
+fn list(arguments: &RunsBaselineArguments) -> anyhow::Result<ExitCode> {
+    let found = history::open(&arguments.output_dir)
+        .and_then(|history| history.as_ref().map(History::baselines).transpose());
+    let baselines = match found {
+        Ok(baselines) => baselines.unwrap_or_default(),
+        Err(error) => return history::refuse(error),
+    };
+    if arguments.json {
+        terminal::answer(format_args!("{:#}", json!({"baselines": baselines})))?;
+    } else if baselines.is_empty() {
+        terminal::say(format_args!("no baselines in {}", arguments.output_dir.display()));
+    } else {
+        let rows: Vec<[String; 4]> = baselines.iter().map(row).collect();
+        terminal::answer(terminal::columns(HEADINGS, &rows))?;
+    }
+    Ok(ExitCode::Done)
+}
+
+fn row(baseline: &Baseline) -> [String; 4] {
+    let state = match baseline.state {
+        BaselineState::There => "there",
+        BaselineState::Gone => "gone",
+        BaselineState::Changed => "holds other samples than when it was chosen",
+    };
+    let cells = [&baseline.suite, &baseline.run_id, &baseline.chosen_at, state];
+    cells.map(|cell| gage_core::printable_line(cell).into_owned())
+}
+
+fn opened(folder: &Path) -> Result<History, HistoryError> {
+    let missing =
+        || HistoryError::Folder { path: folder.to_owned(), source: std::io::ErrorKind::NotFound.into() };
+    history::open(folder)?.ok_or_else(missing)
+}

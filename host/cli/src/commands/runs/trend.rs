@@ -1,0 +1,145 @@
+//! `gage-host runs trend`: the figures of a suite over time.
+
+use super::super::history;
+use crate::arguments::RunsTrendArguments;
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use gage_history::{Baseline, FlipRate, History, HistoryError, Trend, TrendPoint};
+use serde_json::json;
+
+/// Longest name of a run or a model in the table, in characters.
+const LONGEST_NAME: usize = 22;
+
+/// What is known of a suite.
+struct Answer {
+    trends: Vec<Trend>,
+    flips: Vec<FlipRate>,
+    baseline: Option<Baseline>,
+}
+
+pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode> {
+    let found = match history::open(&arguments.output_dir) {
+        Ok(Some(history)) => look(&history, arguments),
+        Ok(None) => {
+            let message = format!("there is no folder {}", gage_config::shown_path(&arguments.output_dir));
+            return Ok(terminal::refuse(&message, Some("name the folder of runs with --output-dir")));
+        }
+        Err(error) => Err(error),
+    };
+    let mut answer = match found {
+        Ok(answer) => answer,
+        Err(error) => return history::refuse(error),
+    };
+    for trend in &mut answer.trends {
+        let older = trend.points.len().saturating_sub(arguments.last);
+        trend.points.drain(..older);
+    }
+    if arguments.json {
+        let Answer { trends, flips, baseline } = answer;
+        let answer =
+            json!({"suite": arguments.suite, "baseline": baseline, "trends": trends, "flip_rates": flips});
+        terminal::answer(format_args!("{answer:#}"))?;
+    } else if answer.trends.is_empty() {
+        terminal::say(format_args!("no run of the suite '{}' has come to its end", arguments.suite));
+    } else {
+        let parts: Vec<String> = answer.trends.iter().map(|trend| part(trend, &answer)).collect();
+        terminal::answer(parts.join("\n\n"))?;
+        let has = |check: &dyn Fn(&TrendPoint) -> bool| {
+            answer.trends.iter().flat_map(|trend| &trend.points).any(check)
+        };
+        if has(&|point| answer.is_baseline(point)) {
+            terminal::say("* the baseline");
+        }
+        if has(&|point| point.is_redefined) {
+            terminal::say(
+                "! the suite itself is another than in the run before: figures may differ for that",
+            );
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn look(history: &History, arguments: &RunsTrendArguments) -> Result<Answer, HistoryError> {
+    let suite = &arguments.suite;
+    let trends = history.trend(suite, arguments.metric.as_deref())?;
+    let mut flips = history.flip_rate(suite)?;
+    flips.retain(|rate| arguments.metric.as_ref().is_none_or(|metric| *metric == rate.metric_id));
+    Ok(Answer { trends, flips, baseline: history.baseline(suite)? })
+}
+
+impl Answer {
+    fn is_baseline(&self, point: &TrendPoint) -> bool {
+        self.baseline.as_ref().is_some_and(|baseline| baseline.run_id == point.run_id)
+    }
+}
+
+/// A metric: its table, and how often its scores flip.
+fn part(trend: &Trend, answer: &Answer) -> String {
+    let direction = if trend.higher_is_better { "more is better" } else { "less is better" };
+    let models: Vec<&Option<String>> = trend.points.iter().map(|point| &point.model).collect();
+    let is_one_model = models.windows(2).all(|pair| pair[0] == pair[1]);
+    let of_model = match models.first() {
+        Some(Some(model)) if is_one_model => format!(", {model}"),
+        _ => String::new(),
+    };
+    let heading = format!("{} of {} ({direction}{of_model})", trend.metric_id, trend.task_id);
+    let mut lines = vec![gage_core::printable_line(&heading).into_owned()];
+    let mut before = None;
+    let rows: Vec<[String; 6]> = trend
+        .points
+        .iter()
+        .map(|point| {
+            let row = row(point, before, answer);
+            before = point.figure.value.or(before);
+            row
+        })
+        .collect();
+    lines.push(if is_one_model {
+        terminal::columns(["run", "begun", "value", "change", "95% interval", "scored"], &rows)
+    } else {
+        let with_model: Vec<[String; 7]> = rows.into_iter().zip(&trend.points).map(with_model).collect();
+        terminal::columns(["run", "model", "begun", "value", "change", "95% interval", "scored"], &with_model)
+    });
+    let of_metric =
+        answer.flips.iter().filter(|rate| rate.task_id == trend.task_id && rate.metric_id == trend.metric_id);
+    for FlipRate { model, pairs, compared, flips, rate, .. } in of_metric {
+        let of_model = model.as_ref().filter(|_| !is_one_model).map(|model| format!(", {model}"));
+        let text = format!(
+            "  {:.2}% of the answers changed between equal runs ({flips} of {compared}, {}{})",
+            rate * 100.0,
+            terminal::count_of(*pairs, "pair"),
+            of_model.unwrap_or_default()
+        );
+        lines.push(gage_core::printable_line(&text).into_owned());
+    }
+    lines.join("\n")
+}
+
+fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] {
+    let figure = &point.figure;
+    let nothing = || "–".to_owned();
+    let change = before.zip(figure.value).map(|(before, now)| format!("{:+.4}", now - before));
+    let interval = figure.low.zip(figure.high).map(|(low, high)| format!("{low:.4} – {high:.4}"));
+    let mark = match (answer.is_baseline(point), point.is_redefined) {
+        (true, true) => " *!",
+        (true, false) => " *",
+        (false, true) => " !",
+        (false, false) => "",
+    };
+    let name = gage_core::printable_line(&point.run_id);
+    let begun: String = point.created_at.chars().take("2026-01-01T00:00".len()).collect();
+    [
+        format!("{}{mark}", terminal::shortened(&name, LONGEST_NAME)),
+        begun.replace('T', " "),
+        figure.value.map_or_else(nothing, |value| format!("{value:.4}")),
+        change.unwrap_or_else(nothing),
+        interval.unwrap_or_else(nothing),
+        format!("{}/{}", figure.n, figure.total),
+    ]
+}
+
+fn with_model(row: ([String; 6], &TrendPoint)) -> [String; 7] {
+    let ([run, begun, value, change, interval, scored], point) = row;
+    let model = gage_core::printable_line(point.model.as_deref().unwrap_or("–")).into_owned();
+    [run, terminal::shortened(&model, LONGEST_NAME), begun, value, change, interval, scored]
+}

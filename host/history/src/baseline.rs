@@ -1,0 +1,215 @@
+//! Which run the others of its suite are compared with: a small text file beside the runs, for it is the one thing that
+//! cannot be made anew.
+//!
+//! | version | change |
+//! | --- | --- |
+//! | 1 | first |
+
+use crate::{History, HistoryError, HistoryRun};
+use gage_record::rfc3339;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The name of the file in the folder of runs.
+pub const BASELINES_FILE: &str = "baselines.json";
+
+/// Version of its format. Readers refuse a newer one.
+pub const BASELINES_VERSION: u64 = 1;
+
+/// Held while the file is written anew; empty.
+const LOCK_FILE: &str = ".baselines.lock";
+
+/// Whether a baseline can still be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BaselineState {
+    /// It is as it was chosen.
+    There,
+    /// There is no such run any more, or it is of another suite.
+    Gone,
+    /// It holds other samples than when it was chosen.
+    Changed,
+}
+
+/// The run that others are compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Baseline {
+    /// The suite.
+    pub suite: String,
+    /// The run.
+    pub run_id: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// When it was chosen, RFC 3339 in UTC.
+    pub chosen_at: String,
+    /// Whether it is still there.
+    pub state: BaselineState,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Baselines {
+    format_version: u64,
+    baselines: Vec<Chosen>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Chosen {
+    suite: String,
+    run_id: String,
+    /// The name of its folder, where that is another than the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+    /// Digest of its `samples.jsonl`.
+    samples: Option<String>,
+    chosen_at: String,
+}
+
+impl History {
+    /// The baselines of all suites, by name.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and when the index fails.
+    pub fn baselines(&self) -> Result<Vec<Baseline>, HistoryError> {
+        let mut found = Vec::new();
+        for chosen in read(&self.folder)?.baselines {
+            found.push(self.look_at(chosen)?);
+        }
+        found.sort_by(|one, other| one.suite.cmp(&other.suite));
+        Ok(found)
+    }
+
+    /// The baseline of a suite, none where nobody chose one; it may be gone.
+    ///
+    /// # Errors
+    /// When the file cannot be read, and when the index fails.
+    pub fn baseline(&self, suite: &str) -> Result<Option<Baseline>, HistoryError> {
+        Ok(self.baselines()?.into_iter().find(|baseline| baseline.suite == suite))
+    }
+
+    /// The run that another one is to be compared with: the baseline of its suite.
+    ///
+    /// # Errors
+    /// When the run is of no suite, when the suite has no baseline, when it is gone or has changed, and when the run is
+    /// itself the baseline.
+    pub fn baseline_for(&self, run: &HistoryRun) -> Result<HistoryRun, HistoryError> {
+        let Some(suite) = run.suite.clone() else {
+            return Err(HistoryError::NoSuite { run_id: run.run_id.clone() });
+        };
+        let Some(baseline) = self.baseline(&suite)? else {
+            return Err(HistoryError::NoBaseline { suite, folder: self.folder.clone() });
+        };
+        let run_id = baseline.run_id;
+        match baseline.state {
+            BaselineState::Gone => {
+                Err(HistoryError::BaselineGone { suite, run_id, folder: self.folder.clone() })
+            }
+            BaselineState::Changed => Err(HistoryError::BaselineChanged { suite, run_id }),
+            BaselineState::There if baseline.path == run.path => {
+                Err(HistoryError::IsBaseline { suite, run_id })
+            }
+            BaselineState::There => {
+                self.run(baseline.path.file_name().and_then(|name| name.to_str()).unwrap_or(&run_id))
+            }
+        }
+    }
+
+    /// Makes a run the baseline of its suite, in place of any other.
+    ///
+    /// # Errors
+    /// When the run has not ended, is of no suite, and when the file cannot be written.
+    pub fn choose_baseline(&mut self, run: &HistoryRun) -> Result<Baseline, HistoryError> {
+        let Some(suite) = run.suite.clone() else {
+            return Err(HistoryError::NoSuite { run_id: run.run_id.clone() });
+        };
+        if !run.has_ended() {
+            return Err(HistoryError::NotEnded { run_id: run.run_id.clone(), status: run.state() });
+        }
+        let folder = Some(run.folder_name().to_owned()).filter(|name| *name != run.run_id);
+        let chosen = Chosen {
+            suite,
+            run_id: run.run_id.clone(),
+            folder,
+            samples: run.samples_digest.clone(),
+            chosen_at: rfc3339(SystemTime::now()),
+        };
+        change(&self.folder, |all| {
+            all.retain(|other| other.suite != chosen.suite);
+            all.push(chosen.clone());
+            all.sort_by(|one, other| one.suite.cmp(&other.suite));
+        })?;
+        self.look_at(chosen)
+    }
+
+    /// Takes the choice for a suite back; says whether there was one.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn remove_baseline(&mut self, suite: &str) -> Result<bool, HistoryError> {
+        if !read(&self.folder)?.baselines.iter().any(|chosen| chosen.suite == suite) {
+            return Ok(false);
+        }
+        change(&self.folder, |all| all.retain(|chosen| chosen.suite != suite))?;
+        Ok(true)
+    }
+
+    fn look_at(&self, chosen: Chosen) -> Result<Baseline, HistoryError> {
+        let folder = chosen.folder.as_deref().unwrap_or(&chosen.run_id);
+        let run = match self.run(folder) {
+            Ok(run) => Some(run).filter(|run| run.suite.as_ref() == Some(&chosen.suite)),
+            Err(HistoryError::UnknownRun { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let state = match &run {
+            None => BaselineState::Gone,
+            Some(run) if run.samples_digest != chosen.samples || !run.has_ended() => BaselineState::Changed,
+            Some(_) => BaselineState::There,
+        };
+        let path = self.folder.join(folder);
+        let Chosen { suite, run_id, chosen_at, .. } = chosen;
+        Ok(Baseline { suite, run_id, path, chosen_at, state })
+    }
+}
+
+fn read(folder: &Path) -> Result<Baselines, HistoryError> {
+    let path = folder.join(BASELINES_FILE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Baselines::default()),
+        Err(source) => return Err(HistoryError::BaselinesIo { action: "read", path, source }),
+    };
+    let baselines: Baselines = match serde_json::from_slice(&text) {
+        Ok(baselines) => baselines,
+        Err(error) => return Err(HistoryError::Baselines { path, reason: error.to_string() }),
+    };
+    if baselines.format_version > BASELINES_VERSION {
+        let found = baselines.format_version;
+        let reason =
+            format!("it has format version {found}, and this program reads up to {BASELINES_VERSION}");
+        return Err(HistoryError::Baselines { path, reason });
+    }
+    Ok(baselines)
+}
+
+/// Reads the file, changes it and puts it in its place, while no other process does.
+fn change(folder: &Path, change: impl FnOnce(&mut Vec<Chosen>)) -> Result<(), HistoryError> {
+    let path = folder.join(BASELINES_FILE);
+    let failed =
+        |source: io::Error| HistoryError::BaselinesIo { action: "write", path: path.clone(), source };
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK_FILE));
+    let lock = lock.map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    let mut baselines = read(folder)?;
+    change(&mut baselines.baselines);
+    baselines.format_version = BASELINES_VERSION;
+    let text = serde_json::to_string_pretty(&baselines).map_err(|error| failed(error.into()))?;
+    let temporary = folder.join(format!(".{BASELINES_FILE}.tmp"));
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&temporary, &path)).map_err(failed)
+}

@@ -1,0 +1,264 @@
+use super::*;
+use crate::test_runs::TestRun;
+use crate::{BASELINES_FILE, BaselineState, Refreshed};
+use std::fs;
+
+fn opened(root: &Path) -> History {
+    let mut history = History::open(root).unwrap();
+    history.refresh().unwrap();
+    history
+}
+
+fn ids(history: &History) -> Vec<String> {
+    history.runs().unwrap().into_iter().map(|run| run.run_id).collect()
+}
+
+#[test]
+fn only_what_changed_is_read_again() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("b", 2, "11").write(root.path());
+    TestRun::new("a", 1, "10").write(root.path());
+    let mut history = History::open(root.path()).unwrap();
+    assert_eq!(history.refresh().unwrap(), Refreshed { read: 2, gone: 0 });
+    assert_eq!(history.refresh().unwrap(), Refreshed::default());
+    let runs = history.runs().unwrap();
+    assert_eq!(ids(&history), ["a", "b"]);
+    let run = &runs[0];
+    assert_eq!(
+        (run.suite.as_deref(), run.model.as_deref(), run.state()),
+        (Some("words"), Some("one"), "complete")
+    );
+    assert_eq!((run.samples, run.coverage, run.figures.len()), (Some(2), Some(1.0), 1));
+    let figure = &run.figures[0];
+    assert_eq!((figure.value, figure.n, figure.stderr, figure.low), (Some(0.5), 2, Some(0.1), Some(0.2)));
+    assert!(run.lock_digest.is_some() && run.bytes > 0 && !run.is_written);
+
+    TestRun::new("a", 1, "00").write(root.path());
+    fs::remove_dir_all(root.path().join("b")).unwrap();
+    TestRun::new("c", 3, "11").write(root.path());
+    assert_eq!(history.refresh().unwrap(), Refreshed { read: 2, gone: 1 });
+    assert_eq!(ids(&history), ["a", "c"]);
+    assert_eq!(history.run("a").unwrap().figures[0].value, Some(0.0));
+    // Another process finds the index as it is.
+    assert_eq!(History::open(root.path()).unwrap().refresh().unwrap(), Refreshed::default());
+}
+
+#[test]
+fn an_index_that_cannot_be_used_is_built_anew() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "10").write(root.path());
+    drop(opened(root.path()));
+    let file = root.path().join(INDEX_FILE);
+    let whole = fs::read(&file).unwrap();
+    let middle = whole.len() / 2;
+    let mut torn = whole.clone();
+    torn[100..middle].fill(0xa5);
+    for (damaged, has_note) in [
+        (b"no index".to_vec(), true),
+        (torn, true),
+        (whole[..middle].to_vec(), true),
+        (Vec::new(), false),
+        (whole, false),
+    ] {
+        fs::write(&file, &damaged).unwrap();
+        let history = opened(root.path());
+        assert_eq!(ids(&history), ["a"]);
+        assert_eq!(!history.notes().is_empty(), has_note, "{:?}", history.notes());
+        assert!(history.notes().iter().all(|note| note.contains("is built anew")), "{:?}", history.notes());
+    }
+    // Of another program, and of another version of this one.
+    for (application, version, has_note) in [(7, 1, true), (0x6761_6765, 0, false), (0x6761_6765, 99, false)]
+    {
+        let connection = Connection::open(&file).unwrap();
+        connection.pragma_update(None, "application_id", application).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+        connection.execute_batch("DROP TABLE runs; CREATE TABLE runs (of_later TEXT)").unwrap();
+        drop(connection);
+        let history = opened(root.path());
+        assert_eq!(ids(&history), ["a"]);
+        assert_eq!(!history.notes().is_empty(), has_note);
+    }
+    // A program of another version makes its own tables while this one looks.
+    let mut history = History::open(root.path()).unwrap();
+    Connection::open(&file).unwrap().execute_batch("DROP TABLE runs").unwrap();
+    history.refresh().unwrap();
+    assert_eq!(ids(&history), ["a"]);
+    assert!(history.notes()[0].contains("all runs were read anew"), "{:?}", history.notes());
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert_eq!(ids(&opened(root.path())), ["a"], "an index that cannot be written lives in memory");
+}
+
+#[test]
+fn processes_that_look_at_once_see_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "10").write(root.path());
+    let names: Vec<&'static str> = vec!["b", "c", "d", "e", "f", "g"];
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let history = opened(root.path());
+                    assert!(ids(&history).contains(&"a".to_owned()));
+                    assert!(history.notes().is_empty(), "{:?}", history.notes());
+                }
+            });
+        }
+        for (minute, name) in (2..).zip(&names) {
+            TestRun::new(name, minute, "11").write(root.path());
+        }
+    });
+    assert_eq!(ids(&opened(root.path())), ["a", "b", "c", "d", "e", "f", "g"]);
+}
+
+#[test]
+fn what_is_no_run_leaves_nothing_behind_and_what_cannot_be_read_is_told() {
+    let root = tempfile::tempdir().unwrap();
+    assert!(opened(root.path()).runs().unwrap().is_empty());
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    let error = History::open(&root.path().join("none")).err().unwrap().to_string();
+    assert!(error.contains("failed to read the folder of runs") && error.contains("none"), "{error}");
+
+    fs::create_dir(root.path().join("newer")).unwrap();
+    fs::write(root.path().join("newer/manifest.json"), "{\"format_version\": 99}").unwrap();
+    fs::create_dir(root.path().join(".gone.deleted")).unwrap();
+    fs::write(root.path().join(".gone.deleted/manifest.json"), "{}").unwrap();
+    let mut running = TestRun::new("killed", 1, "1");
+    running.status = RunStatus::Running;
+    running.write(root.path());
+    fs::remove_file(root.path().join("killed/gage.lock")).unwrap();
+    let history = opened(root.path());
+    let unreadable = history.unreadable().unwrap();
+    assert_eq!(unreadable.len(), 1);
+    assert!(unreadable[0].reason.contains("use a newer gage-host"), "{unreadable:?}");
+    let run = history.run("killed").unwrap();
+    assert_eq!((run.state(), run.suite.as_deref()), ("killed", None));
+    let error = history.run("kiled").unwrap_err().to_string();
+    assert!(error.contains("did you mean 'killed'?"), "{error}");
+}
+
+#[test]
+fn trends_say_where_the_suite_became_another() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "1100").write(root.path());
+    TestRun { model: "two", ..TestRun::new("b", 2, "1110") }.write(root.path());
+    TestRun { data: "b", ..TestRun::new("c", 3, "1111") }.write(root.path());
+    TestRun { status: RunStatus::Interrupted, ..TestRun::new("d", 4, "1") }.write(root.path());
+    TestRun { suite: "other", ..TestRun::new("e", 5, "1") }.write(root.path());
+    let history = opened(root.path());
+    let trends = history.trend("words", Some("exact_match")).unwrap();
+    let points: Vec<(&str, Option<f64>, bool)> = trends[0]
+        .points
+        .iter()
+        .map(|point| (point.run_id.as_str(), point.figure.value, point.is_redefined))
+        .collect();
+    assert_eq!(points, [("a", Some(0.5), false), ("b", Some(0.75), false), ("c", Some(1.0), true)]);
+    assert_eq!(history.trend("words", None).unwrap(), trends);
+    let suites = history.suites().unwrap();
+    let names: Vec<(&str, u64)> = suites.iter().map(|suite| (suite.name.as_str(), suite.runs)).collect();
+    assert_eq!(names, [("other", 1), ("words", 4)]);
+    let error = history.trend("word", None).unwrap_err().to_string();
+    assert!(error.contains("did you mean 'words'?") && error.contains("other, words"), "{error}");
+    let error = history.trend("words", Some("exactmatch")).unwrap_err().to_string();
+    assert!(error.contains("did you mean 'exact_match'?"), "{error}");
+}
+
+#[test]
+fn flips_are_counted_between_equal_runs_alone() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "1100").write(root.path());
+    TestRun { model: "two", ..TestRun::new("x", 2, "0000") }.write(root.path());
+    TestRun::new("b", 3, "110e").write(root.path());
+    TestRun { status: RunStatus::Interrupted, ..TestRun::new("c", 4, "0011") }.write(root.path());
+    TestRun::new("d", 5, "0101").write(root.path());
+    let history = opened(root.path());
+    // a and b share three scores, of which none differs; b and d share three, of which one does.
+    for _ in 0..2 {
+        let rates = history.flip_rate("words").unwrap();
+        assert_eq!(rates.len(), 1);
+        let rate = &rates[0];
+        assert_eq!((rate.model.as_deref(), rate.pairs, rate.compared, rate.flips), (Some("one"), 2, 6, 1));
+        assert!((rate.rate - 1.0 / 6.0).abs() < 1e-15);
+        // The second time the index tells.
+        for run in ["a", "b"] {
+            fs::write(root.path().join(run).join("samples.jsonl"), "no sample").unwrap();
+        }
+    }
+    // Scores between 0 and 1 do not flip.
+    let other = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "12").write(other.path());
+    TestRun::new("b", 2, "11").write(other.path());
+    assert_eq!(opened(other.path()).flip_rate("words").unwrap(), []);
+}
+
+#[test]
+fn a_baseline_is_kept_apart_from_the_index() {
+    let root = tempfile::tempdir().unwrap();
+    for (minute, name) in [(1, "a"), (2, "b")] {
+        TestRun::new(name, minute, "1100").write(root.path());
+    }
+    let mut history = opened(root.path());
+    let (a, b) = (history.run("a").unwrap(), history.run("b").unwrap());
+    let error = history.baseline_for(&b).unwrap_err().to_string();
+    assert!(error.contains("has no baseline") && error.contains("runs baseline RUN"), "{error}");
+    assert_eq!(history.choose_baseline(&a).unwrap().state, BaselineState::There);
+    assert_eq!(history.baseline_for(&b).unwrap(), a);
+    assert!(matches!(history.baseline_for(&a), Err(HistoryError::IsBaseline { .. })));
+    drop(history);
+    fs::remove_file(root.path().join(INDEX_FILE)).unwrap();
+    let mut history = opened(root.path());
+    assert_eq!(history.baseline("words").unwrap().map(|baseline| baseline.run_id), Some("a".to_owned()));
+    assert_eq!(
+        history.suites().unwrap()[0].baseline.as_ref().map(|baseline| baseline.state),
+        Some(BaselineState::There)
+    );
+
+    TestRun::new("a", 1, "1111").write(root.path());
+    history.refresh().unwrap();
+    assert!(matches!(history.baseline_for(&b), Err(HistoryError::BaselineChanged { .. })));
+    fs::remove_dir_all(root.path().join("a")).unwrap();
+    history.refresh().unwrap();
+    let error = history.baseline_for(&b).unwrap_err().to_string();
+    assert!(error.contains("run 'a', is gone"), "{error}");
+    assert!(history.remove_baseline("words").unwrap() && !history.remove_baseline("words").unwrap());
+    assert_eq!(history.baseline("words").unwrap(), None);
+
+    TestRun { status: RunStatus::Interrupted, ..TestRun::new("c", 3, "1") }.write(root.path());
+    history.refresh().unwrap();
+    let run = history.run("c").unwrap();
+    assert!(matches!(
+        history.choose_baseline(&run),
+        Err(HistoryError::NotEnded { status: "interrupted", .. })
+    ));
+    for (text, part) in [("{", "EOF"), ("{\"format_version\": 2, \"baselines\": []}", "format version 2")] {
+        fs::write(root.path().join(BASELINES_FILE), text).unwrap();
+        let error = history.choose_baseline(&b).unwrap_err().to_string();
+        assert!(error.contains(part) && error.contains(BASELINES_FILE), "{error}");
+        assert_eq!(
+            fs::read_to_string(root.path().join(BASELINES_FILE)).unwrap(),
+            text,
+            "it was not overwritten"
+        );
+    }
+}
+
+#[test]
+fn choices_made_at_once_are_all_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let suites = ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"];
+    for suite in suites {
+        TestRun { suite, ..TestRun::new(suite, 1, "1") }.write(root.path());
+    }
+    drop(opened(root.path()));
+    std::thread::scope(|scope| {
+        for suite in suites {
+            let root = root.path();
+            scope.spawn(move || {
+                let mut history = opened(root);
+                let run = history.run(suite).unwrap();
+                history.choose_baseline(&run).unwrap();
+            });
+        }
+    });
+    assert_eq!(opened(root.path()).baselines().unwrap().len(), suites.len());
+}

@@ -1,0 +1,188 @@
+//! The SQLite file beside the runs: opened, checked, and made anew where it cannot be used.
+//!
+//! | version | change |
+//! | --- | --- |
+//! | 1 | first |
+
+use crate::HistoryError;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The name of the index in the folder of runs.
+pub const INDEX_FILE: &str = ".gage-index.sqlite";
+
+/// Version of the tables. An index of another version, older or newer, is built anew.
+pub const INDEX_VERSION: i32 = 1;
+
+/// Tells an index from another SQLite file: the letters `gage`.
+const APPLICATION_ID: i32 = 0x6761_6765;
+
+/// How long a process waits for another one that writes, at most. Writing takes milliseconds.
+const BUSY: Duration = Duration::from_secs(30);
+
+const TABLES: &str = "
+    DROP TABLE IF EXISTS runs;
+    DROP TABLE IF EXISTS unreadable;
+    DROP TABLE IF EXISTS figures;
+    DROP TABLE IF EXISTS pairs;
+    DROP TABLE IF EXISTS flips;
+    CREATE TABLE runs (
+        folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, model TEXT,
+        status TEXT NOT NULL, created_at TEXT NOT NULL, finished_at TEXT, host_version TEXT NOT NULL,
+        format_version INTEGER NOT NULL, parent_run TEXT, samples INTEGER, coverage REAL, lock_digest TEXT,
+        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX runs_of_suite ON runs (suite, created_at);
+    CREATE TABLE unreadable (folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
+    CREATE TABLE figures (
+        folder TEXT NOT NULL, position INTEGER NOT NULL, task_id TEXT NOT NULL, metric_id TEXT NOT NULL, value REAL,
+        n INTEGER NOT NULL, total INTEGER NOT NULL, coverage REAL NOT NULL, stderr REAL, low REAL, high REAL,
+        higher_is_better INTEGER NOT NULL, PRIMARY KEY (folder, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE pairs (base TEXT NOT NULL, new TEXT NOT NULL, PRIMARY KEY (base, new)) STRICT, WITHOUT ROWID;
+    CREATE TABLE flips (
+        base TEXT NOT NULL, new TEXT NOT NULL, task_id TEXT NOT NULL, metric_id TEXT NOT NULL,
+        compared INTEGER NOT NULL, flips INTEGER NOT NULL, PRIMARY KEY (base, new, task_id, metric_id)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// The open index.
+pub(crate) struct Index {
+    path: PathBuf,
+    connection: Connection,
+    is_file: bool,
+    notes: Vec<String>,
+}
+
+impl Index {
+    /// Opens the index of a folder. A file that is damaged, or no index, is replaced; where none can be written, or
+    /// `is_kept` says that none is wanted, it lives in memory.
+    pub(crate) fn open(folder: &Path, is_kept: bool) -> Result<Index, HistoryError> {
+        let path = folder.join(INDEX_FILE);
+        if !is_kept {
+            return Index::in_memory(path, Vec::new());
+        }
+        match open_file(&path) {
+            Ok(connection) => Ok(Index { path, connection, is_file: true, notes: Vec::new() }),
+            Err(error) if is_damage(&error) => {
+                let notes =
+                    vec![format!("the index {} was damaged ({error}) and is built anew", path.display())];
+                remove(&path);
+                match open_file(&path) {
+                    Ok(connection) => Ok(Index { path, connection, is_file: true, notes }),
+                    Err(_) => Index::in_memory(path, notes),
+                }
+            }
+            Err(error) if is_unwritable(&error) => Index::in_memory(path, Vec::new()),
+            Err(error) => Err(HistoryError::index(&path, error)),
+        }
+    }
+
+    fn in_memory(path: PathBuf, notes: Vec<String>) -> Result<Index, HistoryError> {
+        let connection = Connection::open_in_memory().and_then(prepared);
+        let connection = connection.map_err(|error| HistoryError::index(&path, error))?;
+        Ok(Index { path, connection, is_file: false, notes })
+    }
+
+    /// An empty index in memory in place of a file that failed while it was used.
+    pub(crate) fn without_file(&self, reason: &dyn std::fmt::Display) -> Result<Index, HistoryError> {
+        let path = self.path.clone();
+        let note = format!("the index {} cannot be used ({reason}); all runs were read anew", path.display());
+        Index::in_memory(path, [self.notes.as_slice(), &[note]].concat())
+    }
+
+    /// Whether it is a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    /// What was found and done when it was opened.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Reads.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        read(&self.connection).map_err(|error| HistoryError::index(&self.path, error))
+    }
+
+    /// Writes all or nothing, while no other process writes.
+    pub(crate) fn write<T>(
+        &self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        let written = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).and_then(
+            |changes| {
+                let result = write(&changes)?;
+                changes.commit().map(|()| result)
+            },
+        );
+        written.map_err(|error| HistoryError::index(&self.path, error))
+    }
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = prepared(connection)?;
+    let state: String = connection.pragma_query_value(None, "quick_check", |row| row.get(0))?;
+    if state == "ok" { Ok(connection) } else { Err(failure(rusqlite::ffi::SQLITE_CORRUPT, state)) }
+}
+
+/// Makes the tables where they are not there, or are of another version.
+fn prepared(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(BUSY)?;
+    // What a crash of the machine takes with it is made anew.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let is_current = || {
+        Ok::<_, rusqlite::Error>(
+            (number("application_id")?, number("user_version")?) == (APPLICATION_ID, INDEX_VERSION),
+        )
+    };
+    // Asks for the right to write in any case, so that a file that may only be read is found out here.
+    let changes = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate)?;
+    if !is_current()? {
+        let tables: u64 = changes
+            .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))
+            .map(i64::unsigned_abs)?;
+        if tables > 0 && number("application_id")? != APPLICATION_ID {
+            return Err(failure(rusqlite::ffi::SQLITE_NOTADB, "it is another program's".to_owned()));
+        }
+        changes.execute_batch(TABLES)?;
+        changes.pragma_update(None, "application_id", APPLICATION_ID)?;
+        changes.pragma_update(None, "user_version", INDEX_VERSION)?;
+    }
+    changes.commit()?;
+    Ok(connection)
+}
+
+fn failure(code: i32, message: String) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(message))
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+}
+
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
+    matches!(
+        error.sqlite_error_code(),
+        Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
+    )
+}
+
+/// Takes an index away. What stays is found out when the next one is opened.
+fn remove(path: &Path) {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(journal);
+}

@@ -1,0 +1,32 @@
+//! What the runs in a folder were, over time: which suites they are of, what came of them, which run is the
+//! baseline of a suite, and how much its scores change when nothing else does.
+//!
+//! - **The run folders are the truth.** The index is a SQLite file beside them that [`History::refresh`] brings up to
+//!   date, that any program may delete, and that is built anew where it is damaged or of another version. Where the
+//!   folder cannot be written the index lives in memory.
+//! - **Two processes may look at one folder at once**, and both see what is there.
+//! - **The one thing that a person chose is no part of the index**: baselines are a text file of their own.
+//!
+//! Reads run folders; runs nothing.
+
+mod baseline;
+mod describe;
+mod error;
+mod flips;
+mod history;
+mod index;
+mod refresh;
+mod scan;
+mod suite;
+mod trend;
+
+pub use baseline::{BASELINES_FILE, BASELINES_VERSION, Baseline, BaselineState};
+pub use error::HistoryError;
+pub use flips::FlipRate;
+pub use history::{History, HistoryFigure, HistoryRun, Suite, UnreadableRun};
+pub use index::{INDEX_FILE, INDEX_VERSION};
+pub use refresh::Refreshed;
+pub use trend::{Trend, TrendPoint};
+
+#[cfg(test)]
+mod test_runs;

@@ -1,0 +1,82 @@
+//! Which run folders there are, and whether one is another than it was.
+
+use gage_record::format::{LOCK_FILE, MANIFEST_FILE, SUMMARY_FILE};
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// A folder that holds a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its name in the folder of runs.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Another text whenever the folder or one of the files that are read from it was written anew.
+    pub(crate) fingerprint: String,
+}
+
+/// All run folders in a folder, without those whose names begin with a point: they are being deleted.
+pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
+    let mut places = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        // A name that is no text cannot be that of a run.
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
+        if name.starts_with('.') || !path.join(MANIFEST_FILE).is_file() {
+            continue;
+        }
+        let fingerprint = fingerprint(&path);
+        places.push(Place { name, path, fingerprint });
+    }
+    Ok(places)
+}
+
+/// Whether a folder holds a run.
+pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(root)? {
+        if entry?.path().join(MANIFEST_FILE).is_file() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Files are put in their places by renaming, so another content is another inode; where there are none the time and
+/// the length tell. A file more in the folder changes the folder's own time.
+fn fingerprint(folder: &Path) -> String {
+    let files = [MANIFEST_FILE, SUMMARY_FILE, LOCK_FILE].map(|name| folder.join(name));
+    let parts = files.iter().map(PathBuf::as_path).chain([folder]);
+    parts
+        .map(|path| fs::metadata(path).map_or_else(|_| "-".to_owned(), |data| mark(&data)))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn mark(data: &Metadata) -> String {
+    let written = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{}.{}.{}", written.unwrap_or_default().as_nanos(), data.len(), inode(data))
+}
+
+#[cfg(unix)]
+fn inode(data: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(data)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &Metadata) -> u64 {
+    0
+}
+
+/// The bytes of all files below a folder; what cannot be read counts as nothing.
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files
+        .map(|file| match file.metadata() {
+            Ok(data) if data.is_dir() => bytes_below(&file.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

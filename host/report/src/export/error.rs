@@ -1,0 +1,69 @@
+//! Why a run was not exported.
+
+use crate::ReportError;
+use gage_record::RecordError;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a run was not exported.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The run folder cannot be read.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+
+    /// The run goes on, was interrupted or killed.
+    #[error("run '{run_id}' is {status} and has not come to its end: its figures would be those of a part")]
+    NotEnded {
+        /// The run.
+        run_id: String,
+        /// Its state, as its manifest says.
+        status: &'static str,
+    },
+
+    /// The run has written no figures.
+    #[error(
+        "run '{run_id}' holds no summary.json: it was killed before it wrote its figures; go on with it by --resume"
+    )]
+    NoFigures {
+        /// The run.
+        run_id: String,
+    },
+
+    /// The run has no samples.
+    #[error("run '{run_id}' holds no samples: there is nothing to export")]
+    Empty {
+        /// The run.
+        run_id: String,
+    },
+
+    /// Something is there already.
+    #[error("{} is there already", .path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A file cannot be written.
+    #[error("failed to write {}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ExportError {
+    pub(super) fn write(path: &Path, source: impl Into<io::Error>) -> ExportError {
+        ExportError::Write { path: path.to_owned(), source: source.into() }
+    }
+}
+
+impl From<RecordError> for ExportError {
+    fn from(error: RecordError) -> ExportError {
+        ExportError::Report(error.into())
+    }
+}

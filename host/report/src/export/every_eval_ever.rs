@@ -1,0 +1,452 @@
+//! The records of Every Eval Ever 0.3: for each task a file of figures and one of samples, in the folders of its datastore,
+//! `data/COLLECTION/DEVELOPER/MODEL/`.
+
+use super::files::{Files, file_part, sha256};
+use super::run::{Model, Run};
+use super::{ExportError, Exported, text};
+use crate::{Aggregation, MetricFigure, TaskSummary};
+use gage_core::{MetricResult, Object};
+use gage_record::SampleRecord;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The version of the schema.
+const SCHEMA_VERSION: &str = "0.3.0";
+
+/// Who publishes the figures; the run does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Publisher {
+    /// The organization that made the run.
+    pub organization: String,
+    /// The organization that made the model; by default what stands before `/` in its name.
+    pub developer: Option<String>,
+    /// What the first is to the second.
+    pub relationship: Relationship,
+}
+
+/// What who evaluates is to who made the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relationship {
+    /// The same.
+    FirstParty,
+    /// Another.
+    ThirdParty,
+    /// Both together.
+    Collaborative,
+    /// Anything else, or not known.
+    Other,
+}
+
+impl Relationship {
+    /// All of them.
+    pub const ALL: [Relationship; 4] = [
+        Relationship::FirstParty,
+        Relationship::ThirdParty,
+        Relationship::Collaborative,
+        Relationship::Other,
+    ];
+
+    /// The name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Relationship::FirstParty => "first_party",
+            Relationship::ThirdParty => "third_party",
+            Relationship::Collaborative => "collaborative",
+            Relationship::Other => "other",
+        }
+    }
+}
+
+impl Default for Publisher {
+    fn default() -> Publisher {
+        Publisher { organization: "unknown".to_owned(), developer: None, relationship: Relationship::Other }
+    }
+}
+
+/// A task while it is written.
+struct TaskRecord {
+    evaluation_id: String,
+    model_id: String,
+    developer: String,
+    task_id: String,
+    /// By metric, whether all scores so far are 0 or 1.
+    is_binary: HashMap<String, bool>,
+    higher_is_better: HashMap<String, bool>,
+    rows: u64,
+    without_score: u64,
+}
+
+pub(super) fn write(
+    run: &Run<'_>,
+    publisher: &Publisher,
+    folder: &Path,
+    files: &mut Files,
+) -> Result<Exported, ExportError> {
+    let mut exported = Exported::default();
+    let mut without_score = 0;
+    let mut records = run.records()?.peekable();
+    for task in run.tasks() {
+        let mut made = TaskRecord::new(run, task, publisher);
+        let uuid = uuid_of(run, task);
+        let place = [
+            "data".to_owned(),
+            path_part(&task.task_id),
+            developer_part(&made.model_id),
+            model_part(&made.model_id),
+        ]
+        .join("/");
+        let samples_path = format!("{place}/{uuid}_samples.jsonl");
+        let mut file = files.create(&folder.join(&samples_path))?.with_digest();
+        while let Some(record) =
+            records.next_if(|record| record.as_ref().map_or(true, |record| record.task_id == task.task_id))
+        {
+            exported.samples += 1;
+            for line in made.lines(&record?) {
+                file.json(&line, "\n")?;
+            }
+        }
+        let checksum = file.finish()?;
+        without_score += made.without_score;
+        let detail = json!({
+            "format": "jsonl", "file_path": samples_path, "hash_algorithm": "sha256", "checksum": checksum,
+            "total_rows": made.rows,
+        });
+        let mut aggregate = made.aggregate(run, task, publisher);
+        aggregate["detailed_evaluation_results"] = detail;
+        let mut file = files.create(&folder.join(format!("{place}/{uuid}.json")))?;
+        let text = serde_json::to_string_pretty(&aggregate)
+            .map_err(|error| ExportError::write(file.path(), error))?;
+        file.text(&text)?;
+        file.text("\n")?;
+        file.finish()?;
+    }
+    if let Some(error) = records.find_map(Result::err) {
+        return Err(error);
+    }
+    let is_nameless = |task: &TaskSummary| !run.model(&task.task_id).name.contains('/');
+    if publisher.developer.is_none() && run.tasks().iter().any(is_nameless) {
+        exported.notes.push(
+            "the datastore of Every Eval Ever asks who made the model, and its name does not say".to_owned(),
+        );
+    }
+    if without_score > 0 {
+        exported.notes.push(format!(
+            "left out: {without_score} scores of samples that were not scored, which the format cannot hold; its figures say how many"
+        ));
+    }
+    Ok(exported)
+}
+
+impl TaskRecord {
+    fn new(run: &Run<'_>, task: &TaskSummary, publisher: &Publisher) -> TaskRecord {
+        let model = run.model(&task.task_id);
+        let developer = publisher.developer.clone();
+        let of_name = || model.name.split_once('/').map(|(developer, _)| developer.to_owned());
+        let developer = developer.or_else(of_name).unwrap_or_else(|| "unknown".to_owned());
+        let model_id = match model.name.contains('/') {
+            true => model.name.clone(),
+            false => format!("{developer}/{}", model.name),
+        };
+        let figures = run.figures(&task.task_id);
+        TaskRecord {
+            evaluation_id: format!("{}/{model_id}/{}", task.task_id, run.ended()),
+            model_id,
+            developer,
+            task_id: task.task_id.clone(),
+            is_binary: HashMap::new(),
+            higher_is_better: figures
+                .into_iter()
+                .map(|figure| (figure.metric_id, figure.higher_is_better))
+                .collect(),
+            rows: 0,
+            without_score: 0,
+        }
+    }
+
+    /// A line for each score of a record.
+    fn lines(&mut self, record: &SampleRecord) -> Vec<Value> {
+        let scored: Vec<(&MetricResult, f64)> = text::scores(record).collect();
+        // A sample that came to no metric is missing in each of them.
+        let asked = text::results(record).count().max(self.higher_is_better.len());
+        self.without_score += asked.saturating_sub(scored.len()) as u64;
+        if scored.is_empty() {
+            return Vec::new();
+        }
+        let prompt = text::prompt(&record.sample);
+        let references = text::references(&record.sample);
+        let options: Vec<&str> =
+            text::options(&record.sample).into_iter().map(|(_, content)| content).collect();
+        let turns = Turns::of(record);
+        let mut shared = json!({
+            "schema_version": SCHEMA_VERSION,
+            "evaluation_id": self.evaluation_id,
+            "model_id": self.model_id,
+            "evaluation_name": self.task_id,
+            "sample_id": record.sample_id,
+            "sample_hash": sha256(&format!("{prompt}{}", references.concat())),
+            "interaction_type": turns.kind,
+            "input": {"raw": prompt, "reference": references, "choices": (!options.is_empty()).then_some(options)},
+            "output": turns.output,
+            "messages": turns.messages,
+            "answer_attribution": [{
+                "turn_idx": turns.last,
+                "source": if turns.kind == "single_turn" { "output.raw".to_owned() } else { format!("messages[{}].content", turns.last) },
+                "extracted_value": text::answer(record).unwrap_or_default(),
+                "extraction_method": text::output(record, "extraction")["extractor"].as_str().unwrap_or("none"),
+                "is_terminal": true,
+            }],
+        });
+        if let Some((prompt, completion)) = text::tokens(record) {
+            let total = prompt.saturating_add(completion);
+            shared["token_usage"] =
+                json!({"input_tokens": prompt, "output_tokens": completion, "total_tokens": total});
+        }
+        if record.timing.latency_ms > 0.0 {
+            let first = record.timing.first_token_ms;
+            shared["performance"] =
+                json!({"latency_ms": record.timing.latency_ms, "time_to_first_token_ms": first});
+        }
+        let mut lines = Vec::new();
+        for (result, score) in scored {
+            let is_binary = score == 0.0 || score == 1.0;
+            *self.is_binary.entry(result.metric_id.clone()).or_insert(true) &= is_binary;
+            let card = result.card.as_ref();
+            let best = if self.higher_is_better.get(&result.metric_id) == Some(&false) { 0.0 } else { 1.0 };
+            let is_correct = card.and_then(|card| card.pass).unwrap_or(score == best);
+            let mut line = shared.clone();
+            line["evaluation_result_id"] = json!(result_id(&self.task_id, &result.metric_id));
+            line["evaluation"] = json!({"score": score, "is_correct": is_correct});
+            if turns.kind != "single_turn" {
+                line["evaluation"]["num_turns"] = json!(turns.assistant.max(1));
+                line["evaluation"]["tool_calls_count"] = json!(turns.calls);
+            }
+            line["metadata"] = details(json!({
+                "task_id": self.task_id, "index": record.index, "metric_id": result.metric_id, "outcome": record.outcome,
+                "explain": card.and_then(|card| card.explain.as_ref()), "error_tags": card.map(|card| &card.error_tags),
+                "data_tag": record.sample["data_tag"],
+            }));
+            lines.push(line);
+        }
+        self.rows += lines.len() as u64;
+        lines
+    }
+
+    fn aggregate(&self, run: &Run<'_>, task: &TaskSummary, publisher: &Publisher) -> Value {
+        let manifest = run.manifest();
+        let model = run.model(&task.task_id);
+        let figures = run.figures(&task.task_id);
+        let results: Vec<Value> =
+            figures.iter().filter_map(|figure| Some(self.result(run, task, figure, figure.value?))).collect();
+        json!({
+            "schema_version": SCHEMA_VERSION,
+            "evaluation_id": self.evaluation_id,
+            "evaluation_timestamp": run.began().to_string(),
+            "retrieved_timestamp": run.ended().to_string(),
+            "source_metadata": {
+                "source_name": "gage-host",
+                "source_type": "evaluation_run",
+                "source_organization_name": publisher.organization,
+                "evaluator_relationship": publisher.relationship.name(),
+                "additional_details": details(json!({"run_id": run.id(), "status": manifest.status})),
+            },
+            "eval_library": {"name": "gage-host", "version": manifest.host_version},
+            "model_info": model_info(&model, &self.model_id, &self.developer),
+            "evaluation_results": results,
+        })
+    }
+
+    fn result(&self, run: &Run<'_>, task: &TaskSummary, figure: &MetricFigure, value: f64) -> Value {
+        let mut metric = json!({
+            "metric_id": figure.metric_id,
+            "metric_name": figure.metric_id,
+            "lower_is_better": !figure.higher_is_better,
+            "additional_details": details(json!({
+                "aggregation": figure.aggregation, "implementation": figure.implementation,
+                "scorer_version": figure.scorer_version,
+            })),
+        });
+        // The bounds of other metrics are not known, so that their kind is not claimed.
+        let is_share = matches!(figure.aggregation, Aggregation::Mean | Aggregation::PassRate);
+        if is_share && self.is_binary.get(&figure.metric_id) == Some(&true) {
+            metric["score_type"] = json!("binary");
+            metric["min_score"] = json!(0.0);
+            metric["max_score"] = json!(1.0);
+        }
+        let mut uncertainty = json!({"num_samples": figure.n});
+        if let Some(stderr) = figure.stderr {
+            uncertainty["standard_error"] = json!({"value": stderr});
+        }
+        if let Some(interval) = figure.interval {
+            uncertainty["confidence_interval"] = json!({
+                "lower": interval.low, "upper": interval.high, "confidence_level": interval.level, "method": interval.method,
+            });
+        }
+        let mut result = json!({
+            "evaluation_result_id": result_id(&self.task_id, &figure.metric_id),
+            "evaluation_name": self.task_id,
+            "source_data": {
+                "dataset_name": task.dataset_id,
+                "source_type": "other",
+                "additional_details": details(json!({
+                    "source": run.dataset_source(&task.dataset_id),
+                    "content": run.manifest().identity["datasets"][&task.dataset_id],
+                })),
+            },
+            "evaluation_timestamp": run.began().to_string(),
+            "metric_config": metric,
+            "score_details": {
+                "score": value,
+                "uncertainty": uncertainty,
+                "details": details(json!({
+                    "scored": figure.n, "total": figure.total, "coverage": figure.coverage, "outcomes": figure.outcomes,
+                })),
+            },
+        });
+        if !task.sampling_params.is_empty() {
+            result["generation_config"] = generation(task);
+        }
+        result
+    }
+}
+
+/// What was sent along: what the schema names, and the rest as texts.
+fn generation(task: &TaskSummary) -> Value {
+    let mut known = Object::new();
+    let mut rest = Object::new();
+    for (key, value) in &task.sampling_params {
+        match key.as_str() {
+            "temperature" | "top_p" | "top_k" => known.insert(key.clone(), value.clone()),
+            "max_new_tokens" => known.insert("max_tokens".to_owned(), value.clone()),
+            _ => rest.insert(key.clone(), value.clone()),
+        };
+    }
+    json!({"generation_args": known, "additional_details": details(Value::Object(rest))})
+}
+
+fn model_info(model: &Model, model_id: &str, developer: &str) -> Value {
+    let deployment = if model.is_local { "self_deployed" } else { "unknown" };
+    let availability = if model.is_local { "open_weights" } else { "unknown" };
+    let mut info = json!({
+        "name": model.name,
+        "id": model_id,
+        "developer": developer,
+        "additional_details": details(json!({
+            "deployment_type": deployment, "model_availability": availability, "backend": model.backend,
+            "details": model.details,
+        })),
+    });
+    if model.is_local {
+        info["inference_engine"] = json!({"name": "llama.cpp"});
+    }
+    info
+}
+
+fn result_id(task_id: &str, metric_id: &str) -> String {
+    format!("{task_id}:{metric_id}")
+}
+
+/// An object whose values are all texts, as the schema wants it; what is null or holds nothing is left out.
+fn details(values: Value) -> Value {
+    let kept = values.as_object().into_iter().flatten().filter_map(|(key, value)| {
+        let text = match value {
+            Value::Null => return None,
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.is_empty() => return None,
+            Value::Object(members) if members.is_empty() => return None,
+            other => other.to_string(),
+        };
+        Some((key.clone(), Value::String(text)))
+    });
+    Value::Object(kept.collect())
+}
+
+/// How a conversation is told.
+struct Turns {
+    kind: &'static str,
+    output: Value,
+    messages: Value,
+    /// The place of the last message.
+    last: usize,
+    assistant: usize,
+    calls: usize,
+}
+
+impl Turns {
+    fn of(record: &SampleRecord) -> Turns {
+        let asked = text::messages(&record.sample);
+        let trajectory = text::output(record, "trajectory").as_array();
+        let written = text::written(record).unwrap_or_default();
+        let reasoning = text::output(record, "reasoning").as_str();
+        let is_single = trajectory.is_none()
+            && asked.iter().filter(|message| message["role"] == "user").count() <= 1
+            && asked.iter().all(|message| message["role"] != "assistant");
+        if is_single {
+            let output = json!({"raw": [written], "reasoning_trace": reasoning.map(|text| [text])});
+            return Turns {
+                kind: "single_turn",
+                output,
+                messages: Value::Null,
+                last: 0,
+                assistant: 1,
+                calls: 0,
+            };
+        }
+        let answer = json!({"role": "assistant", "content": written});
+        let rest = trajectory.map_or(std::slice::from_ref(&answer), Vec::as_slice);
+        let messages: Vec<Value> =
+            asked.iter().chain(rest).enumerate().map(|(turn, message)| told(turn, message)).collect();
+        let calls = |message: &Value| message["tool_calls"].as_array().map_or(0, Vec::len);
+        Turns {
+            kind: if trajectory.is_some() { "agentic" } else { "multi_turn" },
+            output: Value::Null,
+            last: messages.len().saturating_sub(1),
+            assistant: messages.iter().filter(|message| message["role"] == "assistant").count(),
+            calls: messages.iter().map(calls).sum(),
+            messages: Value::Array(messages),
+        }
+    }
+}
+
+fn told(turn: usize, message: &Value) -> Value {
+    let content = text::plain(&message["content"]).unwrap_or_else(|| message["content"].to_string());
+    let mut told =
+        json!({"turn_idx": turn, "role": message["role"].as_str().unwrap_or("user"), "content": content});
+    let calls = message["tool_calls"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !calls.is_empty() {
+        let call = |call: &Value| {
+            let call = super::inspect_messages::tool_call(call);
+            json!({"id": call["id"], "name": call["function"], "arguments": details(call["arguments"].clone())})
+        };
+        told["tool_calls"] = calls.iter().map(call).collect();
+    }
+    if let Some(id) = message["tool_call_id"].as_str() {
+        told["tool_call_id"] = json!([id]);
+    }
+    told
+}
+
+/// A name as a folder of the datastore.
+fn path_part(name: &str) -> String {
+    let part = file_part(name);
+    // The name of the datastore itself is taken.
+    if part == "data" { "data_".to_owned() } else { part }
+}
+
+/// The part of a model's id that says who made it; the datastore goes by it.
+fn developer_part(model_id: &str) -> String {
+    path_part(model_id.split_once('/').map_or("unknown", |(developer, _)| developer))
+}
+
+/// The model's part of its id.
+fn model_part(model_id: &str) -> String {
+    path_part(model_id.split_once('/').map_or(model_id, |(_, model)| model))
+}
+
+/// A UUID of version 4 that is the same for the same task of the same run.
+fn uuid_of(run: &Run<'_>, task: &TaskSummary) -> String {
+    let identity = json!([run.id(), run.manifest().created_at, task.task_id]);
+    let digits: Vec<char> = sha256(&identity.to_string()).chars().collect();
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default().iter().collect::<String>();
+    format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))
+}

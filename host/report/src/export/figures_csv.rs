@@ -1,0 +1,163 @@
+//! All figures of a run as a table: a row for each metric, and below it one for each of its parts.
+
+use super::files::Files;
+use super::run::Run;
+use super::{ExportError, Exported};
+use crate::{Interval, MetricFigure};
+use std::path::Path;
+
+const HEADINGS: [&str; 20] = [
+    "run_id",
+    "model",
+    "task_id",
+    "metric_id",
+    "part",
+    "by",
+    "name",
+    "aggregation",
+    "higher_is_better",
+    "value",
+    "n",
+    "total",
+    "coverage",
+    "stderr",
+    "low",
+    "high",
+    "level",
+    "method",
+    "scorer_version",
+    "error",
+];
+
+/// What a row is of.
+#[derive(Default)]
+struct Part<'f> {
+    part: &'static str,
+    by: &'f str,
+    name: &'f str,
+    value: Option<f64>,
+    n: u64,
+    total: Option<u64>,
+    coverage: Option<f64>,
+    stderr: Option<f64>,
+    interval: Option<Interval>,
+    error: Option<&'f str>,
+}
+
+pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exported, ExportError> {
+    let mut file = files.create(path)?;
+    file.text(&line(&HEADINGS))?;
+    for task in run.tasks() {
+        let model = run.model(&task.task_id).name;
+        for figure in run.figures(&task.task_id) {
+            for part in parts(&figure) {
+                file.text(&line(&row(run, &model, &figure, &part)))?;
+            }
+        }
+    }
+    file.finish()?;
+    Ok(Exported { samples: run.summary.samples.total, ..Exported::default() })
+}
+
+/// A line after RFC 4180, but that it ends as lines do here: what holds a comma, a quotation mark or the end of a line
+/// is quoted.
+fn line(cells: &[impl AsRef<str>]) -> String {
+    let quoted = |cell: &str| match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    };
+    let cells: Vec<String> = cells.iter().map(|cell| quoted(cell.as_ref())).collect();
+    cells.join(",") + "\n"
+}
+
+fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
+    let mut parts = vec![Part {
+        part: "metric",
+        value: figure.value,
+        n: figure.n,
+        total: Some(figure.total),
+        coverage: Some(figure.coverage),
+        stderr: figure.stderr,
+        interval: figure.interval,
+        error: figure.error.as_deref(),
+        ..Part::default()
+    }];
+    let sub_scores = figure.sub_scores.iter();
+    parts.extend(sub_scores.map(|one| Part {
+        part: "sub_score",
+        name: &one.name,
+        value: one.value,
+        n: one.n,
+        ..Part::default()
+    }));
+    // The first is the value of the metric itself.
+    let named = figure.figures.iter().skip(1);
+    parts.extend(named.map(|one| Part {
+        part: "figure",
+        name: &one.name,
+        value: Some(one.value),
+        n: one.n,
+        stderr: one.stderr,
+        ..Part::default()
+    }));
+    let categories = figure.categories.iter();
+    parts.extend(categories.map(|one| Part {
+        part: "category",
+        name: &one.name,
+        value: Some(one.share),
+        n: one.count,
+        ..Part::default()
+    }));
+    parts.extend(figure.slices.iter().map(|slice| Part {
+        part: "slice",
+        by: &slice.by,
+        name: &slice.key,
+        value: slice.value,
+        n: slice.n,
+        total: Some(slice.total),
+        coverage: Some(slice.coverage),
+        stderr: slice.stderr,
+        interval: slice.interval,
+        error: slice.error.as_deref(),
+    }));
+    parts
+}
+
+fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [String; HEADINGS.len()] {
+    // The shortest text that reads back as the same number.
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let method = part.interval.and_then(|interval| serde_json::to_value(interval.method).ok());
+    [
+        run.id().to_owned(),
+        model.to_owned(),
+        figure.task_id.clone(),
+        figure.metric_id.clone(),
+        part.part.to_owned(),
+        part.by.to_owned(),
+        part.name.to_owned(),
+        figure.aggregation.name().into_owned(),
+        figure.higher_is_better.to_string(),
+        number(part.value),
+        part.n.to_string(),
+        part.total.map(|total| total.to_string()).unwrap_or_default(),
+        number(part.coverage),
+        number(part.stderr),
+        number(part.interval.map(|interval| interval.low)),
+        number(part.interval.map(|interval| interval.high)),
+        number(part.interval.map(|interval| interval.level)),
+        method.and_then(|method| method.as_str().map(str::to_owned)).unwrap_or_default(),
+        figure.scorer_version.clone(),
+        part.error.unwrap_or_default().to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn what_could_be_taken_for_another_cell_is_quoted() {
+        assert_eq!(line(&["a", "", "b c"]), "a,,b c\n");
+        assert_eq!(line(&["a,b", "say \"x\"", "1\n2", "\r"]), "\"a,b\",\"say \"\"x\"\"\",\"1\n2\",\"\r\"\n");
+    }
+}

@@ -1,0 +1,165 @@
+//! The files of an export: written beside their places, and put there together when all are whole.
+
+use super::ExportError;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// The files that are being written. Dropped before they are committed, nothing is left of them.
+pub(super) struct Files {
+    replaces: bool,
+    /// Where each is written, and its place.
+    pending: Vec<(PathBuf, PathBuf)>,
+    /// Folders that were made for them, the outermost first.
+    folders: Vec<PathBuf>,
+}
+
+/// One of them.
+pub(super) struct ExportFile {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    /// Of the formats that name a digest.
+    hasher: Option<Sha256>,
+}
+
+impl Files {
+    pub(super) fn new(replaces: bool) -> Files {
+        Files { replaces, pending: Vec::new(), folders: Vec::new() }
+    }
+
+    /// Begins a file, and makes its folder.
+    pub(super) fn create(&mut self, path: &Path) -> Result<ExportFile, ExportError> {
+        if path.symlink_metadata().is_ok() && !self.replaces {
+            return Err(ExportError::Exists { path: path.to_owned() });
+        }
+        if path.is_dir() {
+            return Err(ExportError::write(path, std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+        }
+        self.make_folder(path.parent().unwrap_or(Path::new("")))?;
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let temporary = path.with_file_name(format!(".{name}.tmp"));
+        let file = File::create(&temporary).map_err(|error| ExportError::write(path, error))?;
+        self.pending.push((temporary, path.to_owned()));
+        Ok(ExportFile {
+            path: path.to_owned(),
+            writer: BufWriter::with_capacity(1 << 16, file),
+            hasher: None,
+        })
+    }
+
+    /// Puts the files in their places.
+    pub(super) fn commit(mut self) -> Result<Vec<PathBuf>, ExportError> {
+        self.folders.clear();
+        let mut places = Vec::new();
+        for (temporary, path) in std::mem::take(&mut self.pending) {
+            if let Err(error) = fs::rename(&temporary, &path) {
+                // The rest is dropped as well.
+                self.pending.push((temporary, path.clone()));
+                return Err(ExportError::write(&path, error));
+            }
+            places.push(path);
+        }
+        Ok(places)
+    }
+
+    fn make_folder(&mut self, folder: &Path) -> Result<(), ExportError> {
+        if folder.as_os_str().is_empty() || folder.is_dir() {
+            return Ok(());
+        }
+        self.make_folder(folder.parent().unwrap_or(Path::new("")))?;
+        match fs::create_dir(folder) {
+            Ok(()) => {
+                self.folders.push(folder.to_owned());
+                Ok(())
+            }
+            Err(_) if folder.is_dir() => Ok(()),
+            Err(error) => Err(ExportError::write(folder, error)),
+        }
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // Nobody can be told what stays.
+        for (temporary, _) in &self.pending {
+            let _ = fs::remove_file(temporary);
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl ExportFile {
+    /// Where it will be.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a JSON value and what follows it.
+    pub(super) fn json(&mut self, value: &impl Serialize, end: &str) -> Result<(), ExportError> {
+        let written = serde_json::to_writer(&mut *self, value).map_err(std::io::Error::from);
+        written
+            .and_then(|()| self.write_all(end.as_bytes()))
+            .map_err(|error| ExportError::write(&self.path, error))
+    }
+
+    /// Writes a text.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), ExportError> {
+        self.write_all(text.as_bytes()).map_err(|error| ExportError::write(&self.path, error))
+    }
+
+    /// The same file, of which a digest is taken.
+    pub(super) fn with_digest(self) -> ExportFile {
+        ExportFile { hasher: Some(Sha256::new()), ..self }
+    }
+
+    /// Ends the file; gives the SHA-256 of its bytes in hexadecimal digits, where one is taken.
+    pub(super) fn finish(mut self) -> Result<Option<String>, ExportError> {
+        let written = self.writer.flush().and_then(|()| self.writer.get_ref().sync_all());
+        written.map_err(|error| ExportError::write(&self.path, error))?;
+        Ok(self.hasher.map(|hasher| hex(&hasher.finalize())))
+    }
+}
+
+impl Write for ExportFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let length = self.writer.write(bytes)?;
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes.get(..length).unwrap_or_default());
+        }
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// The SHA-256 of a text in hexadecimal digits.
+pub(super) fn sha256(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A name as a part of a file name: what some system does not take becomes `_`.
+pub(super) fn file_part(name: &str) -> String {
+    const BAD: [char; 9] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*'];
+    const TAKEN: [&str; 4] = ["CON", "PRN", "AUX", "NUL"];
+    let safe =
+        |character: char| if BAD.contains(&character) || character.is_control() { '_' } else { character };
+    let safe: String = name.chars().map(safe).collect();
+    let safe = safe.trim_end_matches(['.', ' ']);
+    let stem = safe.split('.').next().unwrap_or_default().to_uppercase();
+    let is_taken = TAKEN.contains(&stem.as_str())
+        || ["COM", "LPT"].iter().any(|port| {
+            stem.strip_prefix(port)
+                .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+    if safe.is_empty() || safe.starts_with('.') || is_taken { format!("_{safe}") } else { safe.to_owned() }
+}

@@ -1,0 +1,309 @@
+//! The results folder of lm-evaluation-harness 0.4: for each model a folder with `results_DATE.json` and, for each task,
+//! `samples_TASK_DATE.jsonl`.
+
+use super::files::{ExportFile, Files, file_part, sha256};
+use super::run::{Model, Run};
+use super::{ExportError, Exported, text};
+use crate::TaskSummary;
+use gage_core::{Object, Outcome};
+use gage_record::SampleRecord;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The keys of a sample that are no metrics.
+const SAMPLE_KEYS: [&str; 12] = [
+    "doc_id",
+    "doc",
+    "target",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
+    "target_hash",
+    "repeat",
+];
+
+/// The samples of a task, while they are written.
+struct TaskFile {
+    file: ExportFile,
+    /// What the hashes of all samples are made of, hashed as it comes.
+    hashes: sha2::Sha256,
+    repeat: u64,
+    settings: Value,
+    /// Most examples that stood before a question.
+    shots: usize,
+}
+
+pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<Exported, ExportError> {
+    let date = run.date_in_names();
+    let mut exported = Exported::default();
+    let first = run.tasks().first().map(|task| run.model(&task.task_id)).unwrap_or_default();
+    let folder = folder.join(sanitized(&first.name));
+    let mut tasks = HashMap::new();
+    for (number, task) in run.tasks().iter().enumerate() {
+        let name = file_part(&task.task_id);
+        let is_taken = run.tasks().iter().take(number).any(|other| file_part(&other.task_id) == name);
+        let name = if is_taken { format!("{name}.{number}") } else { name };
+        let file = files.create(&folder.join(format!("samples_{name}_{date}.jsonl")))?;
+        let settings = generation_settings(task);
+        let repeat = run.repeat(&task.task_id);
+        tasks.insert(
+            task.task_id.as_str(),
+            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, shots: 0 },
+        );
+        if run.model(&task.task_id).name != first.name {
+            exported.notes.push(format!(
+                "task {} asked another model than {}, under whose name lm-evaluation-harness lists it",
+                task.task_id, first.name
+            ));
+        }
+    }
+    for record in run.records()? {
+        let record = record?;
+        if let Some(task) = tasks.get_mut(record.task_id.as_str()) {
+            exported.samples += 1;
+            let line = task.line(&record);
+            task.file.json(&line, "\n")?;
+        }
+    }
+    let (mut hashes, mut shots) = (Object::new(), HashMap::new());
+    for task in run.tasks() {
+        if let Some(TaskFile { file, hashes: hasher, shots: most, .. }) = tasks.remove(task.task_id.as_str())
+        {
+            file.finish()?;
+            shots.insert(task.task_id.clone(), most);
+            hashes.insert(task.task_id.clone(), super::files::hex(&sha2::Digest::finalize(hasher)).into());
+        }
+    }
+    let results = results(run, &first, (hashes, shots), &mut exported.notes);
+    let mut file = files.create(&folder.join(format!("results_{date}.json")))?;
+    let text =
+        serde_json::to_string_pretty(&results).map_err(|error| ExportError::write(file.path(), error))?;
+    file.text(&text)?;
+    file.text("\n")?;
+    file.finish()?;
+    Ok(exported)
+}
+
+impl TaskFile {
+    fn line(&mut self, record: &SampleRecord) -> Value {
+        let mut doc = match &record.sample {
+            Value::Null => json!({"row": record.row}),
+            sample => sample.clone(),
+        };
+        let prompt = text::prompt(&record.sample);
+        let target = text::target(&record.sample);
+        let hashes = [sha256(&doc.to_string()), sha256(&prompt), sha256(&target)];
+        for hash in &hashes {
+            sha2::Digest::update(&mut self.hashes, hash);
+        }
+        let [doc_hash, prompt_hash, target_hash] = hashes;
+        self.shots = self.shots.max(record.sample["few_shot_examples"].as_array().map_or(0, Vec::len));
+        // All further keys of a line are numbers, so that what else is known stands here.
+        let error = text::failure(record).filter(|_| record.outcome != Outcome::Scored);
+        doc["gage_host"] = json!({"sample_id": record.sample_id, "outcome": record.outcome, "error": error});
+        let (arguments, resps, filtered_resps) = self.requests(record, &prompt);
+        let mut line = json!({
+            "doc_id": record.index / self.repeat,
+            "doc": doc,
+            "target": target,
+            "arguments": arguments,
+            "resps": resps,
+            "filtered_resps": filtered_resps,
+            "filter": "none",
+            "metrics": [],
+            "doc_hash": doc_hash,
+            "prompt_hash": prompt_hash,
+            "target_hash": target_hash,
+        });
+        if self.repeat > 1 {
+            line["repeat"] = json!(record.index % self.repeat);
+        }
+        let mut names = Vec::new();
+        for (result, score) in text::scores(record) {
+            let name = metric_name(&result.metric_id);
+            line[&name] = json!(score);
+            names.push(name);
+        }
+        line["metrics"] = json!(names);
+        line
+    }
+
+    /// What was sent and what came back: by log-likelihood one request for each option, else one.
+    fn requests(&self, record: &SampleRecord, prompt: &str) -> (Value, Value, Value) {
+        let continuations = text::output(record, "continuations").as_array().filter(|all| !all.is_empty());
+        let Some(continuations) = continuations else {
+            let arguments = json!({"gen_args_0": {"arg_0": prompt, "arg_1": self.settings}});
+            let Some(written) = text::written(record) else { return (arguments, json!([]), json!([])) };
+            let answer = text::answer(record).unwrap_or_default();
+            return (arguments, json!([[written]]), json!([answer]));
+        };
+        let options = text::options(&record.sample);
+        let (mut arguments, mut resps, mut filtered) = (Object::new(), Vec::new(), Vec::new());
+        for (number, continuation) in continuations.iter().enumerate() {
+            let id = continuation["id"].as_str().unwrap_or_default();
+            let text = options.iter().find(|(known, _)| *known == id).map_or(id, |(_, text)| text);
+            arguments.insert(format!("gen_args_{number}"), json!({"arg_0": prompt, "arg_1": text}));
+            // As the harness writes them, so that a column has one type.
+            let greedy = if continuation["is_greedy"] == true { "True" } else { "False" };
+            let pair = json!([continuation["logprob"].to_string(), greedy]);
+            resps.push(json!([pair]));
+            filtered.push(pair);
+        }
+        (Value::Object(arguments), Value::Array(resps), Value::Array(filtered))
+    }
+}
+
+/// A metric whose name is that of a key gets another one.
+fn metric_name(metric_id: &str) -> String {
+    if SAMPLE_KEYS.contains(&metric_id) { format!("metric_{metric_id}") } else { metric_id.to_owned() }
+}
+
+/// The content of `results_*.json`.
+fn results(
+    run: &Run<'_>,
+    model: &Model,
+    (task_hashes, shots): (Object, HashMap<String, usize>),
+    notes: &mut Vec<String>,
+) -> Value {
+    let by_task = |value: &dyn Fn(&TaskSummary) -> Value| {
+        Value::Object(run.tasks().iter().map(|task| (task.task_id.clone(), value(task))).collect())
+    };
+    let mut without_value = 0;
+    let results: Object = run
+        .tasks()
+        .iter()
+        .map(|task| (task.task_id.clone(), task_results(run, task, &mut without_value)))
+        .collect();
+    if without_value > 0 {
+        notes.push(format!("left out: {without_value} figures that have no value"));
+    }
+    let manifest = run.manifest();
+    json!({
+        "results": results,
+        "group_subtasks": by_task(&|_| json!([])),
+        "configs": by_task(&|task| task_config(run, task)),
+        "versions": by_task(&|task| json!(version(run, task))),
+        "n-shot": by_task(&|task| json!(shots.get(&task.task_id))),
+        "higher_is_better": by_task(&|task| {
+            let figures = run.figures(&task.task_id);
+            Value::Object(figures.iter().map(|one| (metric_name(&one.metric_id), one.higher_is_better.into())).collect())
+        }),
+        "n-samples": by_task(&|task| {
+            let total = task.samples.total / run.repeat(&task.task_id);
+            json!({"original": total, "effective": total})
+        }),
+        "config": {
+            "model": model.backend,
+            "model_args": {"model": model.name},
+            "limit": null,
+            "gen_kwargs": run.tasks().first().map(generation_settings),
+        },
+        "date": run.began() as f64,
+        "task_hashes": task_hashes,
+        "model_source": model.backend,
+        "model_name": model.name,
+        "model_name_sanitized": sanitized(&model.name),
+        "system_instruction": null,
+        "system_instruction_sha": null,
+        "fewshot_as_multiturn": null,
+        "chat_template": null,
+        "chat_template_sha": model.details["chat_template_digest"],
+        "total_evaluation_time_seconds": (run.ended() - run.began().min(run.ended())).to_string(),
+        // Not of the harness: where all this is from.
+        "gage_host": {
+            "version": manifest.host_version,
+            "run_id": manifest.run_id,
+            "status": manifest.status,
+            "samples": run.summary.samples,
+            "tasks": by_task(&|task| json!(task.samples)),
+        },
+    })
+}
+
+fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) -> Value {
+    let mut results = json!({
+        "name": task.task_id,
+        "alias": task.task_id,
+        "sample_len": task.samples.total / run.repeat(&task.task_id),
+    });
+    let mut counts = Object::new();
+    for figure in run.figures(&task.task_id) {
+        let name = metric_name(&figure.metric_id);
+        let Some(value) = figure.value else {
+            *without_value += 1;
+            continue;
+        };
+        results[format!("{name},none")] = json!(value);
+        results[format!("{name}_stderr,none")] =
+            figure.stderr.map_or_else(|| json!("N/A"), |stderr| json!(stderr));
+        counts.insert(format!("{name},none"), figure.n.into());
+    }
+    results["sample_count"] = Value::Object(counts);
+    results
+}
+
+fn task_config(run: &Run<'_>, task: &TaskSummary) -> Value {
+    let metrics: Vec<Value> = run
+        .figures(&task.task_id)
+        .iter()
+        .map(|figure| {
+            json!({
+                "metric": metric_name(&figure.metric_id),
+                "aggregation": figure.aggregation,
+                "higher_is_better": figure.higher_is_better,
+            })
+        })
+        .collect();
+    json!({
+        "task": task.task_id,
+        "dataset_name": task.dataset_id,
+        "dataset_path": run.dataset_source(&task.dataset_id),
+        "metric_list": metrics,
+        "repeats": run.repeat(&task.task_id),
+        "generation_kwargs": generation_settings(task),
+        "metadata": {"version": version(run, task), "dataset": run.manifest().identity["datasets"][&task.dataset_id]},
+    })
+}
+
+/// The versions of the scoring, which change whenever a score could.
+fn version(run: &Run<'_>, task: &TaskSummary) -> String {
+    let figures = run.figures(&task.task_id);
+    let versions = figures.iter().filter(|figure| !figure.scorer_version.is_empty());
+    let versions: Vec<String> =
+        versions.map(|figure| format!("{} {}", figure.metric_id, figure.scorer_version)).collect();
+    versions.join(", ")
+}
+
+/// What was sent along, by the names of the harness.
+fn generation_settings(task: &TaskSummary) -> Value {
+    const NAMES: [(&str, &str); 2] = [("max_new_tokens", "max_gen_toks"), ("stop", "until")];
+    let name = |key: &String| {
+        let known = NAMES.iter().find(|(own, _)| own == key);
+        known.map_or_else(|| key.clone(), |(_, other)| (*other).to_owned())
+    };
+    Value::Object(task.sampling_params.iter().map(|(key, value)| (name(key), value.clone())).collect())
+}
+
+/// The name of a model as the harness makes a folder's name of it: `/` and the like become `__`.
+fn sanitized(model: &str) -> String {
+    let mut name = String::new();
+    let mut is_replaced = false;
+    for character in model.chars() {
+        let is_bad = matches!(character, '"' | '<' | '>' | ':' | '/' | '|' | '\\' | '?' | '*' | '[' | ']');
+        if !is_bad {
+            name.push(character);
+        } else if !is_replaced {
+            name.push_str("__");
+        }
+        is_replaced = is_bad;
+    }
+    match name.as_str() {
+        "" | "." | ".." => "_".to_owned(),
+        _ => name,
+    }
+}

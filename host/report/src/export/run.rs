@@ -1,0 +1,126 @@
+//! What the formats want to know of a run besides its samples.
+
+use super::ExportError;
+use crate::compare::ComparedSource;
+use crate::{MetricFigure, Summary, TaskSummary};
+use gage_config::{BackendKind, PipelineConfig, TaskSpec};
+use gage_record::{Manifest, RunStatus, SampleRecord, unix_seconds};
+use serde_json::Value;
+
+/// A run that is exported.
+pub(super) struct Run<'s> {
+    source: &'s ComparedSource,
+    pub(super) summary: &'s Summary,
+}
+
+/// The backend that a task asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Model {
+    /// What it is called.
+    pub(super) name: String,
+    /// The type of its backend: `llama_cpp`, `openai_http`.
+    pub(super) backend: String,
+    /// What the backend says of itself.
+    pub(super) details: Value,
+    /// Whether it runs in this process.
+    pub(super) is_local: bool,
+}
+
+impl<'s> Run<'s> {
+    /// Looks whether a run can be exported.
+    pub(super) fn of(source: &'s ComparedSource, takes_part: bool) -> Result<Run<'s>, ExportError> {
+        let manifest = source.manifest();
+        let run_id = || manifest.run_id.clone();
+        let has_ended = matches!(manifest.status, RunStatus::Complete | RunStatus::Incomplete);
+        if !has_ended && !takes_part {
+            return Err(ExportError::NotEnded { run_id: run_id(), status: manifest.status.name() });
+        }
+        let summary = source.summary().ok_or_else(|| ExportError::NoFigures { run_id: run_id() })?;
+        if summary.samples.total == 0 {
+            return Err(ExportError::Empty { run_id: run_id() });
+        }
+        Ok(Run { source, summary })
+    }
+
+    /// The manifest.
+    pub(super) fn manifest(&self) -> &Manifest {
+        self.source.manifest()
+    }
+
+    /// The run's id.
+    pub(super) fn id(&self) -> &str {
+        self.source.run_id()
+    }
+
+    /// All records, in the order of tasks and rows.
+    pub(super) fn records(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<SampleRecord, ExportError>> + '_, ExportError> {
+        Ok(self.source.records()?.map(|record| record.map_err(ExportError::from)))
+    }
+
+    /// The tasks with their figures, in the order of the suite.
+    pub(super) fn tasks(&self) -> &'s [TaskSummary] {
+        &self.summary.tasks
+    }
+
+    /// How often each sample of a task was asked.
+    pub(super) fn repeat(&self, task_id: &str) -> u64 {
+        self.source.repeat(task_id)
+    }
+
+    /// The figures of a task, those of metrics that read a clock behind the others.
+    pub(super) fn figures(&self, task_id: &str) -> Vec<MetricFigure> {
+        let of_task = |figure: &&MetricFigure| figure.task_id == task_id;
+        let timed = self.source.timings().map(|timings| timings.timing_metrics).unwrap_or_default();
+        let own = self.tasks().iter().flat_map(|task| &task.metrics).filter(of_task).cloned();
+        own.chain(timed.iter().filter(of_task).cloned()).collect()
+    }
+
+    /// The suite, where this program can read it.
+    pub(super) fn config(&self) -> Option<&PipelineConfig> {
+        self.source.config()
+    }
+
+    fn task(&self, task_id: &str) -> Option<&TaskSpec> {
+        self.config()?.tasks.iter().find(|task| task.task_id == task_id)
+    }
+
+    /// The model under test of a task.
+    pub(super) fn model(&self, task_id: &str) -> Model {
+        let asked = || {
+            let config = self.config()?;
+            let role = config.inference_role_of(self.task(task_id)?)?;
+            let backend = &self.manifest().identity["backends"][&role.backend_id];
+            let kind = config.backend_of(role).map(|backend| &backend.kind);
+            Some(Model {
+                name: backend["model"].as_str().unwrap_or(&role.backend_id).to_owned(),
+                backend: backend["type"].as_str().unwrap_or_default().to_owned(),
+                details: backend["details"].clone(),
+                is_local: matches!(kind, Some(BackendKind::LlamaCpp(_))),
+            })
+        };
+        asked().unwrap_or_else(|| Model { name: "unknown".to_owned(), ..Model::default() })
+    }
+
+    /// Where the rows of a dataset are from, as the suite spells it.
+    pub(super) fn dataset_source(&self, dataset_id: &str) -> Option<String> {
+        let dataset = self.config()?.datasets.iter().find(|dataset| dataset.dataset_id == dataset_id)?;
+        Some(dataset.shown_source())
+    }
+
+    /// When the run began, in seconds since 1970.
+    pub(super) fn began(&self) -> u64 {
+        unix_seconds(&self.manifest().created_at).unwrap_or(0)
+    }
+
+    /// When it ended; when it began where it did not.
+    pub(super) fn ended(&self) -> u64 {
+        self.manifest().finished_at.as_deref().and_then(unix_seconds).unwrap_or_else(|| self.began())
+    }
+
+    /// The moment at which it began as file names of others have it: `2026-01-31T09-05-00`.
+    pub(super) fn date_in_names(&self) -> String {
+        self.manifest().created_at.trim_end_matches('Z').replace(':', "-")
+    }
+}

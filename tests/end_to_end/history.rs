@@ -1,0 +1,140 @@
+//! The history of a folder of runs: baselines, trends, flips, and an index that is worth nothing.
+
+use crate::support::{Workspace, rows, suite};
+use serde_json::{Value, json};
+
+/// Thirty questions, and a suite whose model gives one answer to all of them.
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(30));
+    for (name, answer) in [("words", "answer"), ("other", "nothing")] {
+        let backend = format!(
+            "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{default: '{answer}'}}}}"
+        );
+        workspace.write(&format!("{name}.yaml"), suite(&backend, "[contains]"));
+    }
+    workspace
+}
+
+fn run(workspace: &Workspace, suite: &str, run_id: &str) {
+    workspace.run(&["run", suite, "--run-id", run_id, "--quiet"]).expect_code(0);
+}
+
+fn json_of(workspace: &Workspace, arguments: &[&str]) -> Value {
+    serde_json::from_str(&workspace.run(arguments).expect_code(0).stdout).expect("JSON")
+}
+
+#[test]
+fn a_run_is_compared_with_the_baseline_of_its_suite() {
+    let workspace = workspace();
+    run(&workspace, "words.yaml", "first");
+    run(&workspace, "words.yaml", "second");
+    run(&workspace, "other.yaml", "third");
+    let ended = workspace.run(&["compare", "second"]).expect_code(2);
+    assert!(ended.stderr.contains("the suite 'words' has no baseline in runs"), "{}", ended.stderr);
+    let ended = workspace.run(&["runs", "baseline", "first"]).expect_code(0);
+    assert_eq!(ended.stdout, "first is the baseline of the suite words\n");
+    for arguments in [&["compare", "second"][..], &["compare", "--baseline", "runs/second"]] {
+        let ended = workspace.run(arguments).expect_code(0);
+        assert!(ended.stdout.contains("base  first"), "{}", ended.stdout);
+    }
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(listed.stdout.contains("first *  words"), "{}", listed.stdout);
+    assert!(listed.stderr.contains("* the baseline of its suite"), "{}", listed.stderr);
+    for (arguments, part) in [
+        (&["compare", "first"][..], "run 'first' is itself the baseline"),
+        (&["compare", "third"], "the suite 'other' has no baseline"),
+        (&["compare", "--baseline", "first", "second"], "cannot be used with"),
+        (&["runs", "baseline", "secnd"], "did you mean 'second'?"),
+        (&["runs", "baseline", "--remove", "word"], "did you mean 'words'?"),
+        (&["runs", "baseline", "--output-dir", "none", "first"], "failed to read the folder of runs none"),
+    ] {
+        let ended = workspace.run(arguments).expect_code(2);
+        assert!(ended.stderr.contains(part), "{arguments:?}\n{}", ended.stderr);
+    }
+    // What the others are compared with is not swept away.
+    workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
+    assert!(workspace.path("runs/first").exists() && !workspace.path("runs/second").exists());
+    run(&workspace, "words.yaml", "second");
+    // The index is lost, the choice is not.
+    std::fs::write(workspace.path("runs/.gage-index.sqlite"), "no index at all").expect("written");
+    let ended = workspace.run(&["compare", "second"]).expect_code(0);
+    assert!(
+        ended.stderr.contains("was damaged") && ended.stderr.contains("is built anew"),
+        "{}",
+        ended.stderr
+    );
+
+    std::fs::rename(workspace.path("runs/first"), workspace.path("away")).expect("moved");
+    let ended = workspace.run(&["compare", "second"]).expect_code(2);
+    assert!(ended.stderr.contains("run 'first', is gone from runs"), "{}", ended.stderr);
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(
+        listed.stderr.contains("warning: the baseline of the suite 'words', run 'first', is gone"),
+        "{}",
+        listed.stderr
+    );
+    let ended = workspace.run(&["runs", "baseline", "--remove", "words"]).expect_code(0);
+    assert_eq!(ended.stdout, "the suite words has no baseline any more\n");
+    assert_eq!(json_of(&workspace, &["runs", "baseline", "--json"]), json!({"baselines": []}));
+}
+
+#[test]
+fn figures_are_shown_over_time_with_how_often_scores_flip() {
+    let workspace = workspace();
+    run(&workspace, "words.yaml", "first");
+    run(&workspace, "words.yaml", "second");
+    workspace.write("rows.jsonl", rows(20));
+    run(&workspace, "words.yaml", "shorter");
+    // The times are those of this machine.
+    for (minute, run_id) in ["first", "second", "shorter"].iter().enumerate() {
+        let manifest: Value = workspace.json(run_id, "manifest.json");
+        let text = workspace.read(&format!("runs/{run_id}/manifest.json"));
+        let created = manifest["created_at"].as_str().expect("a time");
+        workspace.write(
+            &format!("runs/{run_id}/manifest.json"),
+            text.replace(created, &format!("2026-01-31T09:0{minute}:00Z")),
+        );
+    }
+    workspace.run(&["runs", "baseline", "first"]).expect_code(0);
+    let ended = workspace.run(&["runs", "trend", "words"]).expect_code(0);
+    insta::assert_snapshot!("trend", ended.transcript());
+    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
+    let trend =
+        json_of(&workspace, &["runs", "trend", "words", "--metric", "contains", "--last", "2", "--json"]);
+    let points = trend["trends"][0]["points"].as_array().expect("points");
+    let runs: Vec<(&Value, &Value)> =
+        points.iter().map(|point| (&point["run_id"], &point["is_redefined"])).collect();
+    assert_eq!(runs, [(&json!("second"), &json!(false)), (&json!("shorter"), &json!(true))]);
+    assert_eq!(
+        (&trend["flip_rates"][0]["compared"], &trend["flip_rates"][0]["flips"]),
+        (&json!(30), &json!(0))
+    );
+    for (arguments, part) in [
+        (&["word"][..], "did you mean 'words'?"),
+        (&["words", "--metric", "contain"], "did you mean 'contains'?"),
+        (&["words", "--last", "0"], "at least 1"),
+        (&["words", "--output-dir", "none"], "there is no folder 'none'"),
+    ] {
+        let ended = workspace.run(&[&["runs", "trend"], arguments].concat()).expect_code(2);
+        assert!(ended.stderr.contains(part), "{arguments:?}\n{}", ended.stderr);
+    }
+}
+
+#[test]
+fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without_runs() {
+    let workspace = workspace();
+    std::fs::create_dir(workspace.path("empty")).expect("a folder");
+    let listed = workspace.run(&["runs", "list", "--output-dir", "empty"]).expect_code(0);
+    assert_eq!(listed.stderr, "no runs in empty\n");
+    assert_eq!(std::fs::read_dir(workspace.path("empty")).expect("a folder").count(), 0);
+    run(&workspace, "words.yaml", "first");
+    std::fs::create_dir(workspace.path("runs/.gage-index.sqlite")).expect("a folder in the way");
+    let listed = json_of(&workspace, &["runs", "list", "--json"]);
+    assert_eq!(
+        (&listed["runs"][0]["suite"], &listed["runs"][0]["model"], &listed["runs"][0]["is_baseline"]),
+        (&json!("words"), &json!("scripted-backend"), &json!(false))
+    );
+    assert_eq!(listed["runs"][0]["figures"][0]["metric_id"], "contains");
+}
