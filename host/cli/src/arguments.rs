@@ -8,6 +8,7 @@ mod plan;
 mod plugin;
 mod report;
 mod suite;
+mod view;
 
 use crate::commands::setup::COMPILE;
 pub(crate) use budget::BudgetArguments;
@@ -27,6 +28,7 @@ pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsCommand, RunsGcArguments,
     RunsListArguments, RunsShowArguments, VerifyArguments,
 };
+pub(crate) use view::ViewArguments;
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArguments>),
     /// Write runs as one HTML file: figures, plots, samples, and what changed between them.
     Report(ReportArguments),
+    /// Show a folder of runs in a browser: reports, runs that go on, and how figures changed.
+    View(ViewArguments),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
     /// Freeze a suite: make a template of it, under a digest.

@@ -263,7 +263,7 @@ pub(super) async fn stop_on_signal(stop: Stop) {
 
 /// Waits for Ctrl-C, or for the signal by which schedulers end a process.
 #[cfg(unix)]
-async fn signal() {
+pub(super) async fn signal() {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => {
@@ -277,6 +277,6 @@ async fn signal() {
 }
 
 #[cfg(not(unix))]
-async fn signal() {
+pub(super) async fn signal() {
     drop(tokio::signal::ctrl_c().await);
 }
