@@ -40,7 +40,8 @@ const runName = (id) => known.names[id] ?? id;
 
 /** A line through the figures of the runs, each with its interval; a point leads to its run. */
 function trendFigure(trend) {
-  const wide = { width: 640, height: 220, left: 52, right: 12, top: 12, bottom: 28 };
+  // As wide as it is shown, so that its text is as large as that around it.
+  const wide = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
   const { points } = trend;
   const title = `${visible(trend.task_id)}, ${visible(trend.metric_id)}`;
   const base = points.find((point) => point.run_id === known.baseline?.run_id);
