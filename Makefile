@@ -17,7 +17,8 @@ build: setup ## Build the program into target/debug
 run: build ## Evaluate the model that ships with the project, on the suite that ships with it
 	target/debug/gage-host run config/custom/tiny.yaml
 
-test: setup ## Run all tests
+test: setup ## Run all tests (installs Chromium for those of reports, where it can)
+	@tools/chromium.sh
 	tools/test.sh
 
 lint: setup ## Check the format, and every warning of the compiler and of clippy

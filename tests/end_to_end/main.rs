@@ -30,3 +30,5 @@ mod support;
 mod supporting;
 mod tasks;
 mod tiny_suite;
+#[cfg(unix)]
+mod viewing;

@@ -12,6 +12,7 @@ mod plugin;
 mod report;
 mod resume;
 mod suite;
+mod view;
 
 use crate::commands::setup::{COMPILE, SERVE_MODEL};
 pub(crate) use budget::BudgetArguments;
@@ -38,6 +39,7 @@ pub(crate) use suite::{
     DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
     RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
+pub(crate) use view::ViewArguments;
 
 /// Which logs are shown: warnings, but not what llama.cpp has to say of each model file.
 pub(crate) const DEFAULT_LOG: &str = "warn,llama-cpp-2=error";
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write a run in the format of lm-evaluation-harness, Inspect or Every Eval Ever, as Parquet or CSV.
     Export(ExportArguments),
+    /// Show a folder of runs in a browser: reports, runs that go on, and how figures changed.
+    View(ViewArguments),
     /// Say what a suite would do, take and be able to show, without sending anything.
     Plan(PlanArguments),
     /// Freeze a suite: make a template of it, under a digest.

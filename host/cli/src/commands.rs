@@ -23,3 +23,4 @@ pub(crate) mod score;
 pub(crate) mod setup;
 pub(crate) mod validate;
 pub(crate) mod verify;
+pub(crate) mod view;

@@ -24,6 +24,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(compare) => commands::compare::execute(&compare),
         Command::Report(report) => commands::report::execute(&report),
         Command::Export(export) => commands::export::execute(&export),
+        Command::View(view) => commands::view::execute(&view),
         Command::Plan(plan) => commands::plan::execute(&plan),
         Command::Validate(validate) => commands::validate::execute(&validate),
         Command::Data(data) => commands::data::execute(&data),

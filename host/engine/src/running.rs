@@ -173,7 +173,9 @@ impl<'r> Running<'r> {
             );
             return Err(RunError::Different(vec![message]));
         }
-        self.progress.task_started(task_id, total, earlier.as_ref().map_or(0, Earlier::kept));
+        let done = earlier.as_ref().map_or(0, Earlier::kept);
+        self.events.of_task("samples_planned", task_id, json!({"total": total, "done": done}));
+        self.progress.task_started(task_id, total, done);
         let judging = planned.judges.as_ref().map(|judges| {
             Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });

@@ -7,6 +7,11 @@ use std::fs::TryLockError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often a lock is asked for before a folder counts as that of another process, and how long between.
+const LOOKS_OF_OTHERS: u32 = 25;
+const INSTANT: Duration = Duration::from_millis(4);
 
 /// The folder of a run. One that was created or resumed holds the writer's lock until it is
 /// dropped; the operating system takes the lock back from a process that was killed.
@@ -177,12 +182,15 @@ fn lock(folder: &Path) -> Result<File, RecordError> {
         .write(true)
         .open(&path)
         .map_err(|source| RecordError::io("open", &path, source))?;
-    // Named in full, because `File` has a method of this name with another error.
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(RecordError::Locked { path: folder.to_owned() }),
-        Err(TryLockError::Error(source)) => Err(RecordError::io("lock", &path, source)),
+    // Whoever looks whether a run is being written holds its lock for an instant.
+    for _ in 0..LOOKS_OF_OTHERS {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(INSTANT),
+            Err(TryLockError::Error(source)) => return Err(RecordError::io("lock", &path, source)),
+        }
     }
+    Err(RecordError::Locked { path: folder.to_owned() })
 }
 
 #[cfg(test)]
@@ -250,6 +258,20 @@ mod tests {
         RunFolder::delete(&path).unwrap();
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
         assert!(matches!(RunFolder::delete(root.path()), Err(RecordError::NotARunFolder { .. })));
+    }
+
+    #[test]
+    fn those_who_look_keep_nobody_from_going_on() {
+        let root = tempfile::tempdir().unwrap();
+        let path = begin(root.path(), "one").path().to_owned();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                for _ in 0..2_000 {
+                    RunFolder::is_being_written(&path);
+                }
+            });
+            (0..200).for_each(|_| drop(RunFolder::resume(root.path(), "one").unwrap()));
+        });
     }
 
     #[test]

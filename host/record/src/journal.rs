@@ -16,6 +16,7 @@ mod entry;
 mod index;
 mod line;
 mod scan;
+mod tail;
 mod writer;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod property_tests;
 
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
 pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder};
+pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal};
 
 use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION};

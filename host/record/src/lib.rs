@@ -27,8 +27,8 @@ pub use differences::{Difference, compare, differences};
 pub use error::RecordError;
 pub use folder::RunFolder;
 pub use journal::{
-    AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalWriter, OpenedJournal,
-    RecordsInOrder, Scores, ScoresEntry, Without, journal_digests,
+    AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
+    OpenedJournal, RecordsInOrder, Scores, ScoresEntry, TailEntry, TailRead, Without, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus};
 pub use reader::{RunReader, SampleLines};

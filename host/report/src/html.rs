@@ -16,10 +16,14 @@ mod assets;
 mod block;
 mod columns;
 mod head;
+mod page;
+mod pairs;
 mod text;
 mod write;
 
-pub use write::{HtmlError, HtmlWritten, write_html, write_html_file};
+pub use page::{FORBIDDEN_IN_SCRIPTS, Parts, Rendered, render};
+pub use pairs::comparisons_with_first;
+pub use write::{HtmlError, HtmlWritten, Link, report_policy, write_html, write_html_file};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,13 @@
 //! `gage-host report`: runs as one HTML file.
 
-use super::compare::{gate_of_run, open, unreadable};
+use super::compare::{open, unreadable};
 use super::setup;
 use crate::arguments::{DEFAULT_LOG, ReportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::shown_path;
-use gage_report::compare::{CompareError, CompareOptions, ComparedSource, Comparison, compare};
-use gage_report::html::{HtmlError, write_html_file};
+use gage_report::compare::{CompareError, ComparedSource};
+use gage_report::html::{HtmlError, comparisons_with_first, write_html_file};
 use serde_json::json;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         Ok(sources) => sources,
         Err(code) => return Ok(code),
     };
-    let comparisons = match compared(&sources) {
+    let comparisons = match comparisons_with_first(&sources) {
         Ok(comparisons) => comparisons,
         Err(CompareError::Report(error)) => return Ok(unreadable(error)),
         Err(error) => return Err(error.into()),
@@ -46,18 +46,4 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         terminal::answer(format_args!("{}: {} samples, {size}", shown_path(&path), written.samples))?;
     }
     Ok(ExitCode::Done)
-}
-
-/// Each further run against the first, by the gate of its own suite.
-fn compared(sources: &[ComparedSource]) -> Result<Vec<Comparison>, CompareError> {
-    let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
-    let with_base = |new: &ComparedSource| {
-        let judged = CompareOptions { gate: gate_of_run(new), ..CompareOptions::default() };
-        match compare(base, new, &judged) {
-            // A gate on what neither run has is no reason not to show them.
-            Err(CompareError::UnknownInGate { .. }) => compare(base, new, &CompareOptions::default()),
-            other => other,
-        }
-    };
-    others.iter().map(with_base).collect()
 }

@@ -318,7 +318,7 @@ fn full_files_are_errors(_: &tokio::runtime::Runtime) {}
 
 /// Waits for Ctrl-C, or for the signal by which schedulers end a process.
 #[cfg(unix)]
-async fn signal() {
+pub(super) async fn signal() {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => {
@@ -332,6 +332,6 @@ async fn signal() {
 }
 
 #[cfg(not(unix))]
-async fn signal() {
+pub(super) async fn signal() {
     drop(tokio::signal::ctrl_c().await);
 }

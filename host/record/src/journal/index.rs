@@ -274,7 +274,7 @@ impl<'a> IndexBuilder<'a> {
         let start = self.length;
         let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, Seed::NONE);
         let index = &mut self.index;
-        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), |line| {
+        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), Seed::NONE, |line| {
             if line.number == 1 {
                 version = Header::check(&path, line.json, run_id)?;
                 seed = seed_of(version, run_id);

@@ -41,7 +41,7 @@ fn records(answers: &[String]) -> Vec<SampleRecord> {
 /// The records of a journal in memory.
 fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
     let mut records = Vec::new();
-    scan(Path::new("j"), bytes, |line| {
+    scan(Path::new("j"), bytes, Seed::NONE, |line| {
         if line.number > 1 {
             records.push(serde_json::from_slice(line.json).unwrap());
         }

@@ -26,7 +26,7 @@ pub(super) struct Scanned {
     pub(super) torn_bytes: u64,
 }
 
-/// Visits every good line; the visitor says with which seed the checksum of the next one was made. Holds one line in
+/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. Holds one line in
 /// memory.
 ///
 /// # Errors
@@ -35,11 +35,11 @@ pub(super) struct Scanned {
 pub(super) fn scan(
     path: &Path,
     mut reader: impl BufRead,
+    mut seed: Seed,
     mut visit: impl FnMut(GoodLine<'_>) -> Result<Seed, RecordError>,
 ) -> Result<Scanned, RecordError> {
     let mut buffer = Vec::new();
     let mut first_bad = None;
-    let mut seed = Seed::NONE;
     let (mut number, mut offset, mut good_bytes) = (0, 0, 0);
     loop {
         buffer.clear();
@@ -80,7 +80,7 @@ mod tests {
 
     fn scan_bytes(bytes: &[u8]) -> Result<(Scanned, u64), RecordError> {
         let mut count = 0;
-        let scanned = scan(Path::new("j"), bytes, |line| {
+        let scanned = scan(Path::new("j"), bytes, Seed::NONE, |line| {
             count += 1;
             assert_eq!(line.number, count);
             Ok(Seed::NONE)

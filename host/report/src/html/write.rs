@@ -67,7 +67,7 @@ pub fn write_html_file(
     let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
     let written = File::create(&temporary).map_err(failed).and_then(|file| {
         let mut out = BufWriter::with_capacity(1 << 16, file);
-        let written = write_html(&mut out, sources, comparisons).map_err(|error| match error {
+        let written = write_html(&mut out, sources, comparisons, &[]).map_err(|error| match error {
             HtmlError::Output(source) => failed(source),
             other => other,
         })?;
@@ -81,7 +81,22 @@ pub fn write_html_file(
     written
 }
 
-/// Writes the page of some runs. Each of `comparisons` is of the first run and a further one.
+/// A link above the report, as where it is one of the pages of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Where it leads.
+    pub address: &'static str,
+    /// What it says.
+    pub text: &'static str,
+}
+
+/// What the page of any runs may do: its Content-Security-Policy, for servers that send it as a header.
+pub fn report_policy() -> String {
+    assets::frame("", "").2
+}
+
+/// Writes the page of some runs. Each of `comparisons` is of the first run and a further one. Without links
+/// these are the bytes that [`write_html_file`] writes.
 ///
 /// # Errors
 /// When a run cannot be read, or what is written to fails.
@@ -89,10 +104,12 @@ pub fn write_html<W: Write>(
     out: &mut W,
     sources: &[ComparedSource],
     comparisons: &[Comparison],
+    links: &[Link],
 ) -> Result<HtmlWritten, HtmlError> {
     let mut out = Counted { out, bytes: 0 };
     let ids: Vec<&str> = sources.iter().map(ComparedSource::run_id).collect();
-    let (before, behind) = assets::frame(&ids.join(" · "));
+    let link = |link: &Link| format!("<a class=\"back\" href=\"{}\">{}</a>", link.address, link.text);
+    let (before, behind, _) = assets::frame(&ids.join(" · "), &links.iter().map(link).collect::<String>());
     out.write_all(before.as_bytes())?;
     let mut head = block::begin(&mut out, "head")?;
     serde_json::to_writer(&mut head, &Head::new(sources, comparisons)?).map_err(of_json)?;

@@ -13,12 +13,18 @@ function blocks(kind) {
   return [...document.querySelectorAll(`script[data-block="${kind}"]`)];
 }
 
-/** What a block holds, as text. */
-async function unpack(block) {
-  const binary = atob(block.textContent);
+/** The bytes of base64; newer browsers do it themselves. */
+function bytesOf(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let place = 0; place < binary.length; place += 1) bytes[place] = binary.charCodeAt(place);
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  return bytes;
+}
+
+/** What a block holds, as text. */
+async function unpack(block) {
+  return new Response(new Blob([bytesOf(block.textContent)]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
 async function readPage() {
@@ -29,8 +35,8 @@ async function readPage() {
     parts.push(JSON.parse(await unpack(block)));
     await breathe();
   }
-  readColumns(parts);
-  pairRuns();
+  await readColumns(parts);
+  await pairRuns();
 }
 
 const placeIn = (known, name) => {
@@ -38,7 +44,7 @@ const placeIn = (known, name) => {
   return place < 0 ? known.push(name) - 1 : place;
 };
 
-function readColumns(parts) {
+async function readColumns(parts) {
   const length = parts.reduce((sum, part) => sum + part.index.length, 0);
   Object.assign(rows, {
     length, run: new Uint16Array(length), task: new Uint16Array(length), outcome: new Uint8Array(length),
@@ -57,6 +63,7 @@ function readColumns(parts) {
       }
     }
     start += part.index.length;
+    await breathe();
   }
 }
 
@@ -116,11 +123,15 @@ function isFailed(row) {
   return false;
 }
 
+/** How many samples are gone through before the page draws and listens. */
+const STRIDE = 8192;
+
 /** Samples of a run by task and id, repeats together. One whose id occurs twice has no partner. */
-function samplesOf(run) {
+async function samplesOf(run) {
   const repeats = new Map(head.runs[run].tasks.map((task) => [names.tasks.indexOf(task.task_id), task.repeat]));
   const found = new Map();
   for (let row = 0; row < rows.length; row += 1) {
+    if (row % STRIDE === 0) await breathe();
     if (rows.run[row] !== run) continue;
     const number = Math.floor(rows.index[row] / (repeats.get(rows.task[row]) ?? 1));
     const key = `${rows.task[row]} ${rows.id[row]}`;
@@ -138,11 +149,14 @@ const meanScore = (sample, metric) => {
 };
 
 /** Finds the partner of each sample in the first run, and how its score changed: the largest loss, else the largest gain. */
-function pairRuns() {
+async function pairRuns() {
   if (head.runs.length < 2) return;
-  const base = samplesOf(0);
+  const base = await samplesOf(0);
+  let done = 0;
   for (let run = 1; run < head.runs.length; run += 1) {
-    for (const [key, sample] of samplesOf(run)) {
+    for (const [key, sample] of await samplesOf(run)) {
+      done += 1;
+      if (done % STRIDE === 0) await breathe();
       const partner = base.get(key);
       if (!partner || partner.isDouble || sample.isDouble || rows.content[partner.rows[0]] !== rows.content[sample.rows[0]]) continue;
       const gains = names.metrics.map((_, metric) =>

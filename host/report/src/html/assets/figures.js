@@ -119,10 +119,11 @@ function showOutcomes() {
 
 const named = (outcome) => outcome.replaceAll("_", " ");
 
-function showDistributions() {
+async function showDistributions() {
   const place = byId("distributions").querySelector(".plots");
   for (let task = 0; task < names.tasks.length; task += 1) {
     for (let metric = 0; metric < names.metrics.length; metric += 1) {
+      await breathe();
       const lists = head.runs.map(() => []);
       for (let row = 0; row < rows.length; row += 1) {
         if (rows.task[row] === task && !Number.isNaN(rows.scores[metric][row])) lists[rows.run[row]].push(rows.scores[metric][row]);
@@ -139,11 +140,12 @@ function showDistributions() {
 const quantile = (sorted, share) => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN);
 
 /** Latency and throughput by the time at which samples were done. */
-function showTiming() {
+async function showTiming() {
   const section = byId("timing");
-  head.runs.forEach((run, number) => {
+  for (const [number, run] of head.runs.entries()) {
+    await breathe();
     const own = rowsOfRun(number).filter((row) => !Number.isNaN(rows.finished[row]) && !Number.isNaN(rows.latency[row]));
-    if (own.length < 2) return;
+    if (own.length < 2) continue;
     section.hidden = false;
     const [first, last] = extent(own.map((row) => rows.finished[row] - rows.latency[row]).concat(own.map((row) => rows.finished[row])));
     const span = Math.max(1, last - first);
@@ -171,5 +173,5 @@ function showTiming() {
         lines("Latency over time", { series: [{ values: latencies.map((list) => quantile(list, 0.9)), high: true }, { values: latencies.map((list) => quantile(list, 0.5)) }], span, unit: "ms", note: "in ms: median, and dashed the 90th percentile" }),
         lines("Samples a second", { series: [{ values: latencies.map((list) => perSecond(list.length)) }], span, unit: "a second", note: "by the time at which they were done" }),
         tokens.some((number) => number > 0) ? lines("Answer tokens a second", { series: [{ values: tokens.map(perSecond) }], span, unit: "a second" }) : ""));
-  });
+  }
 }

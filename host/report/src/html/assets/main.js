@@ -1,18 +1,5 @@
 // Reads the page, shows it, and listens.
 
-function chooseTheme() {
-  const select = byId("theme");
-  // A page that was opened from a file may have no storage.
-  const stored = (() => { try { return localStorage.getItem("gage-theme") ?? ""; } catch { return ""; } })();
-  const apply = (theme) => { if (theme) document.documentElement.dataset.theme = theme; else delete document.documentElement.dataset.theme; };
-  select.value = stored;
-  apply(stored);
-  select.addEventListener("change", () => {
-    apply(select.value);
-    try { localStorage.setItem("gage-theme", select.value); } catch { /* It lasts as long as the page. */ }
-  });
-}
-
 function showSections() {
   const shown = [...document.querySelectorAll("main > section[aria-labelledby]")].filter((section) => !section.hidden);
   byId("sections").replaceChildren(...shown.map((section) => make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
@@ -77,13 +64,10 @@ async function start() {
   chooseTheme();
   await readPage();
   byId("samples").hidden = rows.length === 0;
-  showOverview();
-  showComparisons();
-  showFigures();
-  showOutcomes();
-  await breathe();
-  showDistributions();
-  showTiming();
+  for (const show of [showOverview, showComparisons, showFigures, showOutcomes, showDistributions, showTiming]) {
+    await show();
+    await breathe();
+  }
   prepareFilters();
   listenToList();
   listenToKeys();

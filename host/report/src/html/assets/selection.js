@@ -117,7 +117,7 @@ async function searchTexts(candidates, filters, search) {
   }
   // As it stands within JSON.
   const raw = JSON.stringify(filters.query).slice(1, -1).toLowerCase();
-  let [done, shown, found] = [0, performance.now(), false];
+  let [done, shown, breathed, found] = [0, performance.now(), performance.now(), false];
   for (const [block, own] of open) {
     const text = await unpack(textBlocks[block]);
     if (search !== searches) return;
@@ -135,7 +135,10 @@ async function searchTexts(candidates, filters, search) {
       found = false;
       say(selected.length, rows.length, `; searching, ${Math.floor((100 * done) / open.size)} %`);
       shown = performance.now();
+    }
+    if (performance.now() - breathed > 30) {
       await breathe();
+      breathed = performance.now();
       if (search !== searches) return;
     }
   }

@@ -1,0 +1,43 @@
+//! The command line of `view`.
+
+use clap::Args;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  gage-host view
+  gage-host view /data/runs --port 0
+  gage-host view --host 0.0.0.0 --allow-host evals.example.org
+
+Ends by Ctrl-C.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ViewArguments {
+    /// The folder of runs. Nothing outside of it is read, and no run in it is changed.
+    #[arg(value_name = "DIR", env = "GAGE_HOST_OUTPUT_DIR", default_value = "runs")]
+    pub(crate) folder: PathBuf,
+
+    /// The port to listen at; 0 takes one that is free.
+    #[arg(long, env = "GAGE_HOST_PORT", value_name = "PORT", default_value_t = 7878)]
+    pub(crate) port: u16,
+
+    /// The address to listen at. Anything but this machine's own shows every prompt and answer to whoever
+    /// reaches it: there is no password.
+    #[arg(long, env = "GAGE_HOST_HOST", value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
+
+    /// A name by which browsers ask for this machine, besides localhost and its addresses; may be given
+    /// several times.
+    #[arg(long = "allow-host", env = "GAGE_HOST_ALLOW_HOST", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) allowed_hosts: Vec<String>,
+
+    /// Open the list of runs in the browser of this machine.
+    #[arg(long, env = "GAGE_HOST_OPEN")]
+    pub(crate) open: bool,
+
+    /// Print nothing but what is wrong.
+    #[arg(long, short, env = "GAGE_HOST_QUIET")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,104 @@
+//! `gage-host view`: a folder of runs in a browser.
+
+use super::{run, setup};
+use crate::arguments::{DEFAULT_LOG, ViewArguments};
+use crate::exit_code::ExitCode;
+use crate::terminal;
+use anyhow::Context as _;
+use gage_view::{RunsRoot, ViewError, Viewer, ViewerOptions};
+use std::net::{IpAddr, SocketAddr};
+use std::process::{Command, Stdio};
+
+pub(crate) fn execute(arguments: &ViewArguments) -> anyhow::Result<ExitCode> {
+    setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
+    let root = match RunsRoot::open(&arguments.folder) {
+        Ok(root) => root,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
+    let options = ViewerOptions {
+        address: SocketAddr::new(arguments.host, arguments.port),
+        allowed_hosts: arguments.allowed_hosts.clone(),
+    };
+    let viewer = match runtime.block_on(Viewer::bind(root, &options)) {
+        Ok(viewer) => viewer,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let address = address_to_open(viewer.address());
+    if !arguments.host.is_loopback() {
+        terminal::say(format_args!(
+            "warning: whoever reaches {} can read every prompt and answer of {}; there is no password",
+            viewer.address(),
+            gage_config::shown_path(&arguments.folder)
+        ));
+    }
+    if !arguments.quiet {
+        terminal::answer(format_args!("{address}"))?;
+        terminal::say("showing runs until Ctrl-C");
+    }
+    if arguments.open && !open(&address) {
+        terminal::say(format_args!("warning: no browser could be opened; go to {address}"));
+    }
+    let served = runtime.block_on(viewer.serve(run::signal()));
+    // A report that nobody reads any more may still be written.
+    runtime.shutdown_background();
+    match served {
+        Ok(()) => Ok(ExitCode::Done),
+        Err(error @ ViewError::History(_)) => Ok(refuse(&error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn refuse(error: &ViewError) -> ExitCode {
+    let help = error.help();
+    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    // What a message ends with need not be said again.
+    let message = causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+    });
+    terminal::refuse(&message, help.as_deref())
+}
+
+/// Where a browser of this machine finds the server: one that listens at all addresses is at each of them.
+fn address_to_open(address: SocketAddr) -> String {
+    let host = match address.ip() {
+        IpAddr::V4(host) if host.is_unspecified() => "127.0.0.1".to_owned(),
+        IpAddr::V6(host) if host.is_unspecified() => "[::1]".to_owned(),
+        IpAddr::V4(host) => host.to_string(),
+        IpAddr::V6(host) => format!("[{host}]"),
+    };
+    format!("http://{host}:{}/", address.port())
+}
+
+/// Asks the desktop to open an address.
+fn open(address: &str) -> bool {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        Ok(mut child) => {
+            // Some of them stay as long as the browser does.
+            std::thread::spawn(move || child.wait());
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_can_be_opened() {
+        let cases = [
+            ("127.0.0.1:7878", "http://127.0.0.1:7878/"),
+            ("0.0.0.0:80", "http://127.0.0.1:80/"),
+            ("[::]:80", "http://[::1]:80/"),
+            ("[::1]:9", "http://[::1]:9/"),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(address_to_open(address.parse().unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Follows a journal while another process writes to it.
+
+use super::line::Seed;
+use super::scan::scan;
+use super::{Header, Scores, seed_of, segment_paths};
+use crate::{RecordError, SampleTiming};
+use gage_core::{MetricResult, Outcome};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufReader, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Reads what was added to a journal since it was read last. Takes no lock, and holds no record.
+#[derive(Debug)]
+pub struct JournalTail {
+    folder: PathBuf,
+    run_id: String,
+    /// The file that was read last, how many of its bytes are known to be good, and how checksums begin there.
+    at: Option<(PathBuf, u64, Seed)>,
+}
+
+/// A line of the journal, without the texts of its sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TailEntry {
+    /// The task.
+    pub task_id: String,
+    /// The number of the row in the task's dataset order, counted from 0.
+    pub index: u64,
+    /// How the sample ended; none where it was answered and awaits its scores.
+    pub outcome: Option<Outcome>,
+    /// The call of the model; none in lines of scores, whose answer came before.
+    pub timing: Option<SampleTiming>,
+    /// Tokens of the answer, where the line holds one and somebody counted them.
+    pub completion_tokens: Option<u64>,
+    /// What the metrics said.
+    pub metrics: Vec<MetricResult>,
+    /// When the sample was done, in milliseconds since 1970 in UTC; 0 where it is not known.
+    pub finished_unix_ms: u64,
+}
+
+/// What came of looking for new lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailRead {
+    /// All lines that were new were told of; so many.
+    Added(u64),
+    /// The journal is shorter than it was: nothing was told of, everything that was is void, and the next
+    /// call begins at the beginning.
+    Restarted,
+}
+
+impl JournalTail {
+    /// Follows the journal of a run folder, from its beginning.
+    pub fn new(folder: &Path, run_id: &str) -> JournalTail {
+        JournalTail { folder: folder.to_owned(), run_id: run_id.to_owned(), at: None }
+    }
+
+    /// Tells of the lines that are new, in the order in which they were written. A torn end is left for the
+    /// next call. Of several lines of one sample the last counts.
+    ///
+    /// # Errors
+    /// Those of [`JournalIndex::read`](crate::JournalIndex::read). The next call begins where this one did.
+    pub fn read_new(&mut self, mut see: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
+        let mut count = 0;
+        for path in segment_paths(&self.folder)? {
+            let (start, mut seed) = match &self.at {
+                Some((last, ..)) if path < *last => continue,
+                Some((last, good, seed)) if path == *last => (*good, *seed),
+                _ => (0, Seed::NONE),
+            };
+            let failed = |source| RecordError::io("read", &path, source);
+            let mut file = File::open(&path).map_err(failed)?;
+            let length = file.metadata().map_err(failed)?.len();
+            if length < start {
+                self.at = None;
+                return Ok(TailRead::Restarted);
+            }
+            if length > start {
+                file.seek(SeekFrom::Start(start)).map_err(failed)?;
+                let run_id = &self.run_id;
+                let reader = BufReader::with_capacity(1 << 16, file);
+                let scanned = scan(&path, reader, seed, |line| {
+                    if start == 0 && line.number == 1 {
+                        seed = seed_of(Header::check(&path, line.json, run_id)?, run_id);
+                        return Ok(seed);
+                    }
+                    let line: TailLine<'_> = serde_json::from_slice(line.json).map_err(|error| {
+                        RecordError::invalid(&path, format!("not a sample record: {error}"))
+                    })?;
+                    see(line.into());
+                    count += 1;
+                    Ok(seed)
+                })?;
+                self.at = Some((path, start + scanned.good_bytes, seed));
+            }
+        }
+        Ok(TailRead::Added(count))
+    }
+}
+
+/// The parts of a line that are told of; the rest is passed over without being built.
+#[derive(Deserialize)]
+struct TailLine<'a> {
+    #[serde(borrow)]
+    task_id: Cow<'a, str>,
+    index: u64,
+    outcome: Outcome,
+    #[serde(default)]
+    awaits_scores: bool,
+    #[serde(default)]
+    scores: Option<Scores>,
+    #[serde(default)]
+    metrics: Vec<MetricResult>,
+    #[serde(default)]
+    timing: Option<SampleTiming>,
+    #[serde(default)]
+    model_output: Option<TailOutput>,
+}
+
+#[derive(Deserialize)]
+struct TailOutput {
+    #[serde(default)]
+    usage: Option<TailUsage>,
+}
+
+#[derive(Deserialize)]
+struct TailUsage {
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+}
+
+impl From<TailLine<'_>> for TailEntry {
+    fn from(line: TailLine<'_>) -> TailEntry {
+        let usage = line.model_output.and_then(|output| output.usage);
+        let (metrics, finished_unix_ms) = match line.scores {
+            Some(scores) => (scores.metrics, scores.finished_unix_ms),
+            None => (line.metrics, line.timing.map_or(0, |timing| timing.finished_unix_ms)),
+        };
+        TailEntry {
+            task_id: line.task_id.into_owned(),
+            index: line.index,
+            outcome: (!line.awaits_scores).then_some(line.outcome),
+            timing: line.timing,
+            completion_tokens: usage.and_then(|usage| usage.completion_tokens),
+            metrics,
+            finished_unix_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_record::tests::record;
+    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, ScoresEntry, Without};
+    use serde_json::json;
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    fn begun() -> (tempfile::TempDir, RunFolder, JournalWriter) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        let writer = JournalWriter::open(&folder).unwrap().writer;
+        (root, folder, writer)
+    }
+
+    fn seen(tail: &mut JournalTail) -> Vec<(u64, Option<Outcome>)> {
+        let mut entries = Vec::new();
+        let read = tail.read_new(|entry| entries.push((entry.index, entry.outcome))).unwrap();
+        assert_eq!(read, TailRead::Added(entries.len() as u64));
+        entries
+    }
+
+    #[test]
+    fn each_line_is_told_of_once_when_it_is_whole() {
+        let (_root, folder, mut writer) = begun();
+        let mut tail = JournalTail::new(folder.path(), "run");
+        assert_eq!(seen(&mut tail), []);
+        writer.append_whole(&[record("t", 1, "b"), record("t", 0, "a")]).unwrap();
+        let scored = Some(Outcome::Scored);
+        assert_eq!(seen(&mut tail), [(1, scored), (0, scored)]);
+        assert_eq!(seen(&mut tail), []);
+        writer.append_whole(&[record("t", 2, "c")]).unwrap();
+
+        // A line that is half written is told of when it is whole.
+        let path = folder.path_of("journal/000001.jsonl");
+        let whole = std::fs::read(&path).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(whole.len() as u64 - 7).unwrap();
+        assert_eq!(seen(&mut tail), []);
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(&whole[whole.len() - 7..]).unwrap();
+        assert_eq!(seen(&mut tail), [(2, scored)]);
+    }
+
+    #[test]
+    fn an_answer_awaits_its_scores() {
+        let (_root, folder, mut writer) = begun();
+        let whole = record("t", 0, "a");
+        let output = whole.model_output.clone().unwrap();
+        let answer = AnswerEntry {
+            task_id: "t",
+            index: 0,
+            sample_id: "s",
+            row_digest: "d",
+            outcome: Outcome::Scored,
+            sample: &whole.sample,
+            support_output: None,
+            model_output: Without { value: &output, keys: &[] },
+            judge_output: None,
+            timing: whole.timing,
+            awaits_scores: true,
+        };
+        let scores = ScoresEntry {
+            task_id: "t".to_owned(),
+            index: 0,
+            sample_id: "s".to_owned(),
+            row_digest: "d".to_owned(),
+            outcome: Outcome::Refused,
+            scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: 7, ..Scores::default() },
+        };
+        writer.append_batch(&[JournalEntry::Answer(answer), JournalEntry::Scores(&scores)]).unwrap();
+        let mut tail = JournalTail::new(folder.path(), "run");
+        let mut entries = Vec::new();
+        tail.read_new(|entry| entries.push(entry)).unwrap();
+        assert_eq!((entries[0].outcome, entries[0].timing), (None, Some(whole.timing)));
+        assert_eq!((entries[1].outcome, entries[1].timing), (Some(Outcome::Refused), None));
+        assert_eq!((&entries[1].metrics, entries[1].finished_unix_ms), (&whole.metrics, 7));
+    }
+
+    #[test]
+    fn a_journal_that_became_shorter_is_read_anew() {
+        let (_root, folder, mut writer) = begun();
+        writer.append_whole(&[record("t", 0, "a")]).unwrap();
+        let path = folder.path_of("journal/000001.jsonl");
+        let one = std::fs::metadata(&path).unwrap().len();
+        writer.append_whole(&[record("t", 1, "b")]).unwrap();
+        let mut tail = JournalTail::new(folder.path(), "run");
+        assert_eq!(seen(&mut tail).len(), 2);
+        OpenOptions::new().write(true).open(&path).unwrap().set_len(one).unwrap();
+        assert_eq!(tail.read_new(|_| panic!("nothing is told of")).unwrap(), TailRead::Restarted);
+        assert_eq!(seen(&mut tail), [(0, Some(Outcome::Scored))]);
+    }
+
+    #[test]
+    fn damage_and_another_run_are_errors() {
+        let (_root, folder, mut writer) = begun();
+        writer.append_whole(&[record("t", 0, "a"), record("t", 1, "b")]).unwrap();
+        let error = JournalTail::new(folder.path(), "other").read_new(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("belongs to run 'run'"), "{error}");
+        let path = folder.path_of("journal/000001.jsonl");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let second = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 20;
+        bytes[second] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("good lines follow"), "{error}");
+    }
+}

@@ -1,0 +1,119 @@
+//! A page with the look of the report: its style, its scripts that every page needs, and a policy that
+//! names what it may do.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use gage_core::{Digest, printable_html};
+
+/// The page, with a place for each part.
+const PAGE: &str = include_str!("assets/page.html");
+const STYLE: &str = include_str!("assets/style.css");
+
+/// What every page begins with.
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n",
+    include_str!("assets/dom.js"),
+    include_str!("assets/plots.js"),
+    include_str!("assets/theme.js"),
+);
+
+/// What is of one page alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// Its title, as text.
+    pub title: &'a str,
+    /// Its elements, as markup that holds no text of others.
+    pub body: &'a str,
+    /// Style behind that of all pages.
+    pub style: &'a str,
+    /// Script behind that of all pages, whose functions it may call: `make`, `table`, `plot` and the
+    /// others of `dom.js`, `plots.js` and `theme.js`.
+    pub script: &'a str,
+    /// Whether it may ask the server that it comes from for more.
+    pub may_ask: bool,
+}
+
+/// A page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// The document.
+    pub html: String,
+    /// Its Content-Security-Policy, which is in the document as well.
+    pub policy: String,
+}
+
+/// Puts a page together. Its policy lets it run its own script, use its own style and show media that it
+/// holds.
+pub fn render(parts: &Parts<'_>) -> Rendered {
+    let style = format!("{STYLE}{}", parts.style);
+    let script = format!("{SCRIPT}{}", parts.script);
+    let connect = if parts.may_ask { " connect-src 'self';" } else { "" };
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; media-src data:;{connect} \
+         base-uri 'none'; form-action 'none'",
+        source_of(&script),
+        source_of(&style)
+    );
+    let html = PAGE
+        .replace("<!--policy-->", &policy)
+        .replace("/*style*/", &style)
+        .replace("<!--body-->", parts.body)
+        .replace("/*script*/", &script)
+        // The last: it may be text of others.
+        .replace("<!--title-->", &printable_html(parts.title));
+    Rendered { html, policy }
+}
+
+/// A text of the page as a policy names it.
+fn source_of(text: &str) -> String {
+    let digest = Digest::of_bytes(text.as_bytes());
+    let hex = digest.hex();
+    let pairs = hex.as_bytes().chunks(2).filter_map(|pair| std::str::from_utf8(pair).ok());
+    let bytes: Vec<u8> = pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect();
+    format!("sha256-{}", STANDARD.encode(bytes))
+}
+
+/// Names by which a script makes markup of text. No page has one in its script.
+pub const FORBIDDEN_IN_SCRIPTS: [&str; 9] = [
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "setHTMLUnsafe",
+    "document.write",
+    "eval(",
+    "Function(",
+    "DOMParser",
+    "</script",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_its_parts_and_may_do_what_it_says() {
+        let parts =
+            Parts { title: "<t>", body: "<main></main>", style: "a{}", script: "b();", may_ask: true };
+        let page = render(&parts);
+        assert!(page.html.contains("<title>&lt;t&gt; – gage-host"), "{}", page.html);
+        assert!(page.html.contains("<main></main>") && page.html.contains("a{}</style>"));
+        assert!(page.html.contains("b();</script>") && page.html.contains(&page.policy));
+        assert!(page.policy.contains("connect-src 'self'"), "{}", page.policy);
+        assert!(!render(&Parts { may_ask: false, ..parts }).policy.contains("connect-src"));
+    }
+
+    #[test]
+    fn no_script_makes_markup_of_text() {
+        for text in [SCRIPT, super::super::assets::SCRIPT] {
+            for name in FORBIDDEN_IN_SCRIPTS {
+                assert!(!text.contains(name), "{name}");
+            }
+        }
+        assert!(!STYLE.contains("</style") && !super::super::assets::STYLE.contains("</style"));
+    }
+
+    #[test]
+    fn a_policy_names_a_text_by_its_digest() {
+        assert_eq!(source_of(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+}

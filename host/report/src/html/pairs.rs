@@ -1,0 +1,20 @@
+//! What a page of several runs compares.
+
+use crate::compare::{CompareError, CompareOptions, ComparedSource, Comparison, compare};
+
+/// Compares each further run with the first, by the gate of its own suite.
+///
+/// # Errors
+/// When a run cannot be read.
+pub fn comparisons_with_first(sources: &[ComparedSource]) -> Result<Vec<Comparison>, CompareError> {
+    let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
+    let with_base = |new: &ComparedSource| {
+        let gate = new.config().map(|config| config.gate.clone()).unwrap_or_default();
+        match compare(base, new, &CompareOptions { gate, ..CompareOptions::default() }) {
+            // A gate on what neither run has is no reason not to show them.
+            Err(CompareError::UnknownInGate { .. }) => compare(base, new, &CompareOptions::default()),
+            other => other,
+        }
+    };
+    others.iter().map(with_base).collect()
+}

@@ -1,0 +1,100 @@
+// The figures of a suite over time.
+
+let known = null;
+
+function showHistory(answer) {
+  known = answer;
+  const names = answer.suites.map((suite) => suite.name);
+  const select = byId("suite");
+  select.replaceChildren(...answer.suites.map((suite) => make("option", { value: suite.name }, `${visible(suite.name)} (${count(suite.runs)} ${suite.runs === 1 ? "run" : "runs"})`)));
+  if (answer.suite !== null) select.value = answer.suite;
+  byId("filters").hidden = names.length === 0;
+  if (answer.suite === null) {
+    byId("overview").replaceChildren(make("p", { class: "notice" }, "There is no suite here yet: a run belongs to one when its configuration has a name (metadata.name)."));
+    return;
+  }
+  const models = [...new Set(answer.trends.flatMap((trend) => trend.points.map((point) => point.model)).filter(Boolean))].sort();
+  const before = byId("model").value;
+  byId("model").replaceChildren(make("option", { value: "" }, "all"), ...models.map((model) => make("option", { value: model }, visible(model))));
+  byId("model").value = models.includes(before) ? before : "";
+  byId("model").closest("label").hidden = models.length < 2;
+  const suite = answer.suites.find((one) => one.name === answer.suite);
+  const states = { there: "", gone: " (gone)", changed: " (changed since)" };
+  byId("overview").replaceChildren(facts([
+    ["Suite", visible(answer.suite)], ["Runs", count(suite?.runs ?? 0)], ["First (UTC)", time(suite?.first)], ["Last (UTC)", time(suite?.last)],
+    ["Baseline", answer.baseline ? `${visible(answer.baseline.run_id)}${states[answer.baseline.state] ?? ""}` : "none was chosen"],
+  ]));
+  drawTrends();
+  showFlips();
+}
+
+function drawTrends() {
+  const model = byId("model").value;
+  const trends = known.trends.map((trend) => ({ ...trend, points: trend.points.filter((point) => point.figure.value !== null && (!model || point.model === model)) })).filter((trend) => trend.points.length > 0);
+  const section = byId("trends");
+  section.hidden = trends.length === 0;
+  section.querySelector(".plots").replaceChildren(...trends.map(trendFigure));
+}
+
+const runName = (id) => known.names[id] ?? id;
+
+/** A line through the figures of the runs, each with its interval; a point leads to its run. */
+function trendFigure(trend) {
+  // As wide as it is shown, so that its text is as large as that around it.
+  const wide = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
+  const { points } = trend;
+  const title = `${visible(trend.task_id)}, ${visible(trend.metric_id)}`;
+  const base = points.find((point) => point.run_id === known.baseline?.run_id);
+  const [lowest, highest] = extent(points.flatMap(({ figure }) => [figure.value, figure.low ?? figure.value, figure.high ?? figure.value]));
+  // A little room, and never an axis of no height; shares stay within 0 and 1.
+  const room = (highest - lowest) * 0.08 || Math.abs(highest) * 0.05 || 0.5;
+  const isShare = lowest >= 0 && highest <= 1;
+  const [low, high] = [isShare ? Math.max(0, lowest - room) : lowest - room, isShare ? Math.min(1, highest + room) : highest + room];
+  const [right, bottom] = [wide.width - wide.right, wide.height - wide.bottom];
+  const x = (place) => wide.left + (right - wide.left) * (points.length > 1 ? 0.02 + 0.96 * (place / (points.length - 1)) : 0.5);
+  const y = (value) => bottom - (bottom - wide.top) * ((value - low) / (high - low));
+  const text = (at, down, anchor, content) => draw("text", { x: at, y: down, "text-anchor": anchor }, content);
+  const path = points.map(({ figure }, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
+  const mark = (point, place) => {
+    const { figure } = point;
+    const told = `${visible(point.run_id)}, ${time(point.created_at)}: ${score(figure.value)} ${range(figure.low === null ? null : figure)}, ${count(figure.n)} of ${count(figure.total)} samples${point.model ? `, ${visible(point.model)}` : ""}`;
+    return draw("a", { href: runAddress(runName(point.run_id)), "aria-label": told },
+      draw("title", {}, told),
+      figure.low === null ? null : draw("path", { class: "whisker", d: `M${x(place)} ${y(figure.low)}V${y(figure.high)}` }),
+      draw("circle", { class: "mark", cx: x(place), cy: y(figure.value), r: point === base ? 6 : 4 }),
+      // Room for fingers.
+      draw("circle", { cx: x(place), cy: y(figure.value), r: 11, "fill-opacity": 0 }));
+  };
+  const changes = points.map((point, place) => point.is_redefined && draw("path", { class: "redefined", d: `M${x(place - 0.5)} ${wide.top}V${bottom}` }));
+  const first = points[0].figure.value;
+  const last = points[points.length - 1].figure.value;
+  const rows = points.toReversed().map((point) => [
+    make("a", { href: runAddress(runName(point.run_id)) }, visible(point.run_id)), time(point.created_at), visible(point.model ?? ""), make("span", { class: "strong" }, score(point.figure.value)),
+    point.figure.low === null ? "–" : range(point.figure), `${count(point.figure.n)} of ${count(point.figure.total)}`, percent(point.figure.coverage),
+    [point === base && "baseline", point.is_redefined && "suite changed", point.status !== "complete" && point.status].filter(Boolean).join(", "),
+  ]);
+  return make("figure", {},
+    make("figcaption", {}, make("b", {}, title), ` ${trend.higher_is_better ? "" : "(less is better) "}${points.length > 1 ? `from ${score(first)} to ${score(last)} over ${count(points.length)} runs` : "one run"}`),
+    draw("svg", { class: "trend", viewBox: `0 0 ${wide.width} ${wide.height}`, role: "group", "aria-label": `${title} over ${points.length} runs` },
+      draw("path", { class: "axis", d: `M${wide.left} ${wide.top}H${right}M${wide.left} ${bottom}H${right}` }),
+      text(wide.left - 6, wide.top + 4, "end", tick(high)), text(wide.left - 6, bottom + 4, "end", tick(low)),
+      text(wide.left, wide.height - 8, "start", time(points[0].created_at)), points.length > 1 ? text(right, wide.height - 8, "end", time(points[points.length - 1].created_at)) : null,
+      changes, base ? draw("path", { class: "baseline", d: `M${wide.left} ${y(base.figure.value)}H${right}` }) : null,
+      points.length > 1 ? draw("path", { class: "line", d: path }) : null, points.map(mark)),
+    folded("as a table", table([["Run"], ["Begun (UTC)"], ["Model"], ["Value", true], ["95 % interval", true], ["n", true], ["Coverage", true], ["Note"]], rows)));
+}
+
+function showFlips() {
+  const section = byId("flips");
+  section.hidden = known.flips.length === 0 && !known.flips_problem;
+  section.querySelector("div").replaceChildren(known.flips_problem ? make("p", { class: "notice" }, visible(known.flips_problem)) : table(
+    [["Model"], ["Task"], ["Metric"], ["Pairs of runs", true], ["Scores compared", true], ["Changed", true], ["Share", true]],
+    known.flips.map((flip) => [visible(flip.model ?? "–"), visible(flip.task_id), visible(flip.metric_id), count(flip.pairs), count(flip.compared), count(flip.flips), percent(flip.rate)])));
+}
+
+chooseTheme();
+const wantedSuite = new URLSearchParams(location.search).get("suite") ?? "";
+byId("filters").addEventListener("submit", (event) => event.preventDefault());
+byId("suite").addEventListener("change", () => location.assign(`/history?suite=${encodeURIComponent(byId("suite").value)}`));
+byId("model").addEventListener("change", drawTrends);
+follow(`/data/history?suite=${encodeURIComponent(wantedSuite)}`, showHistory, 5000);

@@ -1,0 +1,78 @@
+// A run that goes on.
+
+const name = decodeURIComponent(location.pathname.split("/")[2]);
+const fill = (id, isThere, ...content) => {
+  const section = byId(id);
+  section.hidden = !isThere;
+  (section.querySelector("div") ?? section).replaceChildren(...content);
+};
+
+function bar(done, total) {
+  const share = total > 0 ? Math.min(1, done / total) : 0;
+  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
+    draw("rect", { class: "trough", x: 0, y: 4, width: 130, height: 8, rx: 1 }),
+    total === null ? null : draw("rect", { class: "mark", x: 0, y: 4, width: 130 * share, height: 8, rx: 1 }));
+}
+
+const ofTotal = (done, total) => (total === null ? count(done) : `${count(done)} of ${count(total)}`);
+
+function showLive(now) {
+  const { run } = now;
+  document.title = `${now.total ? `${Math.floor((100 * now.done) / now.total)} % ` : ""}${visible(run.run_id)} – gage-host`;
+  byId("title").textContent = visible(run.run_id);
+  if (!now.is_live) {
+    // The report is there.
+    location.reload();
+    return Infinity;
+  }
+  byId("overview").replaceChildren(facts([
+    ["Status", "running now"],
+    ["Suite", visible(run.suite ?? "")],
+    ["Model", run.models.map(visible).join(", ")],
+    ["Samples", ofTotal(now.done, now.total)],
+    ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
+    ["Time left", now.eta_s === null ? null : `about ${duration(now.eta_s * 1000)}`],
+    ["Since", now.began === null ? null : duration(now.now - now.began)],
+    ["Answer tokens", now.completion_tokens > 0 && count(now.completion_tokens)],
+    ["Latency, median", now.latency.p50_ms === null ? null : duration(now.latency.p50_ms)],
+    ["95th percentile", now.latency.p95_ms === null ? null : duration(now.latency.p95_ms)],
+  ]));
+  showProgress(now.tasks);
+  showFiguresSoFar(now.tasks);
+  showPace(now.pace);
+  showHappenings(now.happenings);
+  return 1000;
+}
+
+function showProgress(tasks) {
+  const failed = (task) => Object.entries(task.outcomes).filter(([outcome]) => outcome !== "scored").map(([outcome, number]) => `${outcome.replaceAll("_", " ")} ${count(number)}`).join(", ");
+  fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Await scores", true], ["Not scored"]],
+    tasks.map((task) => [visible(task.task_id), bar(task.done, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"])));
+}
+
+function showFiguresSoFar(tasks) {
+  const figures = tasks.flatMap((task) => task.metrics.map((figure) => ({ ...figure, task, low: figure.interval?.low, high: figure.interval?.high }))).filter((figure) => figure.n > 0);
+  const [low, high] = boundsOfFigures(figures);
+  fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
+    figures.map((figure, place) => [
+      place > 0 && figures[place - 1].task === figure.task ? "" : visible(figure.task.task_id), visible(figure.metric_id), make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
+      whisker(figure.value, figure.interval, low, high), `${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage),
+    ])));
+}
+
+function showPace(pace) {
+  const isThere = pace !== null && pace.samples_per_s.length > 1;
+  fill("pace", isThere, isThere ? lines("Samples a second", { series: [{ values: pace.samples_per_s }], span: pace.span_ms, unit: "a second", note: "since the program was started" }) : "");
+}
+
+function showHappenings(happenings) {
+  const row = ({ unix_ms: when, level, kind, task_id: task, sample_id: sample, message }) => [
+    new Date(when).toISOString().slice(11, 19), make("span", { class: level === "warn" || level === "error" ? "strong" : "" }, visible(kind.replaceAll("_", " "))),
+    [task, sample].filter(Boolean).map(visible).join(" "), make("span", { class: "message-of-run", dir: "auto" }, visible(message)),
+  ];
+  fill("happenings", happenings.length > 0, table([["At (UTC)"], ["What"], ["Of"], ["Message"]], happenings.map(row)));
+}
+
+chooseTheme();
+byId("samples").href = `${runAddress(name)}/report`;
+follow(`/data/runs/${encodeURIComponent(name)}`, showLive, 1000);

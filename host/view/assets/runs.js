@@ -1,0 +1,145 @@
+// The runs of the folder: what came of them, and which to compare.
+
+let listed = { runs: [], left_out: [] };
+/** Names of the runs that are chosen, the baseline first. */
+let picked = [];
+let most = 100;
+
+const statuses = { live: "running now", killed: "killed", interrupted: "interrupted", complete: "complete", incomplete: "incomplete", unreadable: "unreadable", running: "running" };
+
+function offerNames(id, values, name = visible) {
+  const select = byId(id);
+  const before = select.value;
+  select.replaceChildren(make("option", { value: "" }, "all"), ...values.map((value) => make("option", { value }, name(value))));
+  select.value = values.includes(before) ? before : "";
+  select.closest("label").hidden = values.length < 2;
+}
+
+function showRuns(answer) {
+  listed = answer;
+  picked = picked.filter((name) => listed.runs.some((run) => run.name === name));
+  const of = (key) => [...new Set(listed.runs.map((run) => run[key]).filter(Boolean))].sort();
+  offerNames("suite", of("suite"));
+  offerNames("status", of("status"), (status) => statuses[status] ?? visible(status));
+  drawRuns();
+}
+
+function wantedRuns() {
+  const [query, suite, status] = ["query", "suite", "status"].map((id) => byId(id).value);
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return listed.runs.filter((run) => {
+    if (suite && run.suite !== suite) return false;
+    if (status && run.status !== status) return false;
+    const text = [run.run_id, run.suite, run.model, run.status].join(" ").toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+function drawRuns() {
+  const runs = wantedRuns();
+  const place = byId("runs");
+  const focused = document.activeElement?.closest?.("#runs tr")?.dataset.name;
+  const wasBox = document.activeElement?.matches?.("input[type=checkbox]");
+  byId("count").textContent = listed.runs.length === 0 ? "" : runs.length === listed.runs.length ? `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}` : `${count(runs.length)} of ${count(listed.runs.length)} runs`;
+  const shown = runs.slice(0, most);
+  const parts = [];
+  if (listed.runs.length === 0) parts.push(make("p", { class: "notice" }, "There are no runs in this folder yet. They appear here when one begins."));
+  else if (runs.length === 0) parts.push(make("p", { class: "notice" }, "No run is like that."));
+  else parts.push(runTable(shown));
+  if (runs.length > most) parts.push(make("button", { type: "button", click: () => { most += 200; drawRuns(); } }, `Show ${count(Math.min(200, runs.length - most))} more`));
+  if (listed.left_out.length > 0) parts.push(make("p", { class: "soft" }, `Not shown, because of their names or of links that lead out of the folder: ${listed.left_out.map(visible).join(", ")}.`));
+  place.replaceChildren(...parts);
+  if (focused) [...place.querySelectorAll("tr")].find((row) => row.dataset.name === focused)?.querySelector(wasBox ? "input" : "a")?.focus();
+  drawPicked();
+}
+
+function runTable(runs) {
+  const headings = ["", "Run", "Model", "Status", "Begun (UTC)", "Figures"];
+  const [low, high] = boundsOfFigures(runs.flatMap((run) => run.figures));
+  return make("div", { class: "scroll" }, make("table", { class: "runs" },
+    make("thead", {}, make("tr", {}, headings.map((heading) => make("th", { scope: "col" }, heading)))),
+    make("tbody", {}, runs.map((run) => runRow(run, low, high)))));
+}
+
+function runRow(run, low, high) {
+  const box = make("input", { type: "checkbox", "aria-label": `Compare ${run.run_id}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
+  box.checked = picked.includes(run.name);
+  const more = run.further > 0 ? make("span", { class: "soft" }, `and ${count(run.further)} more`) : null;
+  const figures = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
+    : run.figures.length ? [make("div", { class: "figures" }, run.figures.slice(0, 3).flatMap((figure) => figureCells(figure, low, high))), run.figures.length > 3 || run.further ? make("span", { class: "soft" }, `and ${count(run.figures.length - Math.min(3, run.figures.length) + run.further)} more`) : more]
+      : [make("span", { class: "soft" }, run.status === "live" ? "so far: on its page" : "none")];
+  return make("tr", { "data-name": run.name },
+    make("td", { class: "pick" }, box, make("span", { class: "role" })),
+    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.run_id) : make("a", { href: runAddress(run.name) }, visible(run.run_id)), make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
+    make("td", { class: "model" }, visible(run.model ?? "")),
+    make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status)),
+    make("td", { class: "when" }, time(run.created_at)),
+    make("td", {}, figures));
+}
+
+function figureCells(figure, low, high) {
+  const name = `${visible(figure.task_id)} ${visible(figure.metric_id)}${figure.higher_is_better ? "" : " ↓"}`;
+  const interval = figure.low === null ? null : { low: figure.low, high: figure.high };
+  return [
+    make("span", { class: "name", title: name }, name),
+    make("span", { class: "number strong" }, score(figure.value)),
+    make("span", { class: "number soft interval" }, interval ? range(interval) : ""),
+    make("span", { class: "drawn" }, figure.value === null ? "" : whisker(figure.value, interval, low, high)),
+    make("span", { class: "number soft covered", title: `${count(figure.n)} of ${count(figure.total)} samples` }, percent(figure.coverage)),
+  ];
+}
+
+function pick(name) {
+  picked = picked.includes(name) ? picked.filter((other) => other !== name) : [...picked, name];
+  drawPicked();
+}
+
+function drawPicked() {
+  for (const row of document.querySelectorAll("#runs tr[data-name]")) {
+    const place = picked.indexOf(row.dataset.name);
+    row.querySelector("input").checked = place >= 0;
+    row.querySelector(".role").textContent = place < 0 ? "" : place === 0 ? "base" : "new";
+  }
+  const button = byId("compare");
+  const names = picked.map((name) => visible(listed.runs.find((run) => run.name === name)?.run_id ?? name));
+  button.disabled = picked.length < 2 || picked.length > 8;
+  button.textContent = picked.length < 2 ? "Compare: choose two runs, the baseline first" : picked.length > 8 ? "Compare: 8 runs at most" : `Compare ${names.slice(1).join(", ")} with ${names[0]}`;
+}
+
+function compareRuns() {
+  if (byId("compare").disabled) return;
+  location.assign(`/compare?${picked.map((name) => `run=${encodeURIComponent(name)}`).join("&")}`);
+}
+
+function listenToKeysOfList() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input:not([type=checkbox]), select")) {
+      if (event.target.id === "query" && (event.key === "Escape" || event.key === "Enter")) {
+        event.preventDefault();
+        document.querySelector("#runs tbody a")?.focus();
+      }
+      return;
+    }
+    const rows = [...document.querySelectorAll("#runs tr[data-name]")];
+    const at = rows.indexOf(event.target.closest("tr"));
+    const step = { j: 1, k: -1 }[event.key];
+    if (step && rows.length > 0) {
+      event.preventDefault();
+      rows[Math.max(0, Math.min(rows.length - 1, at < 0 ? 0 : at + step))].querySelector("a, input:not(:disabled)")?.focus();
+    } else if (event.key === "x" && at >= 0) pick(rows[at].dataset.name);
+    else if (event.key === "c") compareRuns();
+    else if (event.key === "/") {
+      event.preventDefault();
+      byId("query").focus();
+    }
+  });
+}
+
+chooseTheme();
+for (const id of ["query", "suite", "status"]) byId(id).addEventListener("input", drawRuns);
+byId("filters").addEventListener("submit", (event) => event.preventDefault());
+byId("compare").addEventListener("click", compareRuns);
+listenToKeysOfList();
+// Boxes that a browser remembers are not those that are chosen.
+follow("/data/runs", showRuns, 3000);

@@ -1,0 +1,68 @@
+//! Why there is nothing to see.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why the server cannot begin.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The folder cannot be read.
+    #[error("cannot read the folder {}: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// The folder is that of one run.
+    #[error("{} is the folder of one run, and not one of runs", folder.display())]
+    OneRun {
+        /// The folder.
+        folder: PathBuf,
+    },
+
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// The index of the folder cannot be used.
+    #[error(transparent)]
+    History(#[from] gage_history::HistoryError),
+
+    /// The server ended by itself.
+    #[error("the server ended")]
+    Serve(#[source] io::Error),
+}
+
+impl ViewError {
+    /// What to do, where something can be done.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            ViewError::Folder { .. } => Some("name the folder that holds the folders of runs".to_owned()),
+            ViewError::OneRun { folder } => {
+                let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let parent = parent.map_or_else(|| ".".into(), |parent| parent.display().to_string());
+                Some(format!(
+                    "name the folder around it ({parent}), or write its report with gage-host report"
+                ))
+            }
+            ViewError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("another program listens there; choose another --port, or 0 for any".to_owned())
+            }
+            ViewError::Listen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("choose a --port above 1023, or 0 for any".to_owned())
+            }
+            ViewError::Listen { .. } => Some("name an address of this machine with --host".to_owned()),
+            ViewError::History(_) | ViewError::Serve(_) => None,
+        }
+    }
+}

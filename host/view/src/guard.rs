@@ -1,0 +1,89 @@
+//! What stands before every request: who may ask, and what no answer may be used for.
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::uri::Authority;
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// Names by which this machine may be asked, besides `localhost` and its addresses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AllowedHosts(Arc<[String]>);
+
+impl AllowedHosts {
+    pub(crate) fn new(names: &[String]) -> AllowedHosts {
+        AllowedHosts(names.iter().map(|name| name.to_ascii_lowercase()).collect())
+    }
+
+    /// Whether a request was meant for this machine. A page of others can lead a name of its own to this
+    /// machine, but neither an address nor `localhost`; so those are safe, and other names are not.
+    fn allows(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&host);
+        host == "localhost" || literal.parse::<IpAddr>().is_ok() || self.0.contains(&host)
+    }
+}
+
+/// Refuses what is not meant for this server, and puts rules on each answer.
+pub(crate) async fn guard(State(allowed): State<AllowedHosts>, request: Request, next: Next) -> Response {
+    let mut response = match refusal(&allowed, &request) {
+        Some(response) => response,
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    // Pages say more of what they may do.
+    headers
+        .entry(CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
+    for (name, value) in [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn refusal(allowed: &AllowedHosts, request: &Request) -> Option<Response> {
+    let named = request.headers().get(HOST).map(HeaderValue::to_str);
+    let of_header = named.and_then(|host| host.ok()?.parse::<Authority>().ok());
+    // A request that names its host twice must mean this machine by both.
+    let of_address = request.uri().authority();
+    let is_ours = |authority: &Authority| allowed.allows(authority.host());
+    if !of_header.as_ref().is_some_and(is_ours) || !of_address.is_none_or(is_ours) {
+        let message = "this server answers by the addresses of its machine and as localhost; let it answer \
+                       by another name with --allow-host\n";
+        return Some((StatusCode::MISDIRECTED_REQUEST, message).into_response());
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let allow = [(ALLOW, HeaderValue::from_static("GET, HEAD"))];
+        return Some((StatusCode::METHOD_NOT_ALLOWED, allow, "only GET is answered\n").into_response());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_named_hosts_are_this_machine() {
+        let allowed = AllowedHosts::new(&["Box.lan".to_owned()]);
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "[::1]", "192.168.1.7", "box.lan", "BOX.LAN"] {
+            assert!(allowed.allows(host), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "", "localhost."] {
+            assert!(!allowed.allows(host), "{host}");
+        }
+    }
+}

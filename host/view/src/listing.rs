@@ -1,0 +1,199 @@
+//! The runs of the folder with their figures, as the list shows them, and the suites that they are of.
+
+use crate::root::RunsRoot;
+use gage_history::{Baseline, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend};
+use gage_record::{Manifest, RunFolder, RunStatus};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Most figures of one run in the list; its report has all.
+const MOST_FIGURES: usize = 6;
+
+/// What lies in the folder.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    /// The newest first.
+    runs: Vec<RunLine>,
+    /// Folders that are not shown: by their names they cannot be asked for, or a link in them leads out of the
+    /// folder.
+    left_out: Vec<String>,
+}
+
+/// A line of the list.
+#[derive(Debug, Default, Serialize)]
+struct RunLine {
+    /// The name of its folder, by which it is asked for.
+    name: String,
+    run_id: String,
+    suite: Option<String>,
+    model: Option<String>,
+    /// `live` where it goes on, `killed` where it says so and nobody writes to it.
+    status: &'static str,
+    created_at: String,
+    finished_at: Option<String>,
+    parent_run: Option<String>,
+    samples: Option<u64>,
+    coverage: Option<f64>,
+    figures: Vec<HistoryFigure>,
+    /// How many figures there are beyond those.
+    further: usize,
+    /// Why it cannot be read.
+    problem: Option<String>,
+}
+
+/// Reads the index of the folder, which is brought up to date each time.
+pub(crate) struct Listing {
+    runs: Mutex<History>,
+    /// Another, so that the list does not wait while samples are compared.
+    suites: Mutex<History>,
+}
+
+impl Listing {
+    pub(crate) fn open(root: &RunsRoot) -> Result<Listing, HistoryError> {
+        let open = || History::open(root.path()).map(Mutex::new);
+        Ok(Listing { runs: open()?, suites: open()? })
+    }
+
+    /// All runs.
+    pub(crate) fn read(&self, root: &RunsRoot) -> Result<Listed, String> {
+        let mut history = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = |error: HistoryError| said(&error, root.path());
+        history.refresh().map_err(shown)?;
+        let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
+        drop(history);
+        let name_of = |path: &Path| {
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let mut lines: Vec<RunLine> = runs.into_iter().map(RunLine::new).collect();
+        lines.extend(unreadable.iter().map(|run| {
+            let name = name_of(&run.path);
+            let problem = Some(without_folder(&run.reason, &run.path));
+            RunLine { run_id: name.clone(), name, status: "unreadable", problem, ..RunLine::default() }
+        }));
+        let (mut lines, left_out): (Vec<_>, Vec<_>) =
+            lines.into_iter().partition(|line| root.run(&line.name).is_some());
+        lines.sort_by(|one, other| (&other.created_at, &other.name).cmp(&(&one.created_at, &one.name)));
+        Ok(Listed { runs: lines, left_out: left_out.into_iter().map(|line| line.name).collect() })
+    }
+
+    /// The suites, and of one of them (by default that of which there are most runs) its figures over time. May
+    /// read the samples of runs that are new.
+    pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, String> {
+        let mut history = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = |error: HistoryError| said(&error, root.path());
+        history.refresh().map_err(shown)?;
+        let suites = history.suites().map_err(shown)?;
+        let largest = || suites.iter().max_by_key(|suite| suite.runs).map(|suite| suite.name.as_str());
+        let Some(name) = wanted.or_else(largest) else { return Ok(json!({"suites": [], "suite": null})) };
+        let runs = history.runs_of(name).map_err(shown)?;
+        let names: HashMap<&str, &str> =
+            runs.iter().map(|run| (run.run_id.as_str(), run.folder_name())).collect();
+        let trends = history.trend(name, None).map_err(shown)?;
+        // That samples cannot be compared is no reason not to show figures.
+        let (flips, flips_problem) = match history.flip_rate(name) {
+            Ok(flips) => (flips, None),
+            Err(error) => (Vec::new(), Some(said(&error, root.path()))),
+        };
+        let baseline =
+            suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
+        Ok(SuiteHistory { suites: &suites, name, names, trends, flips, flips_problem, baseline }.to_json())
+    }
+}
+
+struct SuiteHistory<'a> {
+    suites: &'a [Suite],
+    name: &'a str,
+    /// The name of each run's folder.
+    names: HashMap<&'a str, &'a str>,
+    trends: Vec<Trend>,
+    flips: Vec<FlipRate>,
+    flips_problem: Option<String>,
+    baseline: Option<&'a Baseline>,
+}
+
+impl SuiteHistory<'_> {
+    /// No folder is named.
+    fn to_json(&self) -> Value {
+        let suite = |suite: &Suite| json!({"name": suite.name, "runs": suite.runs, "first": suite.first, "last": suite.last});
+        let baseline = |baseline: &Baseline| json!({"run_id": baseline.run_id, "chosen_at": baseline.chosen_at, "state": baseline.state});
+        json!({
+            "suites": self.suites.iter().map(suite).collect::<Vec<_>>(),
+            "suite": self.name,
+            "names": self.names,
+            "trends": self.trends,
+            "flips": self.flips,
+            "flips_problem": self.flips_problem,
+            "baseline": self.baseline.map(baseline),
+        })
+    }
+}
+
+impl RunLine {
+    fn new(run: HistoryRun) -> RunLine {
+        let further = run.figures.len().saturating_sub(MOST_FIGURES);
+        let status = if run.status == RunStatus::Running && run.is_written { "live" } else { run.state() };
+        RunLine {
+            name: run.folder_name().to_owned(),
+            status,
+            figures: run.figures.into_iter().take(MOST_FIGURES).collect(),
+            further,
+            run_id: run.run_id,
+            suite: run.suite,
+            model: run.model,
+            created_at: run.created_at,
+            finished_at: run.finished_at,
+            parent_run: run.parent_run,
+            samples: run.samples,
+            coverage: run.coverage,
+            problem: None,
+        }
+    }
+}
+
+/// Whether a run goes on: it says so, and a process writes to it.
+pub(crate) fn is_live(folder: &Path) -> bool {
+    Manifest::read(folder).is_ok_and(|manifest| manifest.status == RunStatus::Running)
+        && RunFolder::is_being_written(folder)
+}
+
+/// An error and all that caused it, without the place of the folder on this machine.
+pub(crate) fn said(error: &dyn std::error::Error, folder: &Path) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    without_folder(&causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}")), folder)
+}
+
+/// A message without the place of a folder on this machine.
+pub(crate) fn without_folder(message: &str, folder: &Path) -> String {
+    let path = folder.display().to_string();
+    message.replace(&format!("{path}/"), "").replace(&path, "the folder")
+}
+
+/// What a page says of one run above what it shows.
+pub(crate) fn describe(manifest: &Manifest) -> Value {
+    json!({
+        "run_id": manifest.run_id,
+        "suite": manifest.identity["config"]["metadata"]["name"],
+        "models": models_of(&manifest.identity),
+        "status": manifest.status.name(),
+        "created_at": manifest.created_at,
+        "host_version": manifest.host_version,
+        "parent_run": manifest.parent_run,
+    })
+}
+
+/// The models that answer, each once.
+fn models_of(identity: &Value) -> Vec<&str> {
+    let roles = identity["config"]["role_adapters"].as_array().into_iter().flatten();
+    let mut models: Vec<&str> = Vec::new();
+    for role in roles.filter(|role| role["role_type"] == "dut_model") {
+        let Some(backend) = role["backend_id"].as_str() else { continue };
+        let model = identity["backends"][backend]["model"].as_str().unwrap_or(backend);
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    models
+}

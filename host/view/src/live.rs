@@ -1,0 +1,152 @@
+//! A run that goes on: what is done, how fast, and the figures so far.
+
+mod happenings;
+mod tally;
+
+use crate::listing::{describe, is_live, said};
+use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
+use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
+use happenings::Happenings;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// Readers of one run within this time are told the same.
+const FRESH: Duration = Duration::from_millis(250);
+/// Most runs that are followed at once; of more the one that was asked for longest ago is begun anew.
+const MOST_FOLLOWED: usize = 16;
+
+/// Those who follow runs, one for each run, however many readers it has.
+#[derive(Debug, Default)]
+pub(crate) struct Followers(Mutex<HashMap<PathBuf, Followed>>);
+
+#[derive(Debug)]
+struct Followed {
+    asked: Instant,
+    follower: Arc<Mutex<Follower>>,
+}
+
+impl Followers {
+    /// What is to be said of a run now. May read much of its journal when it is asked for first.
+    ///
+    /// # Errors
+    /// When the run cannot be read.
+    pub(crate) fn look(&self, folder: &Path) -> Result<Arc<str>, RecordError> {
+        let follower = self.of(folder);
+        let told = follower.lock().unwrap_or_else(PoisonError::into_inner).tell();
+        let has_ended = matches!(&told, Ok(told) if !told.is_live);
+        if has_ended || told.is_err() {
+            self.open().remove(folder);
+        }
+        told.map(|told| told.text)
+    }
+
+    fn of(&self, folder: &Path) -> Arc<Mutex<Follower>> {
+        let mut followed = self.open();
+        if !followed.contains_key(folder) && followed.len() >= MOST_FOLLOWED {
+            let oldest = followed.iter().min_by_key(|(_, one)| one.asked).map(|(path, _)| path.clone());
+            oldest.map(|oldest| followed.remove(&oldest));
+        }
+        let begin = || Followed {
+            asked: Instant::now(),
+            follower: Arc::new(Mutex::new(Follower::new(folder.to_owned()))),
+        };
+        let one = followed.entry(folder.to_owned()).or_insert_with(begin);
+        one.asked = Instant::now();
+        Arc::clone(&one.follower)
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Followed>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Told {
+    is_live: bool,
+    text: Arc<str>,
+}
+
+/// Follows one run.
+#[derive(Debug)]
+struct Follower {
+    folder: PathBuf,
+    journal: Option<JournalTail>,
+    happenings: Happenings,
+    tally: Tally,
+    last: Option<(Instant, Told)>,
+}
+
+impl Follower {
+    fn new(folder: PathBuf) -> Follower {
+        let happenings = Happenings::new(folder.join(EVENTS_FILE));
+        Follower { folder, journal: None, happenings, tally: Tally::default(), last: None }
+    }
+
+    fn tell(&mut self) -> Result<Told, RecordError> {
+        if let Some((when, told)) = &self.last
+            && when.elapsed() < FRESH
+        {
+            return Ok(told.clone());
+        }
+        // Before the files: what a run writes at its end is there when it is said to have ended.
+        let is_live = is_live(&self.folder);
+        let manifest = Manifest::read(&self.folder)?;
+        self.read_journal(&manifest.run_id)?;
+        self.happenings.read_new();
+        let value = self.value(is_live, &manifest);
+        let told = Told { is_live, text: value.to_string().into() };
+        self.last = Some((Instant::now(), told.clone()));
+        Ok(told)
+    }
+
+    fn read_journal(&mut self, run_id: &str) -> Result<(), RecordError> {
+        let journal = self.journal.get_or_insert_with(|| JournalTail::new(&self.folder, run_id));
+        // Twice, where it became shorter.
+        for _ in 0..2 {
+            let tally = &mut self.tally;
+            match journal.read_new(|entry| tally.add(entry))? {
+                TailRead::Added(_) => break,
+                TailRead::Restarted => self.tally = Tally::default(),
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, is_live: bool, manifest: &Manifest) -> Value {
+        let now = unix_milliseconds();
+        let began = self.happenings.began();
+        let mut value = json!({
+            "is_live": is_live,
+            "run": describe(manifest),
+            "now": now,
+            "began": began,
+            "happenings": self.happenings.recent(),
+        });
+        let order = task_order(manifest);
+        self.tally.describe(&order, self.happenings.totals(), began, now, &mut value);
+        value
+    }
+}
+
+/// The tasks in the order of the suite.
+fn task_order(manifest: &Manifest) -> Vec<&str> {
+    let tasks = manifest.identity["config"]["tasks"].as_array().into_iter().flatten();
+    tasks.filter_map(|task| task["task_id"].as_str()).collect()
+}
+
+/// Says why a run cannot be followed, without the place of its folder.
+pub(crate) fn reason(error: &RecordError, folder: &Path) -> String {
+    match error {
+        RecordError::Io { .. } if !folder.join(MANIFEST_FILE).exists() => {
+            "the run is not there any more".to_owned()
+        }
+        error => said(error, folder),
+    }
+}
+
+#[cfg(test)]
+mod tests;

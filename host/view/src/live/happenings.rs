@@ -1,0 +1,186 @@
+//! What the events of a run tell: how many samples there are, when it began, and what went wrong.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::PathBuf;
+
+/// Most happenings that are kept: the newest.
+const MOST_KEPT: usize = 40;
+/// Most characters of a message; the report has all.
+const LONGEST_MESSAGE: usize = 600;
+/// Lines that are longer are passed over.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// Reads `events.jsonl` while it is written.
+#[derive(Debug)]
+pub(super) struct Happenings {
+    path: PathBuf,
+    offset: u64,
+    totals: HashMap<String, u64>,
+    began: Option<u64>,
+    recent: VecDeque<Happening>,
+}
+
+/// Something that people want to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Happening {
+    unix_ms: u64,
+    level: String,
+    kind: String,
+    task_id: Option<String>,
+    sample_id: Option<String>,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    unix_ms: u64,
+    kind: String,
+    #[serde(default)]
+    level: String,
+    #[serde(default)]
+    task_id: Option<String>,
+    #[serde(default)]
+    sample_id: Option<String>,
+    #[serde(default)]
+    payload: Value,
+}
+
+impl Happenings {
+    pub(super) fn new(path: PathBuf) -> Happenings {
+        Happenings { path, offset: 0, totals: HashMap::new(), began: None, recent: VecDeque::new() }
+    }
+
+    /// Samples of each task, where they are known.
+    pub(super) fn totals(&self) -> &HashMap<String, u64> {
+        &self.totals
+    }
+
+    /// When the process that writes now began, in milliseconds since 1970.
+    pub(super) fn began(&self) -> Option<u64> {
+        self.began
+    }
+
+    /// The newest happenings, the newest first.
+    pub(super) fn recent(&self) -> Vec<&Happening> {
+        self.recent.iter().rev().collect()
+    }
+
+    /// Reads the lines that are new. The file is a help for people: what cannot be read of it is passed over.
+    pub(super) fn read_new(&mut self) {
+        let Ok(mut file) = File::open(&self.path) else { return };
+        let length = file.metadata().map_or(0, |data| data.len());
+        if length < self.offset {
+            *self = Happenings::new(std::mem::take(&mut self.path));
+        }
+        if length == self.offset || file.seek(SeekFrom::Start(self.offset)).is_err() {
+            return;
+        }
+        let mut reader = BufReader::with_capacity(1 << 16, file);
+        let mut line = Vec::new();
+        // A line is left for later until its end is there.
+        while let Some(length) = next_line(&mut reader, &mut line) {
+            self.offset += length;
+            if let Ok(line) = serde_json::from_slice::<Line>(&line) {
+                self.add(line);
+            }
+        }
+    }
+
+    fn add(&mut self, line: Line) {
+        match (line.kind.as_str(), &line.task_id) {
+            ("run_started" | "run_resumed", _) => self.began = Some(line.unix_ms),
+            ("samples_planned", Some(task_id)) => {
+                if let Some(total) = line.payload["total"].as_u64() {
+                    self.totals.insert(task_id.clone(), total);
+                }
+            }
+            _ => {}
+        }
+        if line.level == "debug" {
+            return;
+        }
+        let message = message_of(&line.payload);
+        let Line { unix_ms, kind, level, task_id, sample_id, .. } = line;
+        if self.recent.len() == MOST_KEPT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Happening { unix_ms, level, kind, task_id, sample_id, message });
+    }
+}
+
+/// Reads one whole line, or nothing. Gives its length; of one that is too long `line` is empty.
+fn next_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<u64> {
+    line.clear();
+    let mut length = reader.take(LONGEST_LINE).read_until(b'\n', line).ok()? as u64;
+    if line.last() == Some(&b'\n') {
+        return Some(length);
+    }
+    if length < LONGEST_LINE {
+        return None;
+    }
+    line.clear();
+    loop {
+        let buffer = reader.fill_buf().ok().filter(|buffer| !buffer.is_empty())?;
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(buffer.len(), |end| end + 1);
+        reader.consume(used);
+        length += used as u64;
+        if end.is_some() {
+            return Some(length);
+        }
+    }
+}
+
+fn message_of(payload: &Value) -> String {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let message = text(&payload["message"]).or_else(|| {
+        let outcome = text(&payload["outcome"])?.replace('_', " ");
+        let why = text(&payload["error"]["message"]);
+        Some(why.map_or_else(|| outcome.clone(), |why| format!("{outcome}: {why}")))
+    });
+    message.unwrap_or_default().chars().take(LONGEST_MESSAGE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+
+    #[test]
+    fn whole_lines_are_told_of_once_and_long_ones_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        let mut happenings = Happenings::new(path.clone());
+        happenings.read_new();
+        let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
+        let mut write = |text: &str| file.write_all(text.as_bytes()).unwrap();
+        write(&format!("{}\n", json!({"kind": "run_started", "level": "info", "unix_ms": 7})));
+        write(&format!(
+            "{}\n",
+            json!({"kind": "log", "level": "info", "payload": {"message": "x".repeat(2 << 20)}})
+        ));
+        write("no json\n");
+        write(&format!(
+            "{}\n",
+            json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 9}})
+        ));
+        write("{\"kind\": \"sample_not_scored\", \"level\": \"warn\",");
+        happenings.read_new();
+        assert_eq!((happenings.began(), happenings.totals()["t"]), (Some(7), 9));
+        assert_eq!(happenings.recent().len(), 2, "{:?}", happenings.recent());
+        write(" \"payload\": {\"outcome\": \"empty_output\", \"error\": {\"message\": \"<b>\"}}}\n");
+        happenings.read_new();
+        happenings.read_new();
+        assert_eq!(
+            (happenings.recent().len(), happenings.recent()[0].message.as_str()),
+            (3, "empty output: <b>")
+        );
+    }
+}

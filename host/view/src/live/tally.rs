@@ -1,0 +1,220 @@
+//! Counts what the journal of a run says, sample by sample.
+
+use gage_core::Outcome;
+use gage_record::TailEntry;
+use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
+use hdrhistogram::Histogram;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// Seconds that a rate is taken over.
+const WINDOW_SECONDS: u64 = 15;
+/// Points of the line of samples over time.
+const BINS: u64 = 60;
+
+/// How a run stands.
+#[derive(Debug)]
+pub(super) struct Tally {
+    tasks: BTreeMap<String, TaskTally>,
+    /// Samples that were finished in each second since 1970.
+    finished: BTreeMap<u64, u64>,
+    /// Tenths of a millisecond of the calls of the model.
+    latency: Option<Histogram<u64>>,
+    completion_tokens: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        // Three digits, and as large as it must be.
+        let latency = Histogram::new(3).ok();
+        Tally { tasks: BTreeMap::new(), finished: BTreeMap::new(), latency, completion_tokens: 0 }
+    }
+}
+
+#[derive(Debug, Default)]
+struct TaskTally {
+    metrics: Vec<String>,
+    samples: BTreeMap<u64, Seen>,
+}
+
+/// What is known of a sample: a few bytes, since there is one for each.
+#[derive(Debug, Default)]
+struct Seen {
+    /// None while it awaits its scores.
+    outcome: Option<Outcome>,
+    finished_second: u64,
+    /// The place of a metric, and its score.
+    scores: Box<[(u16, f64)]>,
+}
+
+impl Tally {
+    /// Adds a line; it takes the place of one of the same sample.
+    pub(super) fn add(&mut self, entry: TailEntry) {
+        if let (Some(timing), Some(latency)) =
+            (entry.timing.filter(|timing| timing.attempts > 0), &mut self.latency)
+        {
+            // Cast: from negative and from what is no number it gives 0.
+            latency.saturating_record((timing.latency_ms * 10.0) as u64);
+        }
+        self.completion_tokens = self.completion_tokens.saturating_add(entry.completion_tokens.unwrap_or(0));
+        let task = self.tasks.entry(entry.task_id).or_default();
+        let scores =
+            entry.metrics.iter().filter(|metric| metric.outcome == Outcome::Scored).filter_map(|metric| {
+                let score = metric.card.as_ref()?.primary_score?;
+                Some((place(&mut task.metrics, &metric.metric_id)?, score))
+            });
+        let seen = Seen {
+            outcome: entry.outcome,
+            finished_second: if entry.outcome.is_some() { entry.finished_unix_ms / 1_000 } else { 0 },
+            scores: scores.collect(),
+        };
+        if seen.finished_second > 0 {
+            *self.finished.entry(seen.finished_second).or_default() += 1;
+        }
+        if let Some(before) = task.samples.insert(entry.index, seen)
+            && let Some(count) = self.finished.get_mut(&before.finished_second)
+        {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Puts what is known into an object of JSON. `totals` are the samples of each task, where they are known;
+    /// `began` is when the process began that runs now, and `now` is now, both in milliseconds since 1970.
+    pub(super) fn describe(
+        &self,
+        order: &[&str],
+        totals: &HashMap<String, u64>,
+        began: Option<u64>,
+        now: u64,
+        value: &mut Value,
+    ) {
+        let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
+        let names = order.iter().copied().chain(others);
+        let nothing = TaskTally::default();
+        let tasks: Vec<Value> = names
+            .map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, totals.get(name).copied()))
+            .collect();
+        let sum = |key: &str| tasks.iter().map(|task| task[key].as_u64()).sum::<Option<u64>>();
+        let (done, total) = (sum("done").unwrap_or(0), sum("total"));
+        let rate = self.rate(began, now);
+        let seconds_left = total.zip(rate.filter(|rate| *rate > 0.0));
+        value["eta_s"] = json!(seconds_left.map(|(total, rate)| total.saturating_sub(done) as f64 / rate));
+        value["samples_per_s"] = json!(rate);
+        value["done"] = json!(done);
+        value["total"] = json!(total);
+        value["completion_tokens"] = json!(self.completion_tokens);
+        value["tasks"] = Value::Array(tasks);
+        value["pace"] = self.pace(began, now);
+        let quantile = |share: f64| {
+            let latency = self.latency.as_ref().filter(|latency| !latency.is_empty())?;
+            Some(latency.value_at_quantile(share) as f64 / 10.0)
+        };
+        value["latency"] = json!({"p50_ms": quantile(0.5), "p95_ms": quantile(0.95)});
+    }
+
+    /// Samples a second over the last whole seconds; none before the first of them is over.
+    fn rate(&self, began: Option<u64>, now: u64) -> Option<f64> {
+        let now = now / 1_000;
+        let began = began.map(|began| began / 1_000).or_else(|| self.finished.keys().next().copied())?;
+        let from = now.saturating_sub(WINDOW_SECONDS).max(began);
+        let seconds = now.checked_sub(from).filter(|seconds| *seconds > 0)?;
+        let count: u64 = self.finished.range(from..now).map(|(_, count)| count).sum();
+        Some(count as f64 / seconds as f64)
+    }
+
+    /// Samples a second since the process began.
+    fn pace(&self, began: Option<u64>, now: u64) -> Value {
+        let now = now / 1_000;
+        let first = began.map(|began| began / 1_000).or_else(|| self.finished.keys().next().copied());
+        let Some(first) = first.filter(|first| *first < now) else { return Value::Null };
+        let width = (now - first).div_ceil(BINS).max(1);
+        let mut bins = vec![0_u64; usize::try_from((now - first).div_ceil(width)).unwrap_or(0)];
+        for (second, count) in self.finished.range(first..now) {
+            let bin = usize::try_from((second - first) / width).unwrap_or(usize::MAX);
+            if let Some(bin) = bins.get_mut(bin) {
+                *bin += count;
+            }
+        }
+        let per_second: Vec<f64> = bins.iter().map(|count| *count as f64 / width as f64).collect();
+        json!({"span_ms": bins.len() as u64 * width * 1_000, "samples_per_s": per_second})
+    }
+}
+
+impl TaskTally {
+    fn describe(&self, name: &str, total: Option<u64>) -> Value {
+        let mut outcomes: Map<String, Value> = Map::new();
+        let mut scores = vec![Running::default(); self.metrics.len()];
+        let mut done = 0_u64;
+        for seen in self.samples.values() {
+            let Some(outcome) = seen.outcome else { continue };
+            done += 1;
+            let count = outcomes.get(outcome.name()).and_then(Value::as_u64).unwrap_or(0);
+            outcomes.insert(outcome.name().to_owned(), (count + 1).into());
+            for (metric, score) in &seen.scores {
+                if let Some(running) = scores.get_mut(usize::from(*metric)) {
+                    running.add(*score);
+                }
+            }
+        }
+        let metrics: Vec<Value> =
+            self.metrics.iter().zip(&scores).map(|(name, running)| running.describe(name, done)).collect();
+        json!({
+            "task_id": name,
+            "total": total.map(|total| total.max(done)),
+            "done": done,
+            "awaiting": self.samples.len() as u64 - done,
+            "outcomes": outcomes,
+            "metrics": metrics,
+        })
+    }
+}
+
+/// The mean so far, with its interval: of scores that are 0 or 1 Wilson's, else Student's. Repeats of a
+/// sample count as samples of their own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Running {
+    count: u64,
+    ones: u64,
+    others: u64,
+    sum: f64,
+    spread: Spread,
+}
+
+impl Running {
+    fn add(&mut self, score: f64) {
+        self.count += 1;
+        self.sum += score;
+        self.spread.add(score);
+        if score == 1.0 {
+            self.ones += 1;
+        } else if score != 0.0 {
+            self.others += 1;
+        }
+    }
+
+    fn describe(&self, metric_id: &str, done: u64) -> Value {
+        let mean = self.sum / self.count.max(1) as f64;
+        let interval = if self.others == 0 {
+            wilson_interval(self.ones, self.count)
+        } else {
+            let error = self.spread.standard_error();
+            error.and_then(|error| t_interval(mean, error, self.count - 1, IntervalMethod::T))
+        };
+        json!({
+            "metric_id": metric_id,
+            "value": mean,
+            "interval": interval.map(|interval| json!({"low": interval.low, "high": interval.high})),
+            "n": self.count,
+            "coverage": self.count as f64 / done.max(1) as f64,
+        })
+    }
+}
+
+/// The place of a metric; none beyond what a suite can have.
+fn place(known: &mut Vec<String>, name: &str) -> Option<u16> {
+    let place = known.iter().position(|other| other == name).unwrap_or_else(|| {
+        known.push(name.to_owned());
+        known.len() - 1
+    });
+    u16::try_from(place).ok()
+}

@@ -1,0 +1,90 @@
+use super::*;
+use gage_core::{MetricResult, Outcome, ScoreCard};
+use gage_record::{JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecord, SampleTiming};
+
+fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
+    let metric = |score| MetricResult {
+        metric_id: "m".to_owned(),
+        scorer_version: "1".to_owned(),
+        outcome: Outcome::Scored,
+        card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
+        error: None,
+    };
+    SampleRecord {
+        task_id: "t".to_owned(),
+        index,
+        sample_id: format!("s{index}"),
+        row_digest: String::new(),
+        outcome: if score.is_some() { Outcome::Scored } else { Outcome::BackendError },
+        error: None,
+        sample: json!({}),
+        row: None,
+        support_output: None,
+        model_output: None,
+        judge_output: None,
+        metrics: score.map(metric).into_iter().collect(),
+        timing: SampleTiming { latency_ms: 12.0, attempts: 1, finished_unix_ms, ..SampleTiming::default() },
+        timing_metrics: Vec::new(),
+    }
+}
+
+fn look(followers: &Followers, folder: &Path) -> Value {
+    // As if some time had passed.
+    if let Some(one) = followers.open().get(folder) {
+        one.follower.lock().unwrap().last = None;
+    }
+    serde_json::from_str(&followers.look(folder).unwrap()).unwrap()
+}
+
+#[test]
+fn a_run_is_followed_until_it_has_ended() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    let mut manifest = Manifest::new("run", "0.1.0", json!({"config": {"tasks": [{"task_id": "t"}]}}));
+    manifest.write(&folder).unwrap();
+    let mut journal = JournalWriter::open(&folder).unwrap().writer;
+    let mut append = |records: &[SampleRecord]| {
+        journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
+    };
+    let now = unix_milliseconds();
+    let began = json!({"kind": "run_started", "level": "info", "unix_ms": now - 10_000});
+    let planned =
+        json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 10}});
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{began}\n{planned}\n")).unwrap();
+
+    let followers = Followers::default();
+    let none = look(&followers, folder.path());
+    assert_eq!((&none["is_live"], &none["done"], &none["total"]), (&json!(true), &json!(0), &json!(10)));
+    append(&[
+        record(0, Some(1.0), now - 5_000),
+        record(1, Some(0.0), now - 5_000),
+        record(2, None, now - 4_000),
+    ]);
+    let three = look(&followers, folder.path());
+    let task = &three["tasks"][0];
+    assert_eq!((&task["done"], &task["outcomes"]), (&json!(3), &json!({"scored": 2, "backend_error": 1})));
+    let figure = &task["metrics"][0];
+    assert_eq!((&figure["value"], &figure["n"]), (&json!(0.5), &json!(2)));
+    assert!(figure["interval"]["low"].as_f64().unwrap() > 0.0 && figure["coverage"].as_f64().unwrap() < 0.7);
+    assert_eq!(three["latency"]["p50_ms"], 12.0);
+    let rate = three["samples_per_s"].as_f64().unwrap();
+    assert!(rate > 0.2 && rate < 0.35, "{rate}");
+    assert!(three["eta_s"].as_f64().unwrap() > 15.0, "{three:#}");
+
+    // A sample that is tried again counts once.
+    append(&[record(2, Some(1.0), now - 3_000)]);
+    let again = look(&followers, folder.path());
+    assert_eq!((&again["done"], &again["tasks"][0]["outcomes"]), (&json!(3), &json!({"scored": 3})));
+    manifest.finish(RunStatus::Complete);
+    manifest.write(&folder).unwrap();
+    assert_eq!(look(&followers, folder.path())["is_live"], false);
+    assert!(followers.open().is_empty(), "nobody follows a run that has ended");
+}
+
+#[test]
+fn what_is_not_there_is_said_without_its_place() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("gone");
+    let error = Followers::default().look(&folder).unwrap_err();
+    assert_eq!(reason(&error, &folder), "the run is not there any more");
+}

@@ -1,0 +1,98 @@
+//! The report of runs, as a stream: the page that `gage-host report` writes.
+
+use crate::listing::{said, without_folder};
+use bytes::Bytes;
+use futures::Stream;
+use gage_report::ReportError;
+use gage_report::compare::{CompareError, ComparedSource};
+use gage_report::html::{HtmlError, Link, comparisons_with_first, write_html};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Reports that are written at the same time; further ones wait for their turn.
+const MOST_AT_ONCE: usize = 4;
+/// Bytes that are sent in one piece.
+const PIECE: usize = 1 << 16;
+/// Pieces that wait for a reader who is slower than the writer.
+const MOST_WAITING: usize = 8;
+
+const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
+
+/// Writes reports, a few at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Reporter(Arc<Semaphore>);
+
+impl Default for Reporter {
+    fn default() -> Reporter {
+        Reporter(Arc::new(Semaphore::new(MOST_AT_ONCE)))
+    }
+}
+
+impl Reporter {
+    /// The pieces of the report of some runs, or why there is none. Stops writing when nobody reads any more.
+    pub(crate) async fn write(
+        &self,
+        folders: Vec<PathBuf>,
+    ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, String> {
+        let turn = Arc::clone(&self.0).acquire_owned().await.map_err(|error| error.to_string())?;
+        let (begun, begins) = oneshot::channel();
+        let (pieces, received) = mpsc::channel(MOST_WAITING);
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            let mut out = BufWriter::with_capacity(PIECE, Pieces(pieces.clone()));
+            let opened = open(&folders);
+            let (sources, comparisons) = match opened {
+                Ok(opened) => opened,
+                Err(reason) => {
+                    // Whoever asked may have gone away.
+                    let _ = begun.send(Err(reason));
+                    return;
+                }
+            };
+            let _ = begun.send(Ok(()));
+            let written = write_html(&mut out, &sources, &comparisons, &LINKS);
+            match written.and_then(|_| out.flush().map_err(HtmlError::Output)) {
+                // Nobody reads any more.
+                Ok(()) | Err(HtmlError::Output(_)) => {}
+                Err(error) => {
+                    tracing::warn!("a report ends early: {error}");
+                    // The reader sees that the page is not whole.
+                    let _ = pieces.blocking_send(Err(io::Error::other(error)));
+                }
+            }
+        });
+        begins.await.unwrap_or_else(|_| Err("the report cannot be written".to_owned()))?;
+        Ok(futures::stream::unfold(received, |mut received| async {
+            received.recv().await.map(|piece| (piece, received))
+        }))
+    }
+}
+
+/// Opens runs and compares each further one with the first.
+fn open(folders: &[PathBuf]) -> Result<(Vec<ComparedSource>, Vec<gage_report::compare::Comparison>), String> {
+    let sources = folders
+        .iter()
+        .map(|folder| ComparedSource::open(folder).map_err(|error: ReportError| said(&error, folder)));
+    let sources = sources.collect::<Result<Vec<_>, String>>()?;
+    let comparisons = comparisons_with_first(&sources).map_err(|error: CompareError| {
+        folders.iter().fold(said(&error, Path::new("\0")), |text, folder| without_folder(&text, folder))
+    })?;
+    Ok((sources, comparisons))
+}
+
+/// What is written becomes pieces of a stream. Waits while too many of them do; fails when nobody reads.
+struct Pieces(mpsc::Sender<io::Result<Bytes>>);
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = Ok(Bytes::copy_from_slice(bytes));
+        self.0.blocking_send(piece).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

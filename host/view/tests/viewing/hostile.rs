@@ -1,0 +1,89 @@
+//! Text of others does nothing but be read.
+
+use crate::support::{Served, append, begin, browser, complaints, failed, sample, whole};
+use gage_browser::Screen;
+use gage_record::format::EVENTS_FILE;
+use serde_json::json;
+
+const MARKUP: &str = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\
+    <style>body{display:none}</style><base href=//evil.example/><a href=javascript:alert(1)>";
+
+#[test]
+fn markup_escapes_directions_and_a_megabyte_are_only_text() {
+    let Some(browser) = browser("hostile text in a report") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let ansi = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J";
+    let directions = "\u{202e}gnp.exe\u{2066}\u{200f} שלום العربية";
+    let long = "long ".repeat(1 << 18);
+    let mut records =
+        vec![sample(0, MARKUP, 0.0), sample(1, ansi, 0.0), sample(2, directions, 0.0), sample(3, &long, 0.0)];
+    records[0].sample_id = MARKUP.to_owned();
+    records[0].judge_output = Some(json!({"explanation": MARKUP, "replies": [MARKUP]}));
+    records[0].metrics[0].card.as_mut().expect("a card").error_tags = vec![MARKUP.to_owned()];
+    records[0].metrics[0].card.as_mut().expect("a card").explain = Some(MARKUP.to_owned());
+    records.push(failed(4, MARKUP));
+    whole(root.path(), "hostile", &records);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/runs/hostile")).expect("the page");
+    page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
+    let scripts = page.run("document.querySelectorAll('script:not([data-block])').length").expect("scripts");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("Home").expect("a key");
+    page.press("Enter").expect("a key");
+    let shown = [
+        "javascript:alert(1)",
+        "␛[31mred␛]0;title␇‹U+009B›2J",
+        "‹U+202E›gnp.exe‹U+2066›‹U+200F›",
+        "Show all 1,310,720 characters",
+        "timeout",
+    ];
+    for (number, text) in shown.iter().enumerate() {
+        let title = format!("'{} of 5'", number + 1);
+        page.wait_for(&format!("document.getElementById('detail-title')?.textContent.includes({title})"))
+            .expect("a sample");
+        let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+        assert!(detail.contains(text), "{text}: {}", &detail[..detail.len().min(2_000)]);
+        assert!(detail.len() < 100_000, "the end of a long text waits: {} bytes", detail.len());
+        if *text == "Show all 1,310,720 characters" {
+            page.run("[...document.querySelectorAll('#detail button')].find((one) => one.textContent.startsWith('Show all')).click()")
+                .expect("all of it");
+            let length = page.run("document.getElementById('detail').innerText.length").expect("a length");
+            assert!(length.as_u64() > Some(1_310_000), "{length}");
+        }
+        page.press("j").expect("a key");
+    }
+    assert_eq!(page.text("document.title").expect("a title"), "hostile – gage-host");
+    assert_eq!(
+        page.run("document.querySelectorAll('script:not([data-block])').length").expect("scripts"),
+        scripts
+    );
+    assert_eq!(
+        page.run("document.images.length + document.querySelectorAll('base').length").expect("none"),
+        json!(0)
+    );
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn what_goes_on_is_only_text_as_well() {
+    let Some(browser) = browser("hostile text in a live page") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, _manifest, mut writer) = begin(root.path(), "running");
+    append(&mut writer, &[sample(0, "a", 1.0), failed(1, MARKUP)]);
+    let event = json!({
+        "kind": "sample_not_scored", "level": "warn", "unix_ms": 1, "task_id": "t", "sample_id": MARKUP,
+        "payload": {"outcome": "backend_error", "error": {"message": format!("{MARKUP}\u{202e}\u{1b}[2J")}},
+    });
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{event}\n")).expect("events");
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::PHONE).expect("a page");
+    page.go(&served.url("/runs/running")).expect("the page");
+    page.wait_for("document.getElementById('happenings').innerText.includes('javascript:alert(1)')")
+        .expect("events");
+    let happened = page.text("document.getElementById('happenings').innerText").expect("events");
+    assert!(happened.contains("‹U+202E›␛[2J"), "{happened}");
+    assert!(!page.text("document.title").expect("a title").contains("owned"));
+    assert_eq!(page.run("document.images.length").expect("none"), json!(0));
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}

@@ -1,0 +1,146 @@
+//! The report of runs.
+
+use crate::support::{Served, browser, complaints, forty, whole};
+use gage_browser::{Page, Screen};
+use gage_report::compare::ComparedSource;
+use gage_report::html::{comparisons_with_first, write_html_file};
+use serde_json::json;
+use std::path::Path;
+
+/// Writes a report as a file, as `gage-host report` does, and gives its address.
+fn file(root: &Path, runs: &[&str]) -> String {
+    let open = |run: &&str| ComparedSource::open(&root.join(run)).expect("a run");
+    let sources: Vec<ComparedSource> = runs.iter().map(open).collect();
+    let comparisons = comparisons_with_first(&sources).expect("comparisons");
+    let path = root.join("report.html");
+    write_html_file(&path, &sources, &comparisons).expect("a report");
+    format!("file://{}", path.display())
+}
+
+fn open(page: &Page, address: &str) {
+    page.go(address).expect("the page");
+    page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
+}
+
+fn counted(page: &Page) -> String {
+    page.text("document.getElementById('count').textContent").expect("a count")
+}
+
+/// Sets a filter as a person does.
+fn filter(page: &Page, id: &str, value: &str) {
+    let script = format!(
+        "(() => {{ const field = document.getElementById('{id}'); field.value = '{value}';
+            field.dispatchEvent(new Event('input', {{ bubbles: true }}));
+            field.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
+    );
+    page.run(&script).expect("a filter");
+}
+
+#[test]
+fn a_file_is_searched_filtered_and_read_without_a_mouse() {
+    let Some(browser) = browser("the report as a file") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &file(root.path(), &["nightly"]));
+    assert_eq!(counted(&page), "40 of 40 samples");
+    let figures = page.text("document.getElementById('figures').textContent").expect("figures");
+    assert!(figures.contains("39 of 40") && figures.contains("97.5 %"), "{figures}");
+
+    // By key: to the search, a text that only an answer holds, and back to the list.
+    page.press("/").expect("a key");
+    page.type_text("WRONG 8").expect("typed");
+    page.wait_for("document.getElementById('count').textContent === '1 of 40 samples'").expect("found");
+    page.press("Enter").expect("a key");
+    page.press("Enter").expect("a key");
+    page.wait_for("document.getElementById('detail').open").expect("opened");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    for part in ["s-8", "What is question 8?", "wrong 8", "right 8", "wrong_number", "judged so", "SCORE: 1"]
+    {
+        assert!(detail.contains(part), "{part}: {detail}");
+    }
+    page.press("Escape").expect("a key");
+    page.wait_for("!document.getElementById('detail').open").expect("closed");
+
+    page.run("document.querySelector('#filters button[type=reset]').click()").expect("cleared");
+    for (id, value, expected) in [
+        ("outcome", "1", "1 of 40 samples"),
+        ("outcome", "", "40 of 40 samples"),
+        ("tag", "0", "10 of 40 samples"),
+    ] {
+        filter(&page, id, value);
+        assert_eq!(counted(&page), expected, "{id} {value}");
+    }
+    page.run("document.getElementById('failed').click()").expect("a filter");
+    assert_eq!(counted(&page), "10 of 40 samples");
+    filter(&page, "tag", "");
+    assert_eq!(counted(&page), "11 of 40 samples");
+
+    // From sample to sample.
+    page.run("document.getElementById('list').focus()").expect("focus");
+    for key in ["j", "j", "k", "Enter", "j"] {
+        page.press(key).expect("a key");
+    }
+    page.wait_for("document.querySelector('#detail-title')?.textContent.includes('3 of 11')")
+        .expect("the third");
+    assert_eq!(complaints(page.said(), None), Vec::<String>::new());
+}
+
+#[test]
+fn colours_follow_the_system_and_the_reader() {
+    let Some(browser) = browser("light and dark") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let address = file(root.path(), &["nightly"]);
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    let background = "getComputedStyle(document.body).backgroundColor";
+    open(&page, &address);
+    assert_eq!(page.text(background).expect("a colour"), "rgb(253, 253, 251)");
+    page.show_on(&Screen::DESKTOP.dark()).expect("dark");
+    assert_eq!(page.text(background).expect("a colour"), "rgb(22, 24, 27)");
+    filter(&page, "theme", "light");
+    assert_eq!(page.text(background).expect("a colour"), "rgb(253, 253, 251)");
+    // On a phone nothing is wider than the screen.
+    page.show_on(&Screen::PHONE).expect("a phone");
+    assert_eq!(page.run("document.documentElement.scrollWidth").expect("a width"), json!(390));
+}
+
+#[test]
+fn two_runs_are_compared_with_their_flips() {
+    let Some(browser) = browser("a comparison") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "base", &forty(0));
+    whole(root.path(), "new", &forty(1));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/compare?run=base&run=new"));
+    let comparison = page.text("document.getElementById('comparison').innerText").expect("a comparison");
+    assert!(comparison.contains("new against base") && comparison.contains("▼ "), "{comparison}");
+    filter(&page, "change", "worse");
+    let worse = counted(&page);
+    assert!(worse.starts_with("9 of 80") || worse.starts_with("10 of 80"), "{worse}");
+    // A flip leads to its sample, with both answers.
+    page.run("document.querySelector('#comparison details[open] button.link').click()").expect("a flip");
+    page.wait_for("document.getElementById('detail').open").expect("opened");
+    let detail = page.text("document.getElementById('detail').innerText").expect("a sample");
+    assert!(detail.contains("Answer of base") && detail.contains("Answer of new"), "{detail}");
+    assert!(
+        detail.contains("right ") && detail.contains("wrong ") && detail.contains("worse by 1"),
+        "{detail}"
+    );
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_of_the_server_is_that_of_the_file_with_a_way_back() {
+    let Some(browser) = browser("the report of the server") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "nightly", &forty(0));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/runs/nightly"));
+    assert_eq!(counted(&page), "40 of 40 samples");
+    page.run("document.querySelector('a.back').click()").expect("back");
+    page.wait_for("document.querySelector('#runs a') !== null").expect("the list");
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}

@@ -1,0 +1,116 @@
+//! What the server answers to those who are no browser.
+
+use crate::support::{Served, forty, whole};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Sends a request as it stands, and gives all of the answer.
+fn ask(served: &Served, request: &str) -> String {
+    let mut stream = TcpStream::connect(served.address).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a bound");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn get(served: &Served, path: &str) -> String {
+    ask(served, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"))
+}
+
+fn status(answer: &str) -> &str {
+    answer.split(' ').nth(1).unwrap_or_default()
+}
+
+#[test]
+fn only_those_who_mean_this_machine_are_answered() {
+    let root = tempfile::tempdir().expect("a folder");
+    let served = Served::start(root.path());
+    let asked_as = |host: &str| {
+        let answer = ask(&served, &format!("GET /data/runs HTTP/1.1\r\n{host}Connection: close\r\n\r\n"));
+        status(&answer).to_owned()
+    };
+    for host in
+        ["Host: localhost\r\n", "Host: 127.0.0.1:7\r\n", "Host: [::1]:7\r\n", "Host: evals.example:80\r\n"]
+    {
+        assert_eq!(asked_as(host), "200", "{host}");
+    }
+    for host in ["Host: evil.example\r\n", "Host: localhost.evil.example\r\n", "Host: a b\r\n", ""] {
+        assert!(matches!(asked_as(host).as_str(), "421" | "400"), "{host}");
+    }
+    // The address of the request counts as well.
+    let answer =
+        ask(&served, "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert_eq!(status(&answer), "421");
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        let request = format!(
+            "{method} /data/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        assert_eq!(status(&ask(&served, &request)), "405", "{method}");
+    }
+}
+
+#[test]
+fn nothing_outside_of_the_folder_is_read() {
+    let root = tempfile::tempdir().expect("a folder");
+    let runs = root.path().join("runs");
+    std::fs::create_dir(&runs).expect("a folder");
+    whole(&runs, "inside", &forty(0));
+    whole(root.path(), "outside", &forty(0));
+    let served = Served::start(&runs);
+    for path in [
+        "/runs/../outside",
+        "/runs/..%2foutside",
+        "/runs/%2e%2e%2foutside",
+        "/runs/..",
+        "/runs/inside%2f..%2f..%2foutside",
+        "/runs/%00",
+        "/runs/%ff",
+        "/data/runs/..%2foutside",
+        "/runs/..%2foutside/report",
+        "/compare?run=inside&run=../outside",
+        "/compare?run=inside&run=..%2foutside",
+        "/runs/inside/manifest.json",
+        "/../outside",
+        "/runs/none",
+    ] {
+        let answer = get(&served, path);
+        assert!(matches!(status(&answer), "404" | "400"), "{path}: {}", &answer[..answer.len().min(300)]);
+    }
+    for path in ["/compare", "/compare?run=inside", "/compare?run=inside&run=inside", "/compare?x=1"] {
+        assert_eq!(status(&get(&served, path)), "400", "{path}");
+    }
+    assert_eq!(status(&get(&served, "/runs/inside")), "200");
+}
+
+#[test]
+fn every_answer_has_its_rules() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "inside", &forty(0));
+    let served = Served::start(root.path());
+    for path in ["/", "/history", "/runs/inside", "/data/runs", "/data/history", "/nowhere"] {
+        let answer = get(&served, path).to_lowercase();
+        let head = answer.split("\r\n\r\n").next().unwrap_or_default();
+        for rule in [
+            "content-security-policy: default-src 'none'",
+            "frame-ancestors 'none'",
+            "x-content-type-options: nosniff",
+            "cross-origin-resource-policy: same-origin",
+            "cache-control: no-store",
+        ] {
+            assert!(head.contains(rule), "{path}: {rule}\n{head}");
+        }
+        assert!(!head.contains("access-control-allow-origin") && !head.contains("unsafe-"), "{path}\n{head}");
+    }
+    // What is damaged is said, and names no folder of the machine.
+    let journal = root.path().join("inside/journal/000001.jsonl");
+    let whole = std::fs::read_to_string(&journal).expect("a journal");
+    std::fs::write(&journal, format!("damaged\n{whole}")).expect("written");
+    let answer = get(&served, "/runs/inside");
+    assert!(
+        answer.contains("good lines follow") && !answer.contains(&root.path().display().to_string()),
+        "{}",
+        &answer[..answer.len().min(500)]
+    );
+}

@@ -1,0 +1,210 @@
+//! Run folders as the program writes them, and a server that shows them.
+
+use gage_browser::Browser;
+use gage_core::{MetricResult, Object, Outcome, ScoreCard};
+use gage_record::{
+    ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
+};
+use gage_report::{Aggregation, MetricDescription, Phases, TaskDescription, no_folds, write_reports};
+use gage_view::{RunsRoot, Viewer, ViewerOptions};
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::path::Path;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+/// A browser, or nothing where there is none.
+pub(crate) fn browser(test: &str) -> Option<Browser> {
+    Browser::start_or_skip(test).expect("a browser")
+}
+
+/// A server of a folder; it ends when it is dropped.
+pub(crate) struct Served {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    runtime: Option<Runtime>,
+}
+
+impl Served {
+    pub(crate) fn start(folder: &Path) -> Served {
+        let runtime = Runtime::new().expect("a runtime");
+        let root = RunsRoot::open(folder).expect("a folder");
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let options = ViewerOptions { address, allowed_hosts: vec!["evals.example".to_owned()] };
+        let viewer = runtime.block_on(Viewer::bind(root, &options)).expect("a port");
+        let address = viewer.address();
+        let (stop, stops) = oneshot::channel();
+        runtime.spawn(viewer.serve(async move {
+            let _ = stops.await;
+        }));
+        Served { address, stop: Some(stop), runtime: Some(runtime) }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// A sample of the task `t` with an answer and a score.
+pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
+    let card = ScoreCard {
+        primary_score: Some(score),
+        pass: Some(score == 1.0),
+        error_tags: if score < 1.0 { vec!["wrong_number".to_owned()] } else { Vec::new() },
+        ..ScoreCard::default()
+    };
+    let metric = MetricResult {
+        metric_id: "exact_match".to_owned(),
+        scorer_version: "1".to_owned(),
+        outcome: Outcome::Scored,
+        card: Some(card),
+        error: None,
+    };
+    SampleRecord {
+        task_id: "t".to_owned(),
+        index,
+        sample_id: format!("s-{index}"),
+        row_digest: format!("{index:016x}"),
+        outcome: Outcome::Scored,
+        error: None,
+        sample: json!({
+            "id": format!("s-{index}"), "references": [format!("right {index}")],
+            "messages": [{"role": "user", "content": [{"type": "text", "text": format!("What is question {index}?")}]}],
+        }),
+        row: None,
+        support_output: None,
+        model_output: Some(
+            json!({"answer": answer, "finish_reason": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 3}}),
+        ),
+        judge_output: Some(
+            json!({"score": score, "explanation": "judged so", "replies": [{"answer": "SCORE: 1"}]}),
+        ),
+        metrics: vec![metric],
+        timing: SampleTiming {
+            latency_ms: 20.0 + index as f64,
+            attempts: 1,
+            finished_unix_ms: 1_790_000_000_000 + index * 100,
+            ..SampleTiming::default()
+        },
+        timing_metrics: Vec::new(),
+    }
+}
+
+/// A sample whose model could not be asked.
+pub(crate) fn failed(index: u64, message: &str) -> SampleRecord {
+    SampleRecord {
+        outcome: Outcome::BackendError,
+        error: Some(ErrorNote {
+            stage: Stage::Inference,
+            kind: "timeout".to_owned(),
+            message: message.to_owned(),
+            pointer: None,
+        }),
+        model_output: None,
+        judge_output: None,
+        metrics: Vec::new(),
+        ..sample(index, "", 0.0)
+    }
+}
+
+/// A run that has begun, of the suite `sums`.
+pub(crate) fn begin(root: &Path, run_id: &str) -> (RunFolder, Manifest, JournalWriter) {
+    let folder = RunFolder::create(root, run_id).expect("a folder");
+    let manifest = Manifest::new(run_id, "0.1.0", identity());
+    manifest.write(&folder).expect("a manifest");
+    let writer = JournalWriter::open(&folder).expect("a journal").writer;
+    (folder, manifest, writer)
+}
+
+fn identity() -> Value {
+    json!({
+        "config": {
+            "api_version": "gage/v1alpha1",
+            "kind": "PipelineConfig",
+            "metadata": {"name": "sums"},
+            "datasets": [{"dataset_id": "t", "loader": "jsonl", "params": {"path": "rows.jsonl"}}],
+            "backends": [{
+                "backend_id": "b", "type": "openai_http",
+                "config": {"base_url": "http://127.0.0.1:1/v1", "model": "tiny-model"},
+            }],
+            "role_adapters": [{"adapter_id": "dut", "role_type": "dut_model", "backend_id": "b"}],
+            "metrics": [{"metric_id": "exact_match", "implementation": "exact_match"}],
+            "tasks": [{"task_id": "t", "dataset_id": "t"}],
+            "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
+        },
+        "backends": {"b": {"model": "tiny-model"}},
+    })
+}
+
+pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
+    let entries: Vec<JournalEntry<'_>> = records.iter().map(JournalEntry::Whole).collect();
+    writer.append_batch(&entries).expect("appended");
+}
+
+/// Ends a run that has begun.
+pub(crate) fn end(folder: &RunFolder, mut manifest: Manifest) {
+    let metric = MetricDescription {
+        metric_id: "exact_match".to_owned(),
+        implementation: "exact_match".to_owned(),
+        scorer_version: "1".to_owned(),
+        aggregation: Aggregation::Mean,
+        value_name: "score".to_owned(),
+        higher_is_better: true,
+    };
+    let task = TaskDescription {
+        task_id: "t".to_owned(),
+        dataset_id: "d".to_owned(),
+        metrics: vec![metric],
+        timing_metrics: Vec::new(),
+        slices: Vec::new(),
+        cluster_by: None,
+        repeat: 1,
+        prompts: Vec::new(),
+        sampling_params: Object::new(),
+    };
+    let written = write_reports(folder, &[task], &Phases::default(), &no_folds).expect("reports");
+    manifest.files = written.files;
+    manifest.finish(RunStatus::Complete);
+    manifest.write(folder).expect("a manifest");
+}
+
+/// A run that has ended.
+pub(crate) fn whole(root: &Path, run_id: &str, records: &[SampleRecord]) {
+    let (folder, manifest, mut writer) = begin(root, run_id);
+    append(&mut writer, records);
+    drop(writer);
+    end(&folder, manifest);
+}
+
+/// Forty samples; every fourth is wrong, and one was not answered.
+pub(crate) fn forty(shift: u64) -> Vec<SampleRecord> {
+    (0..40)
+        .map(|index| match index {
+            13 => failed(index, "no answer in 60 s"),
+            index if (index + shift).is_multiple_of(4) => sample(index, &format!("wrong {index}"), 0.0),
+            index => sample(index, &format!("right {index}"), 1.0),
+        })
+        .collect()
+}
+
+/// What went wrong on a page, and what it asked of other places than its server.
+pub(crate) fn complaints(said: Vec<String>, served: Option<&Served>) -> Vec<String> {
+    let own = served.map(|served| format!("request {}", served.url("/")));
+    let is_own = |line: &String| {
+        own.as_ref().is_some_and(|own| line.starts_with(own))
+            || line.starts_with("request file:")
+            || line.starts_with("request data:")
+    };
+    said.into_iter().filter(|line| !is_own(line)).collect()
+}

@@ -1,0 +1,151 @@
+//! `gage-host view`: where it listens, what it says, how it ends. Its pages are looked at in a browser by the
+//! tests of `host/view`.
+
+use crate::server::{Server, completion, number_of};
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How long anything may take that is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A viewer that runs.
+struct Viewing {
+    child: Child,
+    /// Address and port.
+    address: String,
+}
+
+impl Viewing {
+    fn start(workspace: &Workspace, arguments: &[&str]) -> Viewing {
+        let mut command = workspace.program();
+        command.arg("view").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a stream")).read_line(&mut line).expect("a line");
+        let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/'));
+        Viewing { address: address.unwrap_or_else(|| panic!("{line:?}")).to_owned(), child }
+    }
+
+    /// The status and the body of an answer.
+    fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a bound");
+        let request = format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status"), body.to_owned())
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let (status, body) = self.get(path);
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).expect("JSON")
+    }
+
+    /// Ends it as Ctrl-C does.
+    fn interrupt(mut self) -> Ended {
+        let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(killed.expect("kill runs").success());
+        let mut stderr = String::new();
+        self.child.stderr.take().expect("a stream").read_to_string(&mut stderr).expect("text");
+        let status = self.child.wait().expect("it ends");
+        Ended { code: status.code(), stdout: String::new(), stderr }
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_is_followed_until_it_has_ended_and_ctrl_c_ends_the_viewer() {
+    let (sender, asked) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let (sender, released) = (std::sync::Mutex::new(sender), std::sync::Mutex::new(released));
+    // The last eight answers wait.
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        if number >= 32 {
+            let _ = sender.lock().expect("a lock").send(());
+            let _ = released.lock().expect("a lock").recv_timeout(PATIENCE);
+        }
+        completion(&format!("answer {number}"))
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace
+        .write("suite.yaml", suite(&server.backend(""), "[exact_match]") + "metadata: {name: questions}\n");
+    std::fs::create_dir(workspace.path("runs")).expect("a folder");
+    let viewing = Viewing::start(&workspace, &["--port", "0"]);
+    assert_eq!(viewing.json("/data/runs")["runs"], json!([]));
+
+    let mut command = workspace.program();
+    command.args(["run", "suite.yaml", "--run-id", "r", "--concurrency", "1", "--quiet"]);
+    let mut run = command.stdout(Stdio::null()).spawn().expect("it starts");
+    asked.recv_timeout(PATIENCE).expect("the model was asked");
+    // Events and scores are written a little later than answers.
+    let until = Instant::now() + PATIENCE;
+    let now = loop {
+        let now = viewing.json("/data/runs/r");
+        if (now["done"] == 32 && now["total"] == 40) || Instant::now() > until {
+            break now;
+        }
+    };
+    assert_eq!((&now["done"], &now["total"], &now["is_live"]), (&json!(32), &json!(40), &json!(true)));
+    assert_eq!(now["tasks"][0]["metrics"][0]["value"], 1.0, "{now:#}");
+    let listed = viewing.json("/data/runs");
+    assert_eq!(
+        (&listed["runs"][0]["status"], &listed["runs"][0]["suite"]),
+        (&json!("live"), &json!("questions"))
+    );
+    assert!(viewing.get("/runs/r").1.contains("Figures so far"));
+
+    (0..8).for_each(|_| release.send(()).expect("somebody waits"));
+    assert!(run.wait().expect("it ends").success());
+    assert!(viewing.get("/runs/r").1.contains("data-block=\"texts\""), "the report");
+    assert_eq!(viewing.json("/data/runs")["runs"][0]["status"], "complete");
+    let history = viewing.json("/data/history");
+    assert_eq!(history["trends"][0]["points"][0]["figure"]["value"], 1.0, "{history:#}");
+    let ended = viewing.interrupt().expect_code(0);
+    assert_eq!(ended.stderr, "showing runs until Ctrl-C\n");
+}
+
+#[test]
+fn what_cannot_be_shown_or_listened_at_is_said() {
+    let workspace = Workspace::new();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    workspace.write("runs/one/manifest.json", "{}");
+    workspace.write("a-file", "");
+    let cases: [(&[&str], &[&str]); 6] = [
+        (
+            &["runs", "--port", &port],
+            &["cannot listen at 127.0.0.1", "another program listens there", "--port"],
+        ),
+        (&["none"], &["none", "No such file", "name the folder"]),
+        (&["a-file"], &["a-file", "ot a directory"]),
+        (&["runs/one"], &["is the folder of one run", "runs", "gage-host report"]),
+        (&["--host", "203.0.113.7", "--port", "0"], &["cannot listen at 203.0.113.7", "--host"]),
+        (&["--port", "70000"], &["70000"]),
+    ];
+    for (arguments, parts) in cases {
+        let ended = workspace.run(&[&["view"], arguments].concat()).expect_code(2);
+        for part in parts {
+            assert!(ended.stderr.contains(part), "{arguments:?}: {part}\n{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn to_listen_for_others_is_warned_of() {
+    let workspace = Workspace::new();
+    std::fs::create_dir(workspace.path("runs")).expect("a folder");
+    let viewing = Viewing::start(&workspace, &["--port", "0", "--host", "0.0.0.0"]);
+    assert!(viewing.address.starts_with("127.0.0.1:"), "{}", viewing.address);
+    assert_eq!(viewing.get("/").0, 200);
+    let ended = viewing.interrupt().expect_code(0);
+    assert!(ended.stderr.contains("warning") && ended.stderr.contains("no password"), "{}", ended.stderr);
+}
