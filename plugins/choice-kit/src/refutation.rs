@@ -95,6 +95,10 @@ pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
         return true;
     }
     let rest = bracket(rest).map_or(rest, |(_, after)| after.trim_start_matches(is_blank));
+    // `A? No. B? Yes.`
+    if let Some(said) = rest.strip_prefix(['?', '？']).map(|said| said.trim_start_matches(is_blank)) {
+        return word_at(said, 0) == "no" || is_said_wrong(said);
+    }
     if let Some(said) =
         rest.strip_prefix([':', '：']).or_else(|| rest.strip_prefix("- ")).or_else(|| rest.strip_prefix('—'))
     {
@@ -292,6 +296,8 @@ mod tests {
             "a(dolphin)错误，b(shark)正确",
             "a (dolphin) is wrong",
             "a: wrong\nb: correct",
+            "a? no. b? yes",
+            "a? 不是，b",
             "a: not correct, since",
             "a - incorrect",
             "a (incorrect)",
@@ -322,6 +328,7 @@ mod tests {
             "a: wrong side of the road",
             "a: 错过",
             "a: right",
+            "a? yes. b? no",
             "a\n错误",
             "a (right) is not wrong",
             "a不是错误的",
