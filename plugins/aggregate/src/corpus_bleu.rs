@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// BLEU of a corpus, 0 to 100, from the cards of the metric `bleu`, as `corpus_score` of sacreBLEU 2
 /// computes it; smoothing and effective order are its own parameters, not those of the metric.
 ///
-/// Figures: `bleu`, `brevity_penalty`, `length_ratio`, and `precision_1` and so on in percent; none
-/// where no row has counts. Rows without counts, which are those without a prediction or a reference,
+/// Figures: `bleu`, `brevity_penalty`, `length_ratio`, and `precision_1` and so on in percent, smoothed as
+/// in the score; none where no row has counts. Rows without counts, which are those without a prediction or a reference,
 /// are left out, and every row counts once, whatever its weight.
 pub struct CorpusBleu(BleuScoring);
 
@@ -66,8 +66,7 @@ impl Aggregator for CorpusBleu {
             Figure::new("brevity_penalty", counts.brevity_penalty(), rows),
             Figure::new("length_ratio", ratio(counts.prediction_length, counts.reference_length), rows),
         ];
-        for (order, (correct, total)) in (1..).zip(counts.correct.iter().zip(&counts.total)) {
-            let precision = 100.0 * ratio(*correct, *total);
+        for (order, precision) in (1..).zip(self.0.precisions(&counts)) {
             figures.push(Figure::new(&format!("precision_{order}"), precision, rows));
         }
         Ok(figures)

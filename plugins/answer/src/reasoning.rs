@@ -17,7 +17,8 @@ use std::collections::HashSet;
 const EVIDENCE: &str = "evidence";
 
 /// Scores an argument by its final answer, of the type that the expected one says, otherwise the kind;
-/// a text of which nothing says more is a choice. Steps and claims only add sub-scores and tags.
+/// a text of which nothing says more is a choice. Steps and claims only add sub-scores and tags; without a threshold an
+/// argument with a tag does not pass.
 ///
 /// # Errors
 /// As for answers of the type of the final answer.
@@ -43,6 +44,9 @@ pub(crate) fn score(
             card = tagged(card.sub_score(name, figure), figure < 1.0, tag);
         }
     }
+    // A part that is missing is a fault, though it takes nothing from the score.
+    let (score, is_faultless) = (card.primary_score.unwrap_or_default(), card.error_tags.is_empty());
+    let card = card.pass(settings.passes(score, is_faultless));
     let counted = |argument: &Value, answer: Value| {
         json!({
             "final_answer": answer,

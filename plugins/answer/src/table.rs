@@ -34,7 +34,7 @@ fn check(params: Value, answer_type: &str, rows: &[Row<'_>]) {
         let found = card.primary_score.unwrap_or(-1.0);
         assert!((found - score).abs() < NEAR, "{answer} {reference} {card:?}");
         assert_eq!(card.error_tags, *tags, "{answer} {reference} {card:?}");
-        assert_eq!(card.pass, Some(*score == 1.0 && !tags.contains(&"wrong_order")), "{answer} {reference}");
+        assert_eq!(card.pass, Some(*score == 1.0 && tags.is_empty()), "{answer} {reference}");
         let Ok(detail) = serde_json::from_str::<Value>(&card.detail) else { panic!("{}", card.detail) };
         assert_eq!(detail["schema_version"], "v1");
         assert_eq!(detail["answer_type"], answer_type, "{answer} {reference}");
@@ -122,6 +122,11 @@ fn numbers() {
             (json!("5 apples"), json!({ "value": 5, "unit": "kg" }), none.clone(), 0.0, &["wrong_unit"]),
             (json!({ "unit": "%" }), percent.clone(), none.clone(), 0.0, &["missing_prediction"]),
             (json!({ "value": 12.5, "unit": 7 }), percent.clone(), none.clone(), 0.0, &["invalid_format"]),
+            (json!({ "value": 5, "unit": "million" }), json!(5_000_000), none.clone(), 1.0, &[]),
+            (json!({ "value": 5, "unit": "million" }), json!(5), none.clone(), 0.0, &["wrong_answer"]),
+            (json!("10^3"), json!(1000), none.clone(), 1.0, &[]),
+            (json!("2 dozen"), json!({ "value": 24 }), none.clone(), 1.0, &[]),
+            (json!("5 mil"), json!(5), none.clone(), 0.0, &["invalid_format"]),
             (json!(5), json!({ "unit": "%" }), none.clone(), 0.0, &["missing_reference"]),
             (json!(5), json!({ "value": "five", "unit": "%" }), none.clone(), 0.0, &["invalid_reference"]),
             (json!({ "final_answer": { "value": 5 }, "steps": ["x"] }), json!(5), none, 1.0, &[]),
@@ -307,7 +312,8 @@ fn figures_of_arguments() {
         let Ok(card) = card(json!({}), &prediction, &reference, &json!({})) else { panic!("{prediction}") };
         let found = ["claim_coverage", "evidence_rate", "step_completeness"].map(|name| sub(&card, name));
         assert_eq!(found, expected, "{prediction} {reference}");
-        assert_eq!((card.primary_score, card.pass), (Some(1.0), Some(true)));
+        let is_whole = found.iter().all(|figure| figure.is_none_or(|figure| figure == 1.0));
+        assert_eq!((card.primary_score, card.pass), (Some(1.0), Some(is_whole)), "{prediction}");
     }
 }
 

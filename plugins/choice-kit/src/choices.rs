@@ -2,6 +2,7 @@
 
 use crate::characters::{bare, normalized, undecorated};
 use crate::option_texts;
+use crate::refutation::is_said_wrong;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
 use gage_text_kit::references;
@@ -108,6 +109,18 @@ impl Choices {
     pub(crate) fn says(&self, letter: char, rest: &str) -> bool {
         let rest = normalized(rest);
         self.texts().any(|(label, text)| label.chars().eq([letter]) && rest.starts_with(&text))
+    }
+
+    /// Whether a text begins with what the option of a letter says, the clause ends there, and it is no more than that
+    /// something is wrong.
+    pub(crate) fn says_wrong(&self, letter: char, rest: &str) -> bool {
+        let rest = normalized(rest);
+        self.texts().any(|(label, text)| {
+            let after = rest.strip_prefix(&text);
+            label.chars().eq([letter])
+                && is_said_wrong(&text)
+                && after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+        })
     }
 
     /// The labels that a reference means, which may be a list of what [`Choices::resolve`] takes; empty

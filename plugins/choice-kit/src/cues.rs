@@ -1,10 +1,10 @@
 //! Phrases that announce the answer: `the answer is B`, `Answer: B`, `答案是B`, `选B`.
 
-use crate::characters::{is_word, may_lead, may_trail, word_at};
+use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
 use crate::choices::Choices;
 use crate::letters::Answer;
 use crate::option_texts;
-use crate::refutation::is_refuted;
+use gage_text_kit::text::is_space;
 
 /// Words that may stand between `answer` and the answer.
 const FILLERS: &[&str] = &[
@@ -86,7 +86,8 @@ fn cues(lower: &str) -> Vec<(usize, bool)> {
     let english = lower.match_indices("answer").filter_map(|(at, cue)| {
         let end = at + cue.len();
         let is_whole_word = !lower.get(..at)?.ends_with(is_word) && !lower.get(end..)?.starts_with(is_word);
-        is_whole_word.then_some((end, false))
+        let before = split_last_word(lower.get(..at)?.trim_end_matches(is_space)).1;
+        (is_whole_word && !matches!(before, "wrong" | "incorrect")).then_some((end, false))
     });
     let answers = lower.match_indices("答案").map(|(at, cue)| (at + cue.len(), true));
     let choosing = lower.match_indices('选').filter_map(|(at, cue)| {
@@ -128,7 +129,7 @@ fn follow(
             && letter.is_ascii_alphabetic()
             && answer.names_option(at, letter.to_ascii_uppercase(), choices)
         {
-            if is_refuted(lower, at + 1) {
+            if answer.is_refuted(at, choices) {
                 return None;
             }
             return Some(letter.to_ascii_uppercase().into());
@@ -179,6 +180,8 @@ mod tests {
             ("不选A", None),
             ("Answer: A is wrong, so B", None),
             ("答案A错误", None),
+            ("Right answer: B. Wrong answer: A", Some("B")),
+            ("答案：A 不正确", None),
             ("选项B", None),
         ] {
             assert_eq!(announced(&Answer::new(text), &choices, true).as_deref(), expected, "{text}");

@@ -110,6 +110,14 @@ mod tests {
                 ("Ａ错误，Ｂ正确", Some("B")),
                 ("答案：A错误，B正确", Some("B")),
                 ("A is wrong", Some("A")),
+                ("A 项错误，B 项正确", Some("B")),
+                ("(A) 不正确，(B) 正确", Some("B")),
+                ("A：不正确；B：正确", Some("B")),
+                ("A（Shark）错误，B（Dolphin）正确", Some("B")),
+                ("A:错。B:对。", Some("B")),
+                ("A: incorrect", Some("A")),
+                ("A: Shark", Some("A")),
+                ("A (Shark)", Some("A")),
                 ("not a Shark but a Dolphin", Some("B")),
                 ("Both A and C are wrong, so the answer is D.", Some("D")),
                 ("Final answer: dolphin", Some("B")),
@@ -150,6 +158,27 @@ mod tests {
         check(
             r#"{"1":"Shark","2":"Dolphin"}"#,
             &[("2", Some("2")), ("(2).", Some("2")), ("The answer is 2", None)],
+        );
+    }
+
+    #[test]
+    fn an_option_may_say_that_something_is_wrong() {
+        check(
+            r#"{"A":"正确","B":"错误"}"#,
+            &[
+                ("B 错误", Some("B")),
+                ("B：错误", Some("B")),
+                ("B. 错误。", Some("B")),
+                ("我认为B（错误），A 不对", Some("B")),
+            ],
+        );
+        check(
+            r#"{"A":"Correct","B":"Incorrect"}"#,
+            &[
+                ("B: Incorrect", Some("B")),
+                ("It is B (incorrect), see A", Some("B")),
+                ("B is wrong, A", Some("A")),
+            ],
         );
     }
 

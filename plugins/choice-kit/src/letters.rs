@@ -1,8 +1,8 @@
 //! Letters that stand alone in an answer, and whether they name an option.
 
-use crate::characters::{is_word, split_last_word, word_at};
+use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
 use crate::choices::Choices;
-use crate::refutation::is_refuted;
+use crate::refutation::{WRONG, is_refuted, rest_of_list};
 use gage_text_kit::text::is_space;
 
 /// Words after `A` that show that it is a name, not an article: `A is right`.
@@ -47,6 +47,8 @@ const AFTER_NAME: &[&str] = &[
     "can't",
     "won't",
     "wouldn't",
+    "remains",
+    "remain",
 ];
 
 /// Words after `I` that show the same; far fewer, since `I was`, `I would` begin with a pronoun.
@@ -57,6 +59,23 @@ const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select",
 
 /// Words that deny what follows.
 const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
+
+/// Words that take what follows out of the choice, a whole list too: `Eliminate B, C and D`. In two words `rule out`.
+const ELIMINATIONS: &[&str] = &[
+    "eliminate",
+    "eliminates",
+    "eliminating",
+    "exclude",
+    "excludes",
+    "reject",
+    "rejecting",
+    "dismiss",
+    "discard",
+];
+const RULINGS: &[&str] = &["rule", "rules", "ruled", "ruling"];
+
+/// Words before a colon that say of what follows that it is wrong: `Wrong: B`, `错误：B`.
+const CHINESE_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除"];
 
 /// Words that may stand between a denial and what it denies.
 const BETWEEN: &[&str] = &[
@@ -127,26 +146,27 @@ impl<'a> Answer<'a> {
     /// The one letter that the answer names, where it says of it that it is wrong: the question may have asked
     /// for that.
     pub(crate) fn only_letter(&self, choices: &Choices) -> Option<char> {
-        let mut letters = self.letters_but(choices, |_, _| false);
+        let mut letters = self.letters_but(choices, |_| false);
         let first = letters.next()?;
         letters.all(|letter| letter == first).then_some(first)
     }
 
     /// All letters that name options and are not denied, in order.
     pub(crate) fn letters(&self, choices: &Choices) -> impl Iterator<Item = char> {
-        self.letters_but(choices, is_refuted)
+        self.letters_but(choices, |at| self.is_refuted(at, choices))
     }
 
     /// The same, where it is said otherwise what is said to be wrong.
     fn letters_but(
         &self,
         choices: &Choices,
-        is_refuted: impl Fn(&str, usize) -> bool,
+        is_refuted: impl Fn(usize) -> bool,
     ) -> impl Iterator<Item = char> {
         let bytes = self.text.as_bytes();
         let is_ascii_word =
             |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
         let mut denied = None;
+        let mut eliminated_to = 0;
         bytes.iter().enumerate().filter_map(move |(at, byte)| {
             // The letters inside words are most of an answer, so they are dealt with first.
             if !byte.is_ascii_alphabetic()
@@ -159,12 +179,33 @@ impl<'a> Answer<'a> {
             if !self.names_option(at, letter, choices) {
                 return None;
             }
-            if !is_negated(&self.lower, at, denied) && !is_refuted(&self.lower, at + 1) {
+            if at >= eliminated_to
+                && let Some(end) = eliminated(&self.lower, at)
+            {
+                eliminated_to = end;
+            }
+            if at >= eliminated_to && !is_negated(&self.lower, at, denied) && !is_refuted(at) {
                 return Some(letter);
             }
             denied = Some(at);
             None
         })
+    }
+
+    /// Whether what follows the letter at a place says that it is wrong. Where that is what its option says, as of a question
+    /// whether something is right, it is the option that is named.
+    pub(crate) fn is_refuted(&self, at: usize, choices: &Choices) -> bool {
+        if !is_refuted(&self.lower, at + 1) {
+            return false;
+        }
+        let rest = self
+            .text
+            .get(at + 1..)
+            .unwrap_or_default()
+            .trim_start_matches(may_trail)
+            .trim_start_matches(may_lead);
+        let letter = self.text.get(at..at + 1).unwrap_or_default().to_ascii_uppercase();
+        !letter.chars().next().is_some_and(|letter| choices.says_wrong(letter, rest))
     }
 
     /// The last letter that stands alone and is a label, be it denied or not. One of the first
@@ -279,6 +320,40 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
 }
 
+/// Where the list ends that the letter at a place begins, where what stands before it takes it out of the choice. Letters with
+/// commas only are a list where another letter is left behind them: of `I rule out B, A` A is the answer.
+fn eliminated(lower: &str, at: usize) -> Option<usize> {
+    let before = lower.get(..at)?.trim_end_matches(|character| is_space(character) || is_opening(character));
+    let is_eliminated = match before.strip_suffix([':', '：']) {
+        Some(before) => {
+            let before =
+                before.trim_end_matches(|character| is_space(character) || matches!(character, '*' | '_'));
+            let word = split_last_word(before).1;
+            WRONG.contains(&word) || CHINESE_WRONG.iter().any(|wrong| before.ends_with(*wrong))
+        }
+        None => {
+            let (mut rest, mut word) = split_last_word(before);
+            while matches!(word, "option" | "options" | "choice" | "choices" | "answer" | "both") {
+                (rest, word) = split_last_word(rest.trim_end_matches(is_space));
+            }
+            let verb = || split_last_word(rest.trim_end_matches(is_space)).1;
+            ELIMINATIONS.contains(&word) || (word == "out" && RULINGS.contains(&verb()))
+        }
+    };
+    let end = at + 1;
+    let rest = lower.get(end..).filter(|_| is_eliminated)?;
+    Some(match rest_of_list(rest) {
+        Some((after, is_conjoined)) if is_conjoined || has_letter(after) => lower.len() - after.len(),
+        _ => end,
+    })
+}
+
+/// Whether a letter stands alone somewhere in a text.
+fn has_letter(text: &str) -> bool {
+    text.split(|character: char| !is_word(character) && character != '\'')
+        .any(|word| word.len() == 1 && word.is_ascii())
+}
+
 /// Whether a text between two letters makes them one list.
 fn continues_list(between: &str) -> bool {
     let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
@@ -355,6 +430,24 @@ mod tests {
             ("A is wrong, B is right", 'B'),
             ("Option (A) isn't correct; B is", 'B'),
             ("A and C are wrong, B is right", 'B'),
+            ("B 不正确，A 正确", 'A'),
+            ("选项 B 错误，选项 A 正确", 'A'),
+            ("B 不是，A 是", 'A'),
+            ("B、C 都不对，A 对", 'A'),
+            ("B和C错误，A正确", 'A'),
+            ("B: wrong\nA: correct", 'A'),
+            ("B cannot be right; A", 'A'),
+            ("I rule out B. A", 'A'),
+            ("I rule out B, A", 'A'),
+            ("We can rule out options B, C, and D, so A", 'A'),
+            ("Ruling out B and C leaves D", 'D'),
+            ("Eliminate B, C and D. A remains", 'A'),
+            ("Eliminate B, C, D. A remains", 'A'),
+            ("B can be ruled out; A", 'A'),
+            ("incorrect: B. correct: A", 'A'),
+            ("Wrong: B, Right: A", 'A'),
+            ("**Wrong:** B\n**Right:** A", 'A'),
+            ("错误:B，正确:A", 'A'),
             ("A is not wrong", 'A'),
             ("A正确，B错误", 'A'),
         ] {

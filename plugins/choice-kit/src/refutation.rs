@@ -5,15 +5,20 @@ use crate::characters::{is_word, word_at};
 use gage_text_kit::text::is_space;
 
 /// Verbs between a letter, or a list of letters, and what is said of it.
-const VERBS: &[&str] = &["is", "was", "seems", "looks", "would", "must", "can", "be", "being", "gets"];
+const VERBS: &[&str] =
+    &["is", "was", "seems", "looks", "would", "must", "can", "could", "should", "be", "being", "gets"];
 const VERBS_OF_SEVERAL: &[&str] = &["are", "were"];
 /// The same with a denial in them.
-const DENYING_VERBS: &[&str] = &["isn't", "wasn't"];
+const DENYING_VERBS: &[&str] = &["isn't", "wasn't", "cannot", "can't", "couldn't", "wouldn't"];
 const DENYING_VERBS_OF_SEVERAL: &[&str] = &["aren't", "weren't"];
+/// Those that are the same of one and of several: of a list they count where it has an `and`.
+const VERBS_OF_ANY_NUMBER: &[&str] =
+    &["would", "must", "can", "could", "should", "cannot", "can't", "couldn't", "wouldn't"];
 
 /// Words that say that an option is wrong. `false` and `untrue` are not among them: of the statements of
 /// a question the false one may be the answer.
-const WRONG: &[&str] = &["wrong", "incorrect", "eliminated", "excluded"];
+pub(crate) const WRONG: &[&str] =
+    &["wrong", "incorrect", "eliminated", "excluded", "ruled", "rejected", "dismissed", "discarded"];
 /// Words that say so where they are denied.
 const RIGHT: &[&str] = &["correct", "right", "answer"];
 /// What may stand before these words.
@@ -42,39 +47,140 @@ const JOINTS: &[&str] = &["and", "or", "option", "choice"];
 const CHINESE_BETWEEN: &[&str] = &["选项", "显然", "肯定", "明显", "项", "也", "则", "是", "被"];
 /// What says of a list that it is about all of it.
 const CHINESE_ALL: &[&str] = &["全部", "都", "均", "皆", "全"];
-/// What says that an option is wrong, none of it the beginning of something else.
-const CHINESE_WRONG: &[&str] = &["错", "不对", "不正确", "不是正确", "不符合", "有误", "排除"];
+/// What says that an option is wrong, none of it the beginning of something else, longer ones first.
+const CHINESE_WRONG: &[&str] = &[
+    "错误",
+    "错",
+    "不对",
+    "不正确",
+    "不是正确",
+    "不是对",
+    "不符合",
+    "不成立",
+    "不准确",
+    "不恰当",
+    "不合适",
+    "有误",
+    "排除",
+];
+/// What says so where nothing follows in the clause.
+const CHINESE_DENIALS: &[&str] = &["不是", "不可能", "不选", "否"];
+/// What may stand behind `wrong` where a colon is all that is before it.
+const REASONS: &[&str] = &["because", "since", "as", "it", "this", "that", "due", "and", "but"];
+
+/// The longest text in brackets between a letter and what is said of it, in bytes: `B (Dolphin) is wrong`.
+const LONGEST_BRACKET: usize = 120;
 
 /// How many letters may stand in a list, and how many words before what is said of them.
 const MOST_LETTERS: usize = 8;
 const MOST_WORDS: usize = 5;
 
 /// Whether what follows a letter says that it is wrong. `lower` is the text in lower case, `end` the place
-/// behind the letter. A list counts where the verb is one of several: `A, B is wrong` is about B.
+/// behind the letter. A list counts where the verb is one of several, or an `and` joins it: `A, B is wrong` is about B.
 pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
     let Some(mut rest) = lower.get(end..) else { return false };
-    let mut is_list = false;
+    let mut list = List::None;
     for _ in 0..MOST_LETTERS {
         match next_letter(rest) {
-            Some(after) => (rest, is_list) = (after, true),
+            Some((after, is_conjoined)) => {
+                rest = after;
+                list = if is_conjoined { List::Conjoined } else { List::Loose };
+            }
             None => break,
         }
     }
     let rest = rest.trim_start_matches(is_closing);
-    says_wrong(rest.trim_start_matches(is_space), is_list) || says_wrong_in_chinese(rest, is_list)
+    let rest = rest.trim_start_matches(is_blank);
+    if bracket(rest).is_some_and(|(held, _)| is_said_wrong(held)) {
+        return true;
+    }
+    let rest = bracket(rest).map_or(rest, |(_, after)| after.trim_start_matches(is_blank));
+    // `A? No. B? Yes.`
+    if let Some(said) = rest.strip_prefix(['?', '？']).map(|said| said.trim_start_matches(is_blank)) {
+        return word_at(said, 0) == "no" || is_said_wrong(said);
+    }
+    if let Some(said) =
+        rest.strip_prefix([':', '：']).or_else(|| rest.strip_prefix("- ")).or_else(|| rest.strip_prefix('—'))
+    {
+        return is_said_wrong(said.trim_start_matches(is_blank));
+    }
+    says_wrong(rest.trim_start_matches(is_space), list) || says_wrong_in_chinese(rest, list)
 }
 
-/// What follows the next letter of a list.
-fn next_letter(text: &str) -> Option<&str> {
+/// Whether letters stand before what is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// There is one letter.
+    None,
+    /// Several with commas between them.
+    Loose,
+    /// Several, with `and` before the last.
+    Conjoined,
+}
+
+/// Whether a text is nothing but the word that something is wrong, or goes on with the reason: `wrong`, `not correct,
+/// since`, `错误。`
+pub(crate) fn is_said_wrong(text: &str) -> bool {
+    let text = text.split(['\n', '\r']).next().unwrap_or_default();
+    let mut rest = text;
+    while let Some(after) =
+        CHINESE_ALL.iter().chain(CHINESE_BETWEEN).find_map(|word| rest.strip_prefix(*word))
+    {
+        rest = after;
+    }
+    let chinese = CHINESE_WRONG.iter().chain(CHINESE_DENIALS).find_map(|wrong| rest.strip_prefix(*wrong));
+    if let Some(after) = chinese {
+        return is_clause_end(after.strip_prefix('的').unwrap_or(after));
+    }
+    let mut said = words(text).peekable();
+    let is_denied = said.next_if_eq(&"not").is_some();
+    let found = match said.next() {
+        Some(word) if WRONG.contains(&word) => !is_denied,
+        Some(word) if RIGHT.contains(&word) => is_denied,
+        _ => false,
+    };
+    found && said.next().is_none_or(|next| REASONS.contains(&next) || next == "out")
+}
+
+/// Whether a clause ends at the beginning of a text.
+fn is_clause_end(text: &str) -> bool {
+    text.chars().next().is_none_or(|next| is_space(next) || (!next.is_alphanumeric() && next != '\''))
+}
+
+/// What the brackets hold that a text begins with, and what follows them.
+fn bracket(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(['(', '[', '（'])?;
+    let end = inner.find([')', ']', '）', '(', '\n']).filter(|end| *end <= LONGEST_BRACKET)?;
+    let (held, rest) = inner.split_at_checked(end)?;
+    Some((held.trim(), rest.strip_prefix([')', ']', '）'])?))
+}
+
+/// What stands behind a list of letters that goes on after one, where it does, and whether `and` joins it.
+pub(crate) fn rest_of_list(text: &str) -> Option<(&str, bool)> {
+    let mut found = None;
+    let mut rest = text;
+    for _ in 0..MOST_LETTERS {
+        let Some((after, is_conjoined)) = next_letter(rest) else { break };
+        (rest, found) = (after, Some((after, is_conjoined)));
+    }
+    found
+}
+
+/// What follows the next letter of a list, and whether it is joined to the one before by `and` or its kind.
+fn next_letter(text: &str) -> Option<(&str, bool)> {
     let mut rest = text.trim_start_matches(is_closing);
     let unjoined = rest.len();
+    let mut is_conjoined = false;
     for _ in 0..MOST_WORDS {
         rest = rest.trim_start_matches(|character| is_space(character) || is_opening(character));
         let word = word_at(rest, 0);
         if JOINTS.contains(&word) {
+            is_conjoined |= matches!(word, "and" | "or");
             rest = rest.get(word.len()..)?;
-        } else if let Some(after) = rest.strip_prefix([',', '、', '，', '和', '与', '及', '/', '&']) {
+        } else if let Some(after) = rest.strip_prefix([',', '、', '，', '/']) {
             rest = after;
+        } else if let Some(after) = rest.strip_prefix(['和', '与', '及', '&']) {
+            (rest, is_conjoined) = (after, true);
         } else {
             break;
         }
@@ -82,15 +188,17 @@ fn next_letter(text: &str) -> Option<&str> {
     let is_joined = rest.len() < unjoined;
     let word = word_at(rest, 0);
     let is_letter = word.len() == 1 && word.starts_with(|letter: char| letter.is_ascii_alphabetic());
-    (is_joined && is_letter).then(|| rest.get(1..)).flatten()
+    (is_joined && is_letter).then(|| rest.get(1..)).flatten().map(|rest| (rest, is_conjoined))
 }
 
-fn says_wrong(text: &str, is_list: bool) -> bool {
+fn says_wrong(text: &str, list: List) -> bool {
     let mut words = words(text);
     let Some(verb) = words.next() else { return false };
     // The last letter of a list has the verb right behind it: `C are wrong`.
     let is_verb = |of_one: &[&str], of_several: &[&str]| {
-        of_several.contains(&verb) || (!is_list && of_one.contains(&verb))
+        of_several.contains(&verb)
+            || (of_one.contains(&verb)
+                && (list == List::None || (list == List::Conjoined && VERBS_OF_ANY_NUMBER.contains(&verb))))
     };
     let mut is_denied = is_verb(DENYING_VERBS, DENYING_VERBS_OF_SEVERAL);
     if !is_denied && !is_verb(VERBS, VERBS_OF_SEVERAL) {
@@ -118,10 +226,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn says_wrong_in_chinese(text: &str, is_list: bool) -> bool {
+fn says_wrong_in_chinese(text: &str, list: List) -> bool {
     let mut rest = text;
-    let mut is_of_all = false;
+    let mut is_of_all = list != List::Loose;
     for _ in 0..MOST_WORDS {
+        rest = rest.trim_start_matches(is_blank);
         if let Some(after) = CHINESE_ALL.iter().find_map(|all| rest.strip_prefix(*all)) {
             (rest, is_of_all) = (after, true);
         } else if let Some(after) = CHINESE_BETWEEN.iter().find_map(|word| rest.strip_prefix(*word)) {
@@ -130,7 +239,14 @@ fn says_wrong_in_chinese(text: &str, is_list: bool) -> bool {
             break;
         }
     }
-    (is_of_all || !is_list) && CHINESE_WRONG.iter().any(|wrong| rest.starts_with(*wrong))
+    let is_denied =
+        || CHINESE_DENIALS.iter().any(|denial| rest.strip_prefix(*denial).is_some_and(is_clause_end));
+    is_of_all && (CHINESE_WRONG.iter().any(|wrong| rest.starts_with(*wrong)) || is_denied())
+}
+
+/// White space within a line.
+fn is_blank(character: char) -> bool {
+    is_space(character) && !matches!(character, '\n' | '\r')
 }
 
 /// Whether a character may stand between a letter and what is said of it: `(A) is wrong`, `**A**错误`.
@@ -167,6 +283,28 @@ mod tests {
             "a不对",
             "a、c、d都不对",
             "a和c均错误",
+            "a 不正确，b 正确",
+            "a 错误，b 正确",
+            "a 是错误的",
+            "a 项错误",
+            "a) 不正确",
+            "a 不是，b 是",
+            "a:不正确;b:正确",
+            "a:错。b:对。",
+            "a、c 都不对，b 对",
+            "a和c错误，b正确",
+            "a(dolphin)错误，b(shark)正确",
+            "a (dolphin) is wrong",
+            "a: wrong\nb: correct",
+            "a? no. b? yes",
+            "a? 不是，b",
+            "a: not correct, since",
+            "a - incorrect",
+            "a (incorrect)",
+            "a cannot be right; b",
+            "a can't be the answer",
+            "a can be ruled out; b",
+            "a and c can be ruled out",
         ] {
             assert!(is_refuted(text, 1), "{text}");
         }
@@ -187,7 +325,15 @@ mod tests {
             "a because b is wrong",
             "a and c is wrong",
             "a, not b",
-            "a: incorrect",
+            "a: wrong side of the road",
+            "a: 错过",
+            "a: right",
+            "a? yes. b? no",
+            "a\n错误",
+            "a (right) is not wrong",
+            "a不是错误的",
+            "a, b can be ruled out",
+            "a、b 错误",
             "a正确，b错误",
             "a、b错误",
             "a是正确的",

@@ -137,8 +137,11 @@ mod tests {
             (text("whale"), text("blue whale"), 0.0, Some("wrong_answer")),
             (text("b is blue"), text("l"), 0.0, Some("wrong_answer")),
             (text("不是"), text("是"), 0.0, Some("wrong_answer")),
+            (text("是"), text("是"), 1.0, None),
             (text("<think>42</think>7"), text("42"), 0.0, Some("wrong_answer")),
             (text("B"), list(r#"[null,"B"]"#), 1.0, None),
+            // As the program did by which suites that use it were scored.
+            (text("Ｂ"), text("B"), 0.0, Some("wrong_answer")),
             (Value::Number(42.0), Value::Number(42.0), 1.0, None),
             (Value::Absent, text("none"), 0.0, Some("missing_prediction")),
             (text(""), text(""), 0.0, Some("missing_prediction")),

@@ -149,6 +149,9 @@ mod tests {
             (json!({ "which": "first" }), "Answer: 1\nAnswer: 2", json!({ "value": "1" })),
             (json!({ "markers": ["Result ->"] }), "Answer: 1\nresult -> 2", json!({ "value": "2" })),
             (json!({ "kind": "number" }), "The answer is 12 km.", json!({ "value": 12, "unit": "km" })),
+            (json!({ "kind": "number" }), "The answer is 3 million.", json!({ "value": 3_000_000 })),
+            (json!({ "kind": "number" }), "#### 1.2 × 10^3", json!({ "value": 1200 })),
+            (json!({ "kind": "number" }), "答案是三千五百元。", json!({ "value": 3500, "unit": "元" })),
             (json!({ "kind": "number" }), "Answer: 1\nAnswer: many", json!(null)),
             (json!({ "kind": "choice" }), "The answer is (b).", json!({ "value": "B" })),
         ] {

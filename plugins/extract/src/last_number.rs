@@ -74,6 +74,11 @@ mod tests {
             (json!({}), "3/4", json!({ "value": 4 })),
             (json!({ "fractions": true }), "3/4 cup", json!({ "value": 0.75 })),
             (json!({ "fractions": true }), "1 1/2 km", json!({ "value": 1.5, "unit": "km" })),
+            (json!({}), "The answer is 3 million", json!({ "value": 3_000_000 })),
+            (json!({}), "2.5 billion dollars", json!({ "value": 2_500_000_000_i64, "unit": "dollars" })),
+            (json!({}), "一共3万人", json!({ "value": 30_000, "unit": "人" })),
+            (json!({}), "so 10^3", json!({ "value": 1000 })),
+            (json!({ "integer": true }), "1.2 × 10^3", json!({ "value": 1200 })),
             (json!({}), "none", json!(null)),
             (json!({}), "", json!(null)),
         ] {

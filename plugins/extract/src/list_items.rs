@@ -12,7 +12,8 @@ use gage_text_kit::text::strip;
 ///
 /// The format `auto` takes the first of these that fits: the whole text, but for a code fence, is a JSON
 /// array; it has lines with bullets (`-`, `*`, `•`, `1.`, `(a)`), which are then the items, and the other
-/// lines are none; it has several lines; it has commas, semicolons or `、` between items. A text with
+/// lines are none; it has several lines; it has commas, semicolons or `、` between items, and then also `and`, `or`,
+/// `&`, 以及 before the last one. A text with
 /// none of these is a list of one. A JSON array keeps its values as they are; all other items are
 /// texts without white space, quotes and a full stop around them, and empty ones are left out.
 pub struct ListItems {
@@ -119,8 +120,42 @@ fn without_fence(text: &str) -> &str {
     inside.and_then(|inside| inside.split_once('\n')).map_or(text, |(_, inside)| strip(inside))
 }
 
+/// Words between the last two items of an enumeration.
+const JOINTS: [&str; 4] = [" and ", " or ", " & ", "以及"];
+const QUOTES: [char; 7] = ['"', '\'', '`', '“', '”', '「', '」'];
+
 fn commas(text: &str) -> Vec<Value> {
-    texts(text.split([',', '，', '、', ';', '；', '\n']))
+    let mut items: Vec<&str> = text.split([',', '，', '、', ';', '；', '\n']).collect();
+    // Of `rock and roll, salt and pepper` the last is one as well.
+    let is_enumeration =
+        |items: &[&str]| !items.iter().any(|item| JOINTS.iter().any(|joint| item.contains(joint)));
+    if items.len() > 1
+        && items.split_last().is_some_and(|(_, others)| is_enumeration(others))
+        && let Some(last) = items.pop()
+    {
+        items.extend(before_and_after_joint(last));
+    }
+    texts(items.into_iter())
+}
+
+/// The last items of an enumeration: `b and c`, and `and c` where a comma stands before the word. Only the last such word
+/// joins: `bread and butter and jam` ends in two items.
+fn before_and_after_joint(text: &str) -> [&str; 2] {
+    let text = strip(text);
+    for joint in ["and ", "or ", "& "] {
+        if let Some(item) = text.get(..joint.len()).filter(|head| head.eq_ignore_ascii_case(joint)) {
+            return ["", text.get(item.len()..).unwrap_or_default()];
+        }
+    }
+    if let Some(item) = text.strip_prefix("以及") {
+        return ["", item];
+    }
+    if text.starts_with(QUOTES) && text.ends_with(QUOTES) {
+        return [text, ""];
+    }
+    let joined = JOINTS.iter().filter_map(|joint| text.rsplit_once(joint));
+    let joined = joined.min_by_key(|(_, after)| after.len());
+    joined.map_or([text, ""], |(before, after)| [before, after])
 }
 
 fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Vec<Value> {
@@ -181,6 +216,17 @@ mod tests {
             ("a, \"b\"; c、d.", json!(["a", "b", "c", "d"])),
             ("-5\n3.5\n**b**", json!(["-5", "3.5", "**b**"])),
             ("中文，e\u{301}", json!(["中文", "e\u{301}"])),
+            ("a, b and c", json!(["a", "b", "c"])),
+            ("a, b, and c.", json!(["a", "b", "c"])),
+            ("a, b or c", json!(["a", "b", "c"])),
+            ("sand, band", json!(["sand", "band"])),
+            ("rock and roll, salt and pepper", json!(["rock and roll", "salt and pepper"])),
+            ("战争、和平", json!(["战争", "和平"])),
+            ("one and two", json!(["one and two"])),
+            ("苹果、香蕉以及梨", json!(["苹果", "香蕉", "梨"])),
+            ("a，b，以及c", json!(["a", "b", "c"])),
+            ("['a', 'b and c']", json!(["a", "b and c"])),
+            ("\"a\", \"b and c\"", json!(["a", "b and c"])),
             ("one", json!(["one"])),
             (" , \n", json!(null)),
             ("", json!(null)),

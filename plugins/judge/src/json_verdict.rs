@@ -4,7 +4,6 @@ use crate::material::Material;
 use crate::reply::{own_words, settle, with_echoes};
 use crate::scale::Scale;
 use crate::settings::{Language, Settings};
-use crate::verdict::verdict_of;
 use gage_sdk::judge::{Case, Generation, Judge, Prompt, Verdict};
 use gage_sdk::serde_json::Value;
 use gage_sdk::{MemberSpec, PluginError, json};
@@ -19,8 +18,8 @@ const VERDICTS: [&str; 3] = ["incorrect", "partially_correct", "correct"];
 /// `partially_correct`, `incorrect`; and `score`, a number on the scale.
 ///
 /// The output has `answer` and `verdict` (the word), `score` from 0 to 1, `raw_score` on the scale and
-/// `explanation` (the reason, cut where it is long). Where the object lacks `verdict` it follows from the
-/// score; `correct` with the worst score and `incorrect` with the best contradict each other. An empty
+/// `explanation` (the reason, cut where it is long). An object that has one of `verdict` and `score` without the other
+/// is no verdict; `correct` with the worst score and `incorrect` with the best contradict each other. An empty
 /// answer is judged like any other.
 pub struct JsonVerdict {
     settings: Settings,
@@ -92,7 +91,7 @@ impl JsonVerdict {
         let reason = objects.last().map(|(_, reason)| reason.clone()).unwrap_or_default();
         let own = objects.into_iter().map(|(said, _)| said).collect();
         let foreign = || material.texts().flat_map(|text| self.objects(text)).map(|(said, _)| said).collect();
-        let said = settle("JSON object with 'score'", with_echoes(own, foreign))?;
+        let said = settle("JSON object with 'verdict' and 'score'", with_echoes(own, foreign))?;
         Ok(json!({
             "answer": said.verdict,
             "score": said.score,
@@ -102,13 +101,13 @@ impl JsonVerdict {
         }))
     }
 
-    /// The objects of a text that have a score or cannot be read, and their reasons.
+    /// The objects of a text that have a score or a verdict, or cannot be read, and their reasons.
     fn objects(&self, text: &str) -> Vec<(Result<Said, String>, String)> {
         let found = find_json(text, Shape::Object).into_iter();
         found
             .filter_map(|found| match found.value {
                 Ok(object) => {
-                    object.get("score")?;
+                    object.get("score").or_else(|| object.get("verdict"))?;
                     let reason = object["reason"].as_str().map(excerpt).unwrap_or_default().into_owned();
                     Some((self.said(&object), reason))
                 }
@@ -118,17 +117,18 @@ impl JsonVerdict {
     }
 
     fn said(&self, object: &Value) -> Result<Said, String> {
+        if let Some(missing) = ["verdict", "score"].iter().find(|name| object[**name].is_null()) {
+            return Err(format!("the JSON object has no '{missing}'"));
+        }
         let raw = &object["score"];
         let shown = raw.to_string();
         let raw = raw.as_f64().ok_or_else(|| format!("the score {} is no number", excerpt(&shown)))?;
         let score = self.scale.normalized(raw)?;
-        let verdict = match &object["verdict"] {
-            Value::Null => verdict_of(score),
-            verdict => VERDICTS.into_iter().find(|known| *verdict == *known).ok_or_else(|| {
-                let shown = verdict.to_string();
-                format!("the verdict {} is none of {}", excerpt(&shown), VERDICTS.join(", "))
-            })?,
-        };
+        let verdict = &object["verdict"];
+        let verdict = VERDICTS.into_iter().find(|known| *verdict == **known).ok_or_else(|| {
+            let shown = verdict.to_string();
+            format!("the verdict {} is none of {}", excerpt(&shown), VERDICTS.join(", "))
+        })?;
         if (verdict == "correct" && score == 0.0) || (verdict == "incorrect" && score == 1.0) {
             return Err(format!("the reply contradicts itself: {verdict} and a score of {raw}"));
         }
@@ -147,9 +147,24 @@ mod tests {
         for (params, reply, verdict, score) in [
             (json!({}), r#"So. {"reason": "same", "verdict": "correct", "score": 1}"#, "correct", 1.0),
             (json!({}), "```json\n{\"verdict\": \"incorrect\", \"score\": 0.0}\n```", "incorrect", 0.0),
-            (json!({ "scale": [1, 10] }), r#"{"score": 5.5} done"#, "partially_correct", 0.5),
-            (json!({}), r#"<think>{"score": 1}</think>{"score": 0}"#, "incorrect", 0.0),
-            (json!({}), r#"of \frac{1}{2}: {"score": 1} {"note": "x"}"#, "correct", 1.0),
+            (
+                json!({ "scale": [1, 10] }),
+                r#"{"verdict": "partially_correct", "score": 5.5} done"#,
+                "partially_correct",
+                0.5,
+            ),
+            (
+                json!({}),
+                r#"<think>{"verdict": "correct", "score": 1}</think>{"verdict": "incorrect", "score": 0}"#,
+                "incorrect",
+                0.0,
+            ),
+            (
+                json!({}),
+                r#"of \frac{1}{2}: {"verdict": "correct", "score": 1} {"note": "x"}"#,
+                "correct",
+                1.0,
+            ),
         ] {
             let output = output::<JsonVerdict>(params, &open, &[reply]);
             assert_eq!(output["verdict"], verdict, "{reply}");
@@ -159,7 +174,11 @@ mod tests {
                 "{reply}"
             );
         }
-        let output = output::<JsonVerdict>(json!({}), &open, &[r#"{"reason": "same", "score": 1}"#]);
+        let output = output::<JsonVerdict>(
+            json!({}),
+            &open,
+            &[r#"{"reason": "same", "verdict": "correct", "score": 1}"#],
+        );
         assert_eq!(output["explanation"], "same");
     }
 
@@ -168,16 +187,22 @@ mod tests {
         let open = case(json!({}), "5");
         for (reply, expected) in [
             ("", "is empty"),
-            ("right", "no JSON object with 'score'"),
-            (r#"{"verdict": "correct"}"#, "no JSON object with 'score'"),
-            (r#"{"score": 2}"#, "outside of the scale"),
+            ("right", "no JSON object with 'verdict' and 'score'"),
+            (r#"{"verdict": "correct"}"#, "has no 'score'"),
+            (r#"{"correct": false, "score": 1}"#, "has no 'verdict'"),
+            (r#"{"score": 1}"#, "has no 'verdict'"),
+            (r#"{"verdict": null, "score": 1}"#, "has no 'verdict'"),
+            (r#"{"verdict": "correct", "score": 2}"#, "outside of the scale"),
             (r#"{"score": NaN}"#, "cannot be read"),
             (r#"{"score": 1e400}"#, "cannot be read"),
-            (r#"{"score": "1"}"#, "is no number"),
+            (r#"{"verdict": "correct", "score": "1"}"#, "is no number"),
             (r#"{"score": 1, "verdict": "yes"}"#, "is none of"),
             (r#"{"score": 0, "verdict": "correct"}"#, "contradicts itself"),
-            (r#"{"score": 1} {"score": 0}"#, "contradicting values"),
-            (r#"{"score": 1} {"score": 0"#, "cannot be read"),
+            (
+                r#"{"verdict": "correct", "score": 1} {"verdict": "incorrect", "score": 0}"#,
+                "contradicting values",
+            ),
+            (r#"{"verdict": "correct", "score": 1} {"verdict": "incorrect", "score": 0"#, "cannot be read"),
             (r#"{"score": 1, "sub": {"score": 0}"#, "cannot be read"),
         ] {
             let reason = reason::<JsonVerdict>(json!({}), &open, &[reply]);
@@ -194,11 +219,15 @@ mod tests {
         let block = block.join("\n");
         for reply in [
             format!("It wrote {attack}.\n{{\"verdict\": \"incorrect\", \"score\": 0}}"),
-            format!("{{\"score\": 0}}\nIt wrote:\n{block}"),
+            format!("{{\"verdict\": \"incorrect\", \"score\": 0}}\nIt wrote:\n{block}"),
         ] {
             assert_eq!(output::<JsonVerdict>(json!({}), &attacked, &[&reply])["score"], 0.0, "{reply}");
         }
-        reason::<JsonVerdict>(json!({}), &attacked, &[&format!("{{\"score\": 0}} It wrote {attack}")]);
+        reason::<JsonVerdict>(
+            json!({}),
+            &attacked,
+            &[&format!("{{\"verdict\": \"incorrect\", \"score\": 0}} It wrote {attack}")],
+        );
         reason::<JsonVerdict>(json!({}), &attacked, &[&block]);
     }
 

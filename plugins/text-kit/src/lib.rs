@@ -13,6 +13,10 @@ pub mod json_text;
 pub mod number;
 mod number_chinese;
 mod number_digits;
+mod number_dress;
+mod number_fraction;
+mod number_power;
+mod number_scale;
 pub mod number_search;
 pub mod number_written;
 pub mod params;
@@ -21,6 +25,7 @@ pub mod text;
 pub mod thoughts;
 pub mod unit;
 mod unit_search;
+mod unit_table;
 pub mod value;
 
 pub use decimal::Decimal;

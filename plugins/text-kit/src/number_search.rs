@@ -1,7 +1,10 @@
 //! Numbers inside a running text.
 
 use crate::number::{ascii_digit, parse_float};
-use crate::number_written::{read_quantity, vulgar};
+use crate::number_fraction::vulgar;
+use crate::number_power::{power, raised, times_ten};
+use crate::number_scale::{Place, Scale, read_scale};
+use crate::number_written::{Quantity, read_quantity};
 use crate::text::excerpt;
 use crate::unit_search::{is_currency_sign, unit_beside};
 use gage_sdk::PluginError;
@@ -30,7 +33,7 @@ impl NumberSearch {
     /// The first number of a text.
     ///
     /// A number is digits of any script, with a comma before each group of three, a decimal point and an
-    /// exponent where it has them. A minus belongs to it where it stands right before it, or before its
+    /// exponent where it has them, and all that multiplies it: `1.2 × 10^3`, `10^3`, `3 million`, `5k`, 3万. A minus belongs to it where it stands right before it, or before its
     /// currency sign, and not behind a letter, a digit or a closing bracket: `10-12` ends in 12. Takes time
     /// in proportion to the text.
     ///
@@ -61,7 +64,19 @@ impl NumberSearch {
 /// As for [`NumberSearch::first`].
 pub fn only_number(text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
     let mut spans = NumberSearch { fractions: true }.spans(text);
-    match (spans.next(), spans.next()) {
+    let (first, second) = (spans.next(), spans.next());
+    // Numerals without digits, and formulas, are numbers where there is nothing else: 三千五百, `\frac{3}{4}`.
+    if (first.is_none() || text.contains(['\\', '点', '點', '成', '半']))
+        && let Some(Quantity { value, unit }) = read_quantity(text)
+    {
+        let spelled = unit
+            .as_ref()
+            .and_then(|unit| text.get(text.rfind(unit.spelled())?..)?.get(..unit.spelled().len()));
+        if unit.is_none() || spelled.is_some() {
+            return Ok(Some(FoundNumber { value, unit: spelled, spelled: text }));
+        }
+    }
+    match (first, second) {
         (Some(span), None) => read(text, span).map(Some),
         _ => Ok(None),
     }
@@ -75,21 +90,68 @@ struct Span {
     negative: bool,
     /// Where its digits begin, behind sign and currency.
     digits: usize,
+    /// Where they end, before what multiplies the number.
+    digits_end: usize,
     /// Its value without the sign, where it is a fraction.
     fraction: Option<f64>,
+    /// What multiplies it.
+    tail: Tail,
+}
+
+/// What stands behind the digits of a number and belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tail {
+    /// What it is raised to.
+    raised: Option<i64>,
+    scale: Scale,
+}
+
+impl Tail {
+    const NONE: Tail = Tail { raised: None, scale: Scale::ONE };
+
+    /// The tail that a text begins with, and what follows it.
+    fn read(text: &str, is_whole: bool, has_currency: bool) -> (Tail, &str) {
+        let place = Place { has_currency, is_running: true };
+        if is_whole && let Some((exponent, rest)) = raised(text) {
+            let (scale, rest) = read_scale(rest, place);
+            return (Tail { raised: Some(exponent), scale }, rest);
+        }
+        let Some((exponent, rest)) = times_ten(text) else {
+            let (scale, rest) = read_scale(text, place);
+            return (Tail { raised: None, scale }, rest);
+        };
+        let (scale, rest) = read_scale(rest, place);
+        (Tail { raised: None, scale: Scale { power: scale.power.saturating_add(exponent), ..scale } }, rest)
+    }
 }
 
 fn read(text: &str, span: Span) -> Result<FoundNumber<'_>, PluginError> {
     let spelled = text.get(span.start..span.end).unwrap_or_default();
-    let digits = text.get(span.digits..span.end).unwrap_or_default();
-    let plain = || parse_float(&digits.replace(',', "")).filter(|number| number.is_finite());
-    let number = span.fraction.or_else(plain);
+    let digits = text.get(span.digits..span.digits_end).unwrap_or_default();
+    let number = magnitude(digits, &span).filter(|number| number.is_finite());
     let Some(number) = number else {
         let shown = excerpt(spelled);
         return Err(PluginError::invalid_input(format!("the number '{shown}' is too large for a float")));
     };
     let value = if span.negative && number != 0.0 { -number } else { number };
     Ok(FoundNumber { value, unit: unit_beside(text, span.digits, span.end), spelled })
+}
+
+/// The value of a number without its sign.
+fn magnitude(digits: &str, span: &Span) -> Option<f64> {
+    let Tail { raised, scale } = span.tail;
+    let digits = digits.replace(',', "");
+    let plain = |digits: &str| span.fraction.or_else(|| parse_float(digits));
+    let number = match raised {
+        Some(exponent) => power(plain(&digits)?, exponent)? * scale.size(),
+        None if scale == Scale::ONE => plain(&digits)?,
+        // The power goes into the text, so that the value is rounded once.
+        None if span.fraction.is_none() && !digits.contains(['e', 'E']) => {
+            parse_float(&format!("{digits}e{}", scale.power))? * scale.factor
+        }
+        None => plain(&digits)? * scale.size(),
+    };
+    Some(number + scale.added)
 }
 
 struct Spans<'text> {
@@ -113,9 +175,28 @@ impl Iterator for Spans<'_> {
         let (start, negative) = self.signed(digits);
         let fraction = (self.fractions && is_whole).then(|| self.fraction(first_digit)).flatten();
         let length = fraction.map_or_else(|| unsigned_length(after, is_whole), |(length, _)| length);
-        let end = first_digit + length;
+        let digits_end = first_digit + length;
+        let spelled = self.text.get(digits..digits_end)?;
+        let behind = self.text.get(digits_end..)?;
+        let (tail, rest) = if may_multiply(behind) {
+            let before = self.text.get(..start.min(digits))?.trim_end_matches(['-', '+', '−', ' ']);
+            let has_currency = before.ends_with(is_currency_sign)
+                || self.text.get(start..digits).is_some_and(|signs| signs.contains(is_currency_sign));
+            Tail::read(behind, fraction.is_none() && spelled.chars().all(is_digit), has_currency)
+        } else {
+            (Tail::NONE, behind)
+        };
+        let end = self.text.len() - rest.len();
         self.at = end;
-        Some(Span { start, end, negative, digits, fraction: fraction.map(|(_, value)| value) })
+        Some(Span {
+            start,
+            end,
+            negative,
+            digits,
+            digits_end,
+            fraction: fraction.map(|(_, value)| value),
+            tail,
+        })
     }
 }
 
@@ -150,6 +231,14 @@ impl Spans<'_> {
         });
         if joined { (digits, false) } else { (start, negative) }
     }
+}
+
+/// Whether a text may begin with what multiplies a number; most do not, and are not looked at further.
+fn may_multiply(text: &str) -> bool {
+    let text = text.strip_prefix([' ', '\u{a0}']).unwrap_or(text);
+    text.starts_with(|first: char| {
+        first.is_ascii_alphabetic() || matches!(first, '^' | '*' | '\\') || !first.is_ascii()
+    })
 }
 
 /// The text before the sign that it ends in, and whether that is a minus.

@@ -4,8 +4,12 @@
 use crate::number::ascii_digit;
 use crate::number_chinese as chinese;
 use crate::number_digits::{plain, split};
+use crate::number_dress::{undressed, unwrapped_unit};
+use crate::number_fraction::{latex, ratio, slashed, vulgar};
+use crate::number_power::{exponent, leading_digits, power, raised};
+use crate::number_scale::{Place, Scale, read_scale};
 use crate::text::{fold, strip};
-use crate::unit::{SIGNS, Unit, is_known};
+use crate::unit::{SIGNS, Unit};
 
 /// The longest text that is read as a number, in bytes.
 const LONGEST: usize = 256;
@@ -20,24 +24,33 @@ pub struct Quantity {
 }
 
 /// Reads a text that is one number and nothing else, but for its unit: `1,234.5`, `1 234,5`, `−3`, `(3)`,
-/// `$5`, `12.5%`, `1.2e3`, `1.2 × 10^3`, `3/4`, `1 1/2`, `½`, `三千五百`, `一万二`, `百分之十二`, `3 million km`.
+/// `$5`, `12.5%`, `1.2e3`, `1.2 × 10^3`, `10^3`, `3/4`, `1 1/2`, `½`, `\frac{3}{4}`, `三千五百`, `一万二`, `百分之十二`,
+/// `3 million km`, `5k`, `3万5千`, `五成`, `**5**`, `≈5`.
 ///
 /// Digits may be of any script. A number in brackets is negative, as in accounts. What separators mean
-/// is decided as by [`plain`](crate::number_digits); where it is not clear there is no number. There is none
+/// is decided as by [`plain`](crate::number_digits); where it is not clear there is no number, and neither is
+/// there where words behind it change it in a way that is not known (`5 mil`, `3 tenths`, `5 and a half`). There is none
 /// either in a text of more than 256 bytes, and none where the value is not finite.
 pub fn read_quantity(text: &str) -> Option<Quantity> {
+    read_quantity_in(text, None)
+}
+
+/// The same where the unit is known that the number should be in: with kelvin `300K` are 300 of them, otherwise 300
+/// thousand.
+pub fn read_quantity_in(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let text = strip(text);
     if text.is_empty() || text.len() > LONGEST {
         return None;
     }
     let text = with_plain_characters(text);
-    let text = text.trim();
+    let text = undressed(&text);
+    let text = text.as_str();
     match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
         Some(inner) => {
-            let quantity = unsigned(inner.trim())?;
+            let quantity = unsigned(inner.trim(), wanted)?;
             Some(Quantity { value: -quantity.value, ..quantity })
         }
-        None => signed(text),
+        None => signed(text, wanted),
     }
 }
 
@@ -55,13 +68,13 @@ fn with_plain_characters(text: &str) -> String {
 }
 
 /// A number with a sign, before or behind the sign of a currency.
-fn signed(text: &str) -> Option<Quantity> {
+fn signed(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let (text, sign) = without_sign(text);
     if sign.is_some() {
-        let quantity = unsigned(text)?;
+        let quantity = unsigned(text, wanted)?;
         return Some(Quantity { value: sign? * quantity.value, ..quantity });
     }
-    unsigned(text)
+    unsigned(text, wanted)
 }
 
 fn without_sign(text: &str) -> (&str, Option<f64>) {
@@ -73,16 +86,29 @@ fn without_sign(text: &str) -> (&str, Option<f64>) {
     }
 }
 
-fn unsigned(text: &str) -> Option<Quantity> {
+fn unsigned(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let currency = SIGNS.iter().find(|sign| text.starts_with(**sign));
     let text = currency.and_then(|sign| text.strip_prefix(*sign)).unwrap_or(text).trim_start();
     let (text, sign) = if currency.is_some() { without_sign(text) } else { (text, None) };
     let (mut magnitude, rest) = share(text).or_else(|| magnitude(text))?;
-    let rest = magnitude.take_scale(rest.trim());
+    let as_unit = Unit::parse(unwrapped_unit(rest.trim()));
+    let is_wanted = as_unit.as_ref().zip(wanted).is_some_and(|(unit, wanted)| unit.measures_as(wanted));
+    // A letter right behind the number is a scale before it is a unit: 5K are five thousand.
+    let is_unit =
+        as_unit.is_some_and(|unit| unit.is_known()) && currency.is_none() && !matches!(rest, "K" | "K.");
+    let rest = if is_wanted || is_unit {
+        rest
+    } else {
+        let (scale, rest) = read_scale(rest, Place { has_currency: currency.is_some(), is_running: false });
+        magnitude.scale = scale;
+        rest
+    };
+    let is_attached = !rest.starts_with(' ');
+    let rest = rest.trim();
     let unit = match (magnitude.unit, currency) {
         (Some(unit), None) if is_end(rest) => Unit::parse(unit),
         (None, Some(currency)) if is_end(rest) => Unit::parse(currency),
-        (None, None) => unit_of(rest)?,
+        (None, None) => unit_of(rest, is_attached && !is_wanted)?,
         _ => return None,
     };
     let value = sign.unwrap_or(1.0) * magnitude.value()?;
@@ -93,20 +119,108 @@ fn is_end(rest: &str) -> bool {
     matches!(rest, "" | "." | "。")
 }
 
+/// Words behind a number that make it another one in a way that is not known here.
+const CHANGING: &[&str] = &[
+    "mil",
+    "score",
+    "gross",
+    "and",
+    "or",
+    "to",
+    "plus",
+    "minus",
+    "times",
+    "over",
+    "point",
+    "half",
+    "halves",
+    "third",
+    "thirds",
+    "quarter",
+    "quarters",
+    "fifth",
+    "fifths",
+    "tenth",
+    "tenths",
+    "hundredth",
+    "hundredths",
+    "thousandth",
+    "thousandths",
+    "millionth",
+    "millionths",
+    "billionth",
+    "billionths",
+    "squared",
+    "cubed",
+    "factorial",
+];
+
 /// The unit that a text is: `None` where it is none, and no unit where it is blank.
-fn unit_of(rest: &str) -> Option<Option<Unit>> {
+fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
     const LONGEST_UNIT: usize = 48;
+    let rest = unwrapped_unit(rest);
     let mut before = ' ';
     for character in rest.chars() {
         // `m2` and `m^2`, but no second number.
-        if character.is_ascii_digit() && !(before.is_alphabetic() || before == '^') {
+        let is_raised = before.is_alphabetic() || matches!(before, '^' | '-' | '/');
+        if character.is_ascii_digit() && !is_raised || character == '半' {
             return None;
         }
         before = character;
     }
-    let starts_well = !rest.starts_with(['/', ',', '+', '-', '*', '=', '<', '>', ':', '!', '?'])
-        && !rest.starts_with("分之");
-    (rest.len() <= LONGEST_UNIT && starts_well).then(|| Unit::parse(rest))
+    let unit = Unit::parse(rest);
+    if unit.as_ref().is_some_and(Unit::is_known) {
+        // `5B` may be billions or bytes.
+        return (!(is_attached && rest == "B")).then_some(unit);
+    }
+    let starts_badly = rest.starts_with(|first: char| {
+        matches!(
+            first,
+            '/' | ','
+                | '+'
+                | '-'
+                | '*'
+                | '='
+                | '<'
+                | '>'
+                | ':'
+                | '!'
+                | '?'
+                | '^'
+                | '×'
+                | '·'
+                | '÷'
+                | '±'
+                | '~'
+                | '–'
+                | '—'
+                | '…'
+                | '\\'
+                | '{'
+                | '['
+                | '('
+                | '成'
+                | '折'
+                | '点'
+                | '點'
+                | '多'
+                | '几'
+                | '余'
+                | '²'
+                | '³'
+                | '¹'
+                | '⁻'
+                | '⁰'
+                | '⁴'..='⁹' | '十' | '百' | '千' | '万' | '萬' | '亿' | '億'
+        )
+    }) || rest.starts_with("分之")
+        || rest.starts_with("个半");
+    let is_product = rest.strip_prefix(['x', 'X']).is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
+    // `5G`, `5T`: giga, tera, or tesla.
+    let is_prefix = is_attached && matches!(rest, "G" | "T" | "P" | "E" | "B" | "b");
+    let word = rest.split(|character: char| !character.is_ascii_alphabetic()).next().unwrap_or_default();
+    let changes = CHANGING.iter().any(|changing| changing.eq_ignore_ascii_case(word));
+    (rest.len() <= LONGEST_UNIT && !starts_badly && !is_product && !is_prefix && !changes).then_some(unit)
 }
 
 /// A number without its sign, as exact as it was written.
@@ -114,62 +228,34 @@ struct Magnitude {
     /// Digits with at most one point.
     digits: String,
     exponent: i64,
+    /// What it is raised to.
+    raised: Option<i64>,
     /// What it is divided by, and what is added to it first.
     fraction: Option<(f64, f64)>,
+    /// What it is multiplied by.
+    scale: Scale,
     unit: Option<&'static str>,
 }
 
 impl Magnitude {
     fn of(digits: String) -> Magnitude {
-        Magnitude { digits, exponent: 0, fraction: None, unit: None }
+        Magnitude { digits, exponent: 0, raised: None, fraction: None, scale: Scale::ONE, unit: None }
     }
 
     fn value(&self) -> Option<f64> {
+        let exponent = self.exponent + self.scale.power;
         // The exponent goes into the text, so that the value is rounded once.
-        let value: f64 = format!("{}e{}", self.digits, self.exponent).parse().ok()?;
-        match self.fraction {
-            // An exponent belongs to the whole: 1 1/2 million.
-            Some((numerator, denominator)) => {
-                let scale = 10_f64.powi(i32::try_from(self.exponent).ok()?);
-                Some((value * denominator + numerator * scale) / denominator)
+        let whole = |exponent: i64| format!("{}e{exponent}", self.digits).parse::<f64>().ok();
+        let value = match (self.fraction, self.raised) {
+            // A scale belongs to the whole: 1 1/2 million.
+            (Some((numerator, denominator)), _) => {
+                let scale = 10_f64.powi(i32::try_from(exponent).ok()?);
+                (whole(exponent)? * denominator + numerator * scale) / denominator
             }
-            None => Some(value),
-        }
-    }
-
-    /// Takes a word such as million that a text begins with.
-    fn take_scale<'text>(&mut self, rest: &'text str) -> &'text str {
-        const SCALES: &[(&str, i64)] = &[
-            ("thousand", 3),
-            ("million", 6),
-            ("billion", 9),
-            ("trillion", 12),
-            ("lakh", 5),
-            ("crore", 7),
-            ("万亿", 12),
-            ("百万", 6),
-            ("千万", 7),
-            ("十亿", 9),
-            ("万", 4),
-            ("亿", 8),
-            ("千", 3),
-            ("百", 2),
-        ];
-        // 千克 is a unit, not a thousand 克.
-        if is_known(rest) {
-            return rest;
-        }
-        for (word, power) in SCALES {
-            let Some(head) = rest.get(..word.len()).filter(|head| head.eq_ignore_ascii_case(word)) else {
-                continue;
-            };
-            let after = rest.get(head.len()..).unwrap_or_default();
-            if !(head.is_ascii() && after.starts_with(|next: char| next.is_ascii_alphanumeric())) {
-                self.exponent += power;
-                return after.trim_start();
-            }
-        }
-        rest
+            (None, Some(raised)) => power(whole(0)?, raised)? * 10_f64.powi(i32::try_from(exponent).ok()?),
+            (None, None) => whole(exponent)?,
+        };
+        Some(value * self.scale.factor + self.scale.added)
     }
 }
 
@@ -183,42 +269,70 @@ fn share(text: &str) -> Option<(Magnitude, &str)> {
             return Some((Magnitude { unit, exponent, ..magnitude }, rest));
         }
     }
+    if let Some(found) = tenths(text) {
+        return Some(found);
+    }
     let (denominator, rest) = chinese::read(text)?;
     let (numerator, rest) = chinese::read(rest.strip_prefix("分之")?)?;
     Some((fraction("0".to_owned(), &numerator, &denominator)?, rest))
 }
 
+/// Tenths in Chinese: 五成, 3成, 三成五.
+fn tenths(text: &str) -> Option<(Magnitude, &str)> {
+    let (digits, rest) = chinese::read(text)
+        .or_else(|| leading_digits(text).map(|(digits, rest)| (digits.to_owned(), rest)))?;
+    let rest = rest.strip_prefix('成')?;
+    let (more, rest) = chinese::read(rest)
+        .or_else(|| leading_digits(rest).map(|(digits, rest)| (digits.to_owned(), rest)))
+        .unwrap_or((String::new(), rest));
+    let is_sound = is_end(rest) && more.len() <= 1 && digits.len() <= 2;
+    let digits = format!("{digits}.{more}0");
+    is_sound.then(|| (Magnitude { exponent: 1, unit: Some("%"), ..Magnitude::of(digits) }, rest))
+}
+
 /// The number that a text begins with.
 fn magnitude(text: &str) -> Option<(Magnitude, &str)> {
+    if let Some(rest) =
+        text.strip_prefix("一半").filter(|rest| is_end(rest)).or_else(|| text.strip_prefix('半'))
+    {
+        return Some((Magnitude::of("0.5".to_owned()), rest));
+    }
     if let Some((digits, rest)) = chinese::read(text) {
-        if let Some(after) = rest.strip_prefix(['点', '點']) {
-            let (decimals, rest) = chinese::read_digits(after);
-            if !decimals.is_empty() {
-                return Some((Magnitude::of(format!("{digits}.{decimals}")), rest));
-            }
-        }
-        return Some((Magnitude::of(digits), rest));
+        return with_decimals(digits, rest);
     }
     let (written, rest) = split(text);
-    if let Some((numerator, denominator, rest)) = vulgar(rest.trim_start()) {
+    let part = vulgar(rest.trim_start())
+        .map(|(numerator, denominator, rest)| ((f64::from(numerator), f64::from(denominator)), rest));
+    if let Some((parts, rest)) = part.or_else(|| latex(rest.trim_start())) {
         let whole = if written.is_empty() { "0".to_owned() } else { plain(written)? };
-        let fraction = Some((f64::from(numerator), f64::from(denominator)));
-        return Some((Magnitude { fraction, ..Magnitude::of(whole) }, rest));
+        let is_mixed =
+            written.is_empty() || (written.bytes().all(|byte| byte.is_ascii_digit()) && parts.0 < parts.1);
+        let found = Magnitude { fraction: Some(parts), ..Magnitude::of(whole) };
+        return (is_mixed && parts.1 != 0.0).then_some((found, rest));
     }
     if written.is_empty() {
         return None;
     }
     let is_whole = written.bytes().all(|byte| byte.is_ascii_digit());
-    if let Some((denominator, rest)) = rest.strip_prefix('/').and_then(leading_digits) {
+    if let Some((denominator, rest)) = slashed(rest) {
         return is_whole.then(|| fraction("0".to_owned(), written, denominator))?.map(|found| (found, rest));
     }
-    if let Some((numerator, denominator, rest)) = rest.strip_prefix(' ').and_then(ratio) {
+    // `1 1/2`, and `1-1/2` as it stands in recipes and on drawings.
+    if let Some((numerator, denominator, rest)) = rest.strip_prefix([' ', '-']).and_then(ratio) {
         // Only a proper fraction makes a mixed number; `5 3/2` is two numbers.
         let is_proper = numerator.parse::<f64>().ok()? < denominator.parse::<f64>().ok()?;
         let mixed = || fraction(written.to_owned(), numerator, denominator);
         return (is_whole && is_proper).then(mixed)?.map(|found| (found, rest));
     }
-    let mut magnitude = Magnitude::of(plain(written)?);
+    let digits = plain(written)?;
+    if is_whole && rest.starts_with(['点', '點']) {
+        return with_decimals(digits, rest);
+    }
+    let mut magnitude = Magnitude::of(digits);
+    if let Some((raised, rest)) = raised(rest) {
+        magnitude.raised = Some(raised);
+        return Some((magnitude, rest));
+    }
     let rest = match exponent(rest) {
         Some((exponent, rest)) => {
             magnitude.exponent = exponent;
@@ -229,85 +343,24 @@ fn magnitude(text: &str) -> Option<(Magnitude, &str)> {
     Some((magnitude, rest))
 }
 
+/// A whole number with the decimals behind 点, where there are any: 三点一四, 1点5. `1点5分` is a time, and no
+/// number.
+fn with_decimals(digits: String, rest: &str) -> Option<(Magnitude, &str)> {
+    let Some(after) = rest.strip_prefix(['点', '點']) else { return Some((Magnitude::of(digits), rest)) };
+    let (decimals, end) = match leading_digits(after) {
+        Some((decimals, end)) => (decimals.to_owned(), end),
+        None => chinese::read_digits(after),
+    };
+    match decimals.is_empty() {
+        true => Some((Magnitude::of(digits), rest)),
+        false if end.starts_with('分') && !end.starts_with("分之") && !end.starts_with("分米") => None,
+        false => Some((Magnitude::of(format!("{digits}.{decimals}")), end)),
+    }
+}
+
 fn fraction(whole: String, numerator: &str, denominator: &str) -> Option<Magnitude> {
     let parts: (f64, f64) = (numerator.parse().ok()?, denominator.parse().ok()?);
     (parts.1 != 0.0).then(|| Magnitude { fraction: Some(parts), ..Magnitude::of(whole) })
-}
-
-fn ratio(text: &str) -> Option<(&str, &str, &str)> {
-    let (numerator, rest) = leading_digits(text.trim_start())?;
-    let (denominator, rest) = leading_digits(rest.strip_prefix('/')?)?;
-    Some((numerator, denominator, rest))
-}
-
-fn leading_digits(text: &str) -> Option<(&str, &str)> {
-    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    (end > 0).then(|| text.split_at(end))
-}
-
-/// A fraction that is one character, and what follows it.
-pub(crate) fn vulgar(text: &str) -> Option<(u8, u8, &str)> {
-    let character = text.chars().next()?;
-    let (numerator, denominator) = match character {
-        '½' => (1, 2),
-        '⅓' => (1, 3),
-        '⅔' => (2, 3),
-        '¼' => (1, 4),
-        '¾' => (3, 4),
-        '⅕' => (1, 5),
-        '⅖' => (2, 5),
-        '⅗' => (3, 5),
-        '⅘' => (4, 5),
-        '⅙' => (1, 6),
-        '⅚' => (5, 6),
-        '⅐' => (1, 7),
-        '⅛' => (1, 8),
-        '⅜' => (3, 8),
-        '⅝' => (5, 8),
-        '⅞' => (7, 8),
-        '⅑' => (1, 9),
-        '⅒' => (1, 10),
-        _ => return None,
-    };
-    Some((numerator, denominator, text.get(character.len_utf8()..)?))
-}
-
-/// `e3`, `×10^3`, `x 10^{-3}`, `·10³`: the exponent, and what follows.
-fn exponent(text: &str) -> Option<(i64, &str)> {
-    if let Some(exponent) = text.strip_prefix(['e', 'E']) {
-        return integer(exponent);
-    }
-    let text = text.trim_start();
-    let text = ["×", "x", "X", "*", "·", "\\times"].iter().find_map(|times| text.strip_prefix(times))?;
-    let text = text.trim_start().strip_prefix("10")?;
-    let Some(raised) = text.strip_prefix('^') else { return superscript(text) };
-    match raised.strip_prefix('{') {
-        Some(inner) => {
-            let (exponent, rest) = integer(inner)?;
-            Some((exponent, rest.strip_prefix('}')?))
-        }
-        None => integer(raised),
-    }
-}
-
-fn integer(text: &str) -> Option<(i64, &str)> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (digits, rest) = leading_digits(unsigned)?;
-    // Six digits: far beyond any float, and far from overflow.
-    let value: i64 = if digits.len() <= 6 { digits.parse().ok()? } else { 999_999 };
-    Some((if text.starts_with('-') { -value } else { value }, rest))
-}
-
-fn superscript(text: &str) -> Option<(i64, &str)> {
-    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let unsigned = text.strip_prefix('⁻').unwrap_or(text);
-    let end = unsigned.find(|character| !DIGITS.contains(&character)).unwrap_or(unsigned.len());
-    let (raised, rest) = unsigned.split_at(end);
-    let digit = |character| DIGITS.iter().position(|digit| *digit == character);
-    let digits: String =
-        raised.chars().filter_map(digit).filter_map(|digit| char::from_digit(digit as u32, 10)).collect();
-    let (value, _) = integer(&digits)?;
-    Some((if unsigned.len() < text.len() { -value } else { value }, rest))
 }
 
 #[cfg(test)]

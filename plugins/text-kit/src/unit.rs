@@ -1,73 +1,7 @@
 //! Units of measurement: which of them measure the same, and how they convert.
 
-/// The size of a unit, and how it is written.
-type Spellings = (f64, &'static [&'static str]);
-
-/// Units that convert into each other, with their size in the smallest of them, so that all sizes
-/// are whole numbers. Spellings in lower case with three letters or more are found in any case.
-const KINDS: &[(&str, &[Spellings])] = &[
-    (
-        "share",
-        &[
-            (1.0, &["ppm"]),
-            (100.0, &["bp", "bps"]),
-            (1e3, &["‰", "permille"]),
-            (1e4, &["%", "percent", "per cent", "pct", "\\%", "个百分点"]),
-            (1e6, &["1", "fraction", "ratio", "share"]),
-        ],
-    ),
-    (
-        "length",
-        &[
-            (1.0, &["nm", "nanometer", "nanometre", "纳米"]),
-            (1e3, &["µm", "μm", "um", "micrometer", "micrometre", "微米"]),
-            (1e6, &["mm", "millimeter", "millimetre", "毫米"]),
-            (1e7, &["cm", "centimeter", "centimetre", "厘米", "公分"]),
-            (1e8, &["dm", "decimeter", "decimetre", "分米"]),
-            (1e9, &["m", "meter", "metre", "米", "公尺"]),
-            (1e12, &["km", "Km", "KM", "kilometer", "kilometre", "千米", "公里"]),
-        ],
-    ),
-    (
-        "mass",
-        &[
-            (1.0, &["µg", "μg", "ug", "microgram", "微克"]),
-            (1e3, &["mg", "milligram", "毫克"]),
-            (1e6, &["g", "gram", "克"]),
-            (1e9, &["kg", "Kg", "KG", "kilogram", "kilo", "千克", "公斤"]),
-            (1e12, &["t", "ton", "tonne", "吨"]),
-        ],
-    ),
-    (
-        "time",
-        &[
-            (1.0, &["ns", "nanosecond", "纳秒"]),
-            (1e3, &["µs", "μs", "us", "microsecond", "微秒"]),
-            (1e6, &["ms", "millisecond", "毫秒"]),
-            (1e9, &["s", "sec", "second", "秒"]),
-            (6e10, &["min", "minute", "分钟"]),
-            (3.6e12, &["h", "hr", "hour", "小时"]),
-            (8.64e13, &["d", "day", "天"]),
-        ],
-    ),
-    (
-        "volume",
-        &[
-            (1.0, &["ml", "mL", "ML", "milliliter", "millilitre", "毫升", "cm³", "cm3", "cm^3"]),
-            (1e3, &["l", "L", "liter", "litre", "升"]),
-            (1e6, &["m³", "m3", "m^3", "立方米"]),
-        ],
-    ),
-    ("energy", &[(1.0, &["J", "joule"]), (1e3, &["kJ", "kilojoule"]), (1e6, &["MJ", "megajoule"])]),
-    ("power", &[(1.0, &["W", "watt"]), (1e3, &["kW", "kilowatt"]), (1e6, &["MW", "megawatt"])]),
-    ("US dollar", &[(1.0, &["$", "USD", "US$", "dollar", "美元"])]),
-    ("euro", &[(1.0, &["€", "EUR", "euro", "欧元"])]),
-    ("pound sterling", &[(1.0, &["£", "GBP", "英镑"])]),
-    // The sign is that of two currencies; where it matters, say CNY or JPY.
-    ("yuan", &[(1.0, &["¥", "CNY", "RMB", "yuan", "元", "人民币", "块"])]),
-    ("yen", &[(1.0, &["JPY", "yen", "日元", "円"])]),
-    ("rupee", &[(1.0, &["₹", "INR", "rupee", "卢比"])]),
-];
+use crate::number_scale::{Place, read_scale};
+use crate::unit_table::{KINDS, Known};
 
 /// Signs of currencies that stand before a number, longer ones first.
 pub(crate) const SIGNS: &[&str] =
@@ -78,21 +12,57 @@ pub(crate) const SIGNS: &[&str] =
 pub struct Unit {
     /// Without white space and full stops at the ends.
     spelled: String,
-    /// Kind and size.
-    known: Option<(&'static str, f64)>,
+    /// How many of its base it is: 10,000 for 万元. 1 unless a word for a number begins it.
+    scale: f64,
+    base: Base,
+}
+
+/// What a unit is without the word for a number that begins it.
+#[derive(Clone, Debug, PartialEq)]
+enum Base {
+    /// Nothing is left: `million`.
+    Number,
+    /// One of the table: its kind, size and shift.
+    Known(&'static str, f64, f64),
+    /// Anything else, in the singular.
+    Other(String),
 }
 
 impl Unit {
     /// Reads a unit; `None` where the text is blank. One that is not in the table is the same as
-    /// itself in any case, and as its plural.
+    /// itself in any case, and as its plural. It may begin with a word for a number (`million dollars`, 万元), and it
+    /// may be just that (`million`).
     pub fn parse(text: &str) -> Option<Unit> {
         let spelled = text.trim().trim_end_matches(['.', '。']).trim_end();
-        (!spelled.is_empty()).then(|| Unit { spelled: spelled.to_owned(), known: find(spelled) })
+        if spelled.is_empty() {
+            return None;
+        }
+        let known = |text: &str| find(text).map(|(kind, unit)| Base::Known(kind, unit.size, unit.shift));
+        let (scale, base) = match known(spelled) {
+            Some(base) => (1.0, base),
+            None => {
+                let (scale, rest) = read_scale(spelled, Place { has_currency: false, is_running: true });
+                let rest = rest.trim();
+                // What is added has no meaning without a number before it.
+                let (scale, rest) = if scale.added == 0.0 { (scale.size(), rest) } else { (1.0, spelled) };
+                let base = match rest {
+                    "" => Base::Number,
+                    rest => known(rest).unwrap_or_else(|| Base::Other(singular(rest))),
+                };
+                (scale, base)
+            }
+        };
+        Some(Unit { spelled: spelled.to_owned(), scale, base })
     }
 
-    /// Whether the table has it.
+    /// Whether the table has it as it stands.
     pub fn is_known(&self) -> bool {
-        self.known.is_some()
+        self.scale == 1.0 && matches!(self.base, Base::Known(..))
+    }
+
+    /// What the word for a number that begins it multiplies by; 1 without one.
+    pub fn scale(&self) -> f64 {
+        self.scale
     }
 
     /// As it was written.
@@ -100,22 +70,55 @@ impl Unit {
         &self.spelled
     }
 
+    /// The number that a unit is which is no more than a word for one: a million.
+    pub fn number(&self) -> Option<f64> {
+        (self.base == Base::Number).then_some(self.scale)
+    }
+
+    /// Whether both are in the table, and measure the same.
+    pub(crate) fn measures_as(&self, other: &Unit) -> bool {
+        let of_kind = |base: &Base| if let Base::Known(kind, ..) = base { Some(*kind) } else { None };
+        self.scale == 1.0 && of_kind(&self.base).is_some() && of_kind(&self.base) == of_kind(&other.base)
+    }
+
     /// What a number in this unit is in another one; `None` where they do not measure the same.
     pub fn convert(&self, value: f64, to: &Unit) -> Option<f64> {
-        match (self.known, to.known) {
-            (Some((kind, from)), Some((other, to))) if kind == other => {
-                // Sizes are whole, so dividing by the larger one rounds once.
-                Some(if from >= to { value * (from / to) } else { value / (to / from) })
+        match (&self.base, &to.base) {
+            (Base::Known(kind, from, shift), Base::Known(other, size, back)) if kind == other => {
+                if self.scale == to.scale && from == size && shift == back {
+                    return Some(value);
+                }
+                let (from, size) = (from * self.scale, size * to.scale);
+                Some(rescaled(value + shift / self.scale, from, size) - back / to.scale)
             }
-            (None, None) if singular(&self.spelled) == singular(&to.spelled) => Some(value),
+            (Base::Other(from), Base::Other(other)) if from == other => {
+                Some(rescaled(value, self.scale, to.scale))
+            }
+            (Base::Number, Base::Number) => Some(rescaled(value, self.scale, to.scale)),
             _ => None,
         }
     }
 }
 
+/// A number in units of one size, in those of another. Where one size is a multiple of the other it is rounded once.
+fn rescaled(value: f64, from: f64, to: f64) -> f64 {
+    if from >= to && (from / to).fract() == 0.0 {
+        value * (from / to)
+    } else if (to / from).fract() == 0.0 {
+        value / (to / from)
+    } else {
+        value * from / to
+    }
+}
+
 /// The spellings of the units that convert, each with the rule of [`is_spelled`].
 pub(crate) fn spellings() -> impl Iterator<Item = &'static str> {
-    KINDS.iter().flat_map(|(_, units)| units.iter().flat_map(|(_, names)| names.iter().copied()))
+    KINDS.iter().flat_map(|kind| kind.units.iter().flat_map(|unit| unit.names.iter().copied()))
+}
+
+/// Each kind of units that convert into each other, with their spellings, the first of which is the usual one.
+pub fn known_units() -> impl Iterator<Item = (&'static str, Vec<&'static [&'static str]>)> {
+    KINDS.iter().map(|kind| (kind.name, kind.units.iter().map(|unit| unit.names).collect()))
 }
 
 /// Whether a text, in `singular` once more as [`singular`] gives it, is a spelling of the table.
@@ -123,21 +126,16 @@ pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
     name == text || (name.len() >= 3 && name == singular)
 }
 
-/// Whether a text is a unit of the table.
-pub(crate) fn is_known(text: &str) -> bool {
-    find(text).is_some()
-}
-
-fn find(text: &str) -> Option<(&'static str, f64)> {
+fn find(text: &str) -> Option<(&'static str, &'static Known)> {
     // Longer than any spelling in the table.
     const LONGEST: usize = 32;
     if text.len() > LONGEST {
         return None;
     }
     let lower = singular(text);
-    KINDS.iter().find_map(|(kind, units)| {
-        let size = units.iter().find(|(_, names)| names.iter().any(|name| is_spelled(name, text, &lower)))?.0;
-        Some((*kind, size))
+    KINDS.iter().find_map(|kind| {
+        let is_it = |unit: &&Known| unit.names.iter().any(|name| is_spelled(name, text, &lower));
+        kind.units.iter().find(is_it).map(|unit| (kind.name, unit))
     })
 }
 
@@ -165,7 +163,43 @@ mod tests {
             (90.0, "min", "h", Some(1.5)),
             (1.0, "apples", "Apple", Some(1.0)),
             (1.0, "s.", "s", Some(1.0)),
-            (1.0, "mW", "MW", None),
+            (1.0, "MW", "mW", Some(1e9)),
+            (3.0, "miles", "km", Some(4.828032)),
+            (6.0, "ft", "in", Some(72.0)),
+            (3.0, "ft", "yd", Some(1.0)),
+            (1.0, "lb", "oz", Some(16.0)),
+            (1.0, "lb", "kg", Some(0.453_592_37)),
+            (3.0, "斤", "kg", Some(1.5)),
+            (212.0, "°F", "°C", Some(100.0)),
+            (-40.0, "°C", "°F", Some(-40.0)),
+            (25.0, "°C", "K", Some(298.15)),
+            (32.0, "F", "kelvin", Some(273.15)),
+            (101.325, "kPa", "atm", Some(1.0)),
+            (1.0, "bar", "Pa", Some(1e5)),
+            (5.0, "m/s", "km/h", Some(18.0)),
+            (18.0, "km/h", "m/s", Some(5.0)),
+            (60.0, "mph", "km/h", Some(96.56064)),
+            (3.0, "亩", "m²", Some(2000.0)),
+            (1.0, "ha", "亩", Some(15.0)),
+            (1.0, "sq ft", "square inches", Some(144.0)),
+            (1.0, "GB", "MB", Some(1000.0)),
+            (1.0, "GiB", "MiB", Some(1024.0)),
+            (1.0, "GiB", "B", Some(1_073_741_824.0)),
+            (1.0, "kWh", "J", Some(3.6e6)),
+            (2.0, "kcal", "kJ", Some(8.368)),
+            (2.0, "weeks", "days", Some(14.0)),
+            (2.0, "hrs", "mins", Some(120.0)),
+            (250.0, "mA", "A", Some(0.25)),
+            (250.0, "cents", "dollars", Some(2.5)),
+            (1.0, "gal", "L", Some(3.785_411_784)),
+            (5.0, "kHz", "Hz", Some(5000.0)),
+            (3.0, "万元", "元", Some(30_000.0)),
+            (5.0, "million dollars", "$", Some(5e6)),
+            (5.0, "USD", "thousand dollars", Some(0.005)),
+            (2.0, "million apples", "apples", Some(2e6)),
+            (5.0, "million", "thousand", Some(5000.0)),
+            (5.0, "year", "day", None),
+            (1.0, "million", "m", None),
             (1.0, "kg", "m", None),
             (1.0, "$", "€", None),
             (1.0, "apples", "kg", None),
@@ -175,6 +209,11 @@ mod tests {
             assert_eq!(found, expected, "{from} {to}");
         }
         assert_eq!(Unit::parse(" . "), None);
+        for (text, number) in
+            [("million", Some(1e6)), ("万", Some(1e4)), ("dozen", Some(12.0)), ("千克", None), ("m", None)]
+        {
+            assert_eq!(Unit::parse(text).and_then(|unit| unit.number()), number, "{text}");
+        }
     }
 
     #[test]
@@ -184,5 +223,26 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn sizes_are_whole_and_spellings_short() {
+        for unit in KINDS.iter().flat_map(|kind| kind.units) {
+            assert_eq!(unit.size.fract(), 0.0, "{:?}", unit.names);
+            assert!(unit.names.iter().all(|name| name.len() <= 32), "{:?}", unit.names);
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_all_units() {
+        let readme = include_str!("../../README.md");
+        for (kind, units) in known_units() {
+            let names: Vec<String> = units
+                .iter()
+                .map(|names| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" "))
+                .collect();
+            let row = format!("| {kind} | {} |", names.join(", "));
+            assert!(readme.contains(&row), "plugins/README.md has no row\n{row}");
+        }
     }
 }

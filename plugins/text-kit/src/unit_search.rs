@@ -6,69 +6,15 @@ use crate::unit::{SIGNS, is_spelled, singular, spellings};
 /// Signs of currencies beside those of [`SIGNS`]; the first two are fullwidth forms.
 const FURTHER_SIGNS: &[char] = &['￥', '＄', '₩', '₽'];
 
-/// Units that do not convert here, beside those that do. As people count and measure in texts, the words
-/// and characters for large numbers too: `5 million` is 5 of the unit `million`.
-const FURTHER_UNITS: &[&str] = &[
-    "percentage point",
-    "％",
-    "百分点",
-    "°C",
-    "°F",
-    "℃",
-    "℉",
-    "°",
-    "度",
-    "km/h",
-    "m/s",
-    "mph",
-    "m²",
-    "m^2",
-    "平方米",
-    "mile",
-    "feet",
-    "foot",
-    "ft",
-    "inches",
-    "inch",
-    "lbs",
-    "lb",
-    "week",
-    "周",
-    "month",
-    "个月",
-    "year",
-    "年",
-    "岁",
-    "kWh",
-    "Hz",
-    "kHz",
-    "MHz",
-    "GHz",
-    "KB",
-    "MB",
-    "GB",
-    "TB",
-    "cent",
-    "pounds",
-    "角",
-    "thousand",
-    "million",
-    "billion",
-    "trillion",
-    "万",
-    "万元",
-    "亿",
-    "亿元",
-    "万亿",
-    "万亿元",
-    "人",
-    "个",
-    "次",
-];
+/// Units that do not convert here, beside those that do. Words for numbers are none: `5 million` is a number.
+const FURTHER_UNITS: &[&str] = &["％", "°", "度", "month", "个月", "year", "年", "岁", "人", "个", "次"];
 
-/// Units of the table that in running text are as likely a number, another word or a variable. So are
-/// `in`, `a` and `at`, which no table has: `5 in a row` is no length.
-const AMBIGUOUS: &[&str] = &["1", "fraction", "ratio", "share", "us", "t", "d", "l"];
+/// Units of the table that in running text are as likely a number, another word or a variable: `5 in a row` is no
+/// length, and `5 A` may be grades. So is `at`, which no table has.
+const AMBIGUOUS: &[&str] = &[
+    "1", "fraction", "ratio", "share", "us", "t", "d", "l", "in", "mu", "ac", "kn", "kt", "stone", "A", "B",
+    "C", "F", "K", "N", "里", "节", "毛", "卡", "安", "牛", "欧", "码", "巴",
+];
 
 /// The longest word that may be a unit, in bytes.
 const LONGEST: usize = 32;
@@ -77,6 +23,12 @@ const LONGEST: usize = 32;
 /// stands right after it or after one blank. As it is spelled; `None` where it is not a known one.
 pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> {
     let before = text.get(..start)?.trim_end_matches(['-', '+', '−']);
+    // `$5$` is a formula.
+    if before.ends_with('$')
+        && let Some(rest) = text.get(end..).and_then(|rest| rest.strip_prefix('$'))
+    {
+        return unit_at(rest.strip_prefix(is_space).unwrap_or(rest));
+    }
     if let Some(sign) = before.chars().next_back().filter(|sign| is_currency_sign(*sign)) {
         return before.get(before.len() - sign.len_utf8()..);
     }
@@ -84,7 +36,11 @@ pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> 
     if let Some(sign) = rest.chars().next().filter(|sign| is_currency_sign(*sign)) {
         return rest.get(..sign.len_utf8());
     }
-    let near = rest.strip_prefix(is_space).unwrap_or(rest);
+    unit_at(rest.strip_prefix(is_space).unwrap_or(rest))
+}
+
+/// The unit that a text begins with.
+fn unit_at(near: &str) -> Option<&str> {
     let word = leading_word(near);
     let lower = singular(word);
     let known = spellings().filter(|name| !AMBIGUOUS.contains(name));
@@ -93,6 +49,12 @@ pub(crate) fn unit_beside(text: &str, start: usize, end: usize) -> Option<&str> 
         if is_it { Some(word.len()) } else { length_of(near, name) }
     });
     near.get(..lengths.max()?)
+}
+
+/// Whether a text begins with a unit whose first character is a word for a number: 千克, 百帕.
+pub(crate) fn begins_unit(text: &str) -> bool {
+    text.starts_with(['千', '百'])
+        && spellings().any(|name| name.starts_with(['千', '百']) && text.starts_with(name))
 }
 
 /// Whether a character is the sign of a currency.
@@ -153,7 +115,14 @@ mod tests {
             ("5 apples", None),
             ("5  m", None),
             ("5 元。", Some("元")),
-            ("5万元", Some("万元")),
+            ("5 °C", Some("°C")),
+            ("5℃", Some("℃")),
+            ("5 square feet", Some("square feet")),
+            ("5 A", None),
+            ("$5$", None),
+            ("$5$ km", Some("km")),
+            ("5 million", None),
+            ("5万元", None),
             ("5个月", Some("个月")),
             ("5百分点", Some("百分点")),
             ("5", None),

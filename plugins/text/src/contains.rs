@@ -1,15 +1,16 @@
 //! `contains`: whether the reference occurs in the prediction.
 
 use crate::comparison::{self, PREDICTION, REFERENCE};
-use gage_sdk::metric::{Inputs, Metric, MetricSpec};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
-use gage_text_kit::Params;
-use gage_text_kit::text::Normalization;
-use gage_text_kit::value::as_text;
+use gage_text_kit::text::{Normalization, strip};
+use gage_text_kit::value::{as_decimal, as_text};
+use gage_text_kit::{Decimal, Params};
 
 /// Scores 1 where the reference occurs in the prediction, as a stretch of characters: parts of
 /// words and of numbers count. Stretches of white space count as one blank. An empty reference
-/// occurs nowhere.
+/// occurs nowhere. A number, on either side, occurs too where the other side is the same number, however that is
+/// spelled: what [`exact_match`](crate::ExactMatch) takes for the same contains it.
 pub struct Contains {
     normalization: Normalization,
     any_reference: bool,
@@ -40,23 +41,36 @@ impl Metric for Contains {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let pass = as_text(inputs.value(PREDICTION)).is_some_and(|prediction| {
-            let prediction = self.normalization.apply(&prediction);
+        let prediction = inputs.value(PREDICTION);
+        let text = as_text(prediction);
+        let pass = text.is_some_and(|text| {
+            let text = self.normalization.apply(&text);
             comparison::meets(self.any_reference, inputs.value(REFERENCE), |reference| {
-                as_text(reference).is_some_and(|reference| {
+                let occurs = as_text(reference).is_some_and(|reference| {
                     let reference = self.normalization.apply(&reference);
-                    !reference.is_empty() && prediction.contains(&*reference)
-                })
+                    !reference.is_empty() && text.contains(&*reference)
+                });
+                occurs || is_same_number(prediction, reference)
             })
         });
         Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass))
     }
 }
 
+/// Whether one side is a number, and the other the same one or a text that spells it.
+fn is_same_number(prediction: &Value, reference: &Value) -> bool {
+    let spelled = |value: &Value| match value {
+        Value::Text(text) => Decimal::parse(strip(text)),
+        value => as_decimal(value),
+    };
+    let is_number = |value: &Value| as_decimal(value).is_some();
+    (is_number(prediction) || is_number(reference))
+        && spelled(prediction).is_some_and(|number| Some(number) == spelled(reference))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_sdk::metric::Value;
 
     fn score(params: serde_json::Value, prediction: &str, reference: Value) -> Option<f64> {
         let metric = Contains::prepare(params).ok()?;
@@ -93,6 +107,29 @@ mod tests {
             (Value::Absent, "none", 0.0),
         ] {
             assert_eq!(score(json!({}), prediction, reference), Some(expected), "{prediction:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_occur_by_value() {
+        for (prediction, reference, expected) in [
+            (Value::Number(1.0), Value::from("1.0"), 1.0),
+            (Value::from(" 1.0"), Value::Number(1.0), 1.0),
+            (Value::Number(-0.0), Value::from("-0.0"), 1.0),
+            (Value::Number(-0.0), Value::from("0"), 1.0),
+            (Value::Json("1e3".to_owned()), Value::Number(1000.0), 1.0),
+            (Value::Number(1.0), Value::from("1.5"), 0.0),
+            (Value::Number(12.0), Value::from("2"), 1.0),
+            (Value::from("1"), Value::from("1.0"), 0.0),
+            (Value::Absent, Value::Number(1.0), 0.0),
+        ] {
+            let Ok(metric) = Contains::prepare(json!({})) else { panic!("the defaults are accepted") };
+            let card = metric.score(Inputs::new(&[prediction.clone(), reference.clone()])).ok();
+            assert_eq!(
+                card.and_then(|card| card.primary_score),
+                Some(expected),
+                "{prediction:?} {reference:?}"
+            );
         }
     }
 }

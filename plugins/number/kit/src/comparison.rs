@@ -60,15 +60,21 @@ impl Pair {
         if predicted.is_absent() {
             return Err(Failure::MissingPrediction);
         }
-        let Some(Quantity { value: target, unit: own }) = expected.quantity(format) else {
+        let Some(Quantity { value: target, unit: own }) = expected.quantity(format, unit) else {
             let is_absent = expected.is_absent();
             return Err(if is_absent { Failure::MissingReference } else { Failure::InvalidReference });
         };
-        let number = predicted.quantity(format).ok_or(Failure::InvalidFormat)?;
-        let unit = own.or_else(|| unit.cloned());
+        // A word for a number multiplies the reference, and is no unit.
+        let (factor, unit) = match own.or_else(|| unit.cloned()) {
+            Some(unit) => unit.number().map_or((1.0, Some(unit)), |number| (number, None)),
+            None => (1.0, None),
+        };
+        let target = target * factor;
+        let number = predicted.quantity(format, unit.as_ref()).ok_or(Failure::InvalidFormat)?;
         let converted = match (&number.unit, &unit) {
             (Some(from), Some(to)) => from.convert(number.value, to),
-            _ => Some(number.value),
+            (Some(from), None) => Some(number.value * from.scale()),
+            (None, _) => Some(number.value),
         };
         match converted {
             Some(number) if number.is_finite() => Ok(Pair { number, target, unit }),
@@ -153,6 +159,13 @@ mod tests {
             ("5000".into(), label(), "m", Ok((5000.0, 5.0))),
             ("5000 m".into(), Value::Number(5.0), "km", Ok((5.0, 5.0))),
             ("5 kg".into(), label(), "", Err(Failure::WrongUnit)),
+            ("5,000,000".into(), Value::Number(5.0), "million", Ok((5e6, 5e6))),
+            ("5万元".into(), Value::Number(5.0), "万元", Ok((5.0, 5.0))),
+            ("5".into(), Value::Number(5.0), "万元", Ok((5.0, 5.0))),
+            (Value::Json(r#"{"value":5,"unit":"万元"}"#.into()), Value::Number(5e4), "", Ok((5e4, 5e4))),
+            ("300K".into(), Value::Number(300.0), "K", Ok((300.0, 300.0))),
+            ("300K".into(), Value::Number(3e5), "", Ok((3e5, 3e5))),
+            ("1 GiB".into(), Value::Number(1024.0), "MiB", Ok((1024.0, 1024.0))),
             ("five".into(), label(), "", Err(Failure::InvalidFormat)),
             ("1e308 km".into(), Value::Number(5.0), "nm", Err(Failure::InvalidFormat)),
             ("5".into(), "five".into(), "", Err(Failure::InvalidReference)),

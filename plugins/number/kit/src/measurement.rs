@@ -3,7 +3,7 @@
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
 use gage_text_kit::answer::value_of;
-use gage_text_kit::number_written::{Quantity, read_quantity};
+use gage_text_kit::number_written::{Quantity, read_quantity_in};
 use gage_text_kit::unit::Unit;
 use gage_text_kit::value::as_float;
 use std::borrow::Cow;
@@ -65,16 +65,25 @@ impl<'item> Measurement<'item> {
         *self.value == Value::Absent
     }
 
-    /// The number and its unit: that of the object, otherwise the one in the text. `None` where there is
-    /// no number, or none that is finite.
-    pub fn quantity(&self, format: Format) -> Option<Quantity> {
+    /// The number and its unit: that of the object, otherwise the one in the text. A unit that is a word for a number
+    /// multiplies: 5 of the unit `million` is 5,000,000. `wanted` is the unit that the number should be in, where that
+    /// is known. `None` where there is no number, or none that is finite.
+    pub fn quantity(&self, format: Format, wanted: Option<&Unit>) -> Option<Quantity> {
+        let own = self.unit();
         let quantity = match (self.value.as_ref(), format) {
-            (Value::Text(text), Format::Written) => read_quantity(text)?,
+            (Value::Text(text), Format::Written) => read_quantity_in(text, own.as_ref().or(wanted))?,
             (value, _) => Quantity { value: as_float(value)?, unit: None },
         };
-        let Some(unit) = self.unit() else {
+        let Some(unit) = own else {
             return quantity.value.is_finite().then_some(quantity);
         };
+        if let Some(number) = unit.number() {
+            // `{"value": "5 million", "unit": "million"}` says it twice.
+            let is_said =
+                matches!(self.value.as_ref(), Value::Text(text) if text.trim_end().ends_with(unit.spelled()));
+            let value = if is_said { quantity.value } else { quantity.value * number };
+            return value.is_finite().then_some(Quantity { value, ..quantity });
+        }
         // A text may name another unit than the object around it does.
         let value = match &quantity.unit {
             Some(written) => written.convert(quantity.value, &unit)?,
@@ -100,6 +109,12 @@ mod tests {
             (json(r#"{"value":5,"unit":"km"}"#), Format::Plain, Some((5.0, Some("km")))),
             (json(r#"{"value":"5000 m","unit":"km"}"#), Format::Written, Some((5.0, Some("km")))),
             (json(r#"{"value":"5 kg","unit":"km"}"#), Format::Written, None),
+            (json(r#"{"value":5,"unit":"million"}"#), Format::Plain, Some((5e6, None))),
+            (json(r#"{"value":"5","unit":"万"}"#), Format::Written, Some((5e4, None))),
+            (json(r#"{"value":"5 million","unit":"million"}"#), Format::Written, Some((5e6, None))),
+            (json(r#"{"value":5,"unit":"万元"}"#), Format::Written, Some((5.0, Some("万元")))),
+            (json(r#"{"value":"300K","unit":"K"}"#), Format::Written, Some((300.0, Some("K")))),
+            ("300K".into(), Format::Written, Some((3e5, None))),
             (json(r#"{"unit":"km"}"#), Format::Written, None),
             (json("[5]"), Format::Written, None),
             (Value::Number(f64::NAN), Format::Plain, None),
@@ -107,7 +122,7 @@ mod tests {
             (json("1e400"), Format::Plain, None),
             (Value::Absent, Format::Written, None),
         ] {
-            let found = Measurement::new(&value).quantity(format);
+            let found = Measurement::new(&value).quantity(format, None);
             let found = found.as_ref().map(|found| (found.value, found.unit.as_ref().map(Unit::spelled)));
             assert_eq!(found, expected, "{value:?}");
         }

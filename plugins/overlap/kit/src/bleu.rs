@@ -139,15 +139,31 @@ impl BleuScoring {
     pub fn score(self, counts: &BleuCounts) -> f64 {
         /// What sacreBLEU takes for the logarithm of zero.
         const LOG_OF_ZERO: f64 = -9_999_999_999.0;
-        if counts.correct.iter().all(|&correct| correct == 0) {
+        let Precisions { percents, effective_order, matches } = self.smoothed(counts);
+        if !matches {
             return 0.0;
         }
+        let logarithm = |precision: &f64| if *precision == 0.0 { LOG_OF_ZERO } else { precision.ln() };
+        let sum: f64 = percents.iter().take(effective_order).map(logarithm).sum();
+        counts.brevity_penalty() * (sum / as_float(effective_order as u64)).exp()
+    }
+
+    /// The precision of each order in percent, smoothed as for the score, as sacreBLEU reports them; 0 for all orders
+    /// where nothing matches, and for those that the predictions are too short for.
+    pub fn precisions(self, counts: &BleuCounts) -> Vec<f64> {
+        self.smoothed(counts).percents
+    }
+
+    fn smoothed(self, counts: &BleuCounts) -> Precisions {
         let orders = counts.correct.len();
-        let mut precisions = vec![0.0; orders];
-        let mut effective_order = orders;
+        let matches = counts.correct.iter().any(|&correct| correct != 0);
+        let mut found = Precisions { percents: vec![0.0; orders], effective_order: orders, matches };
+        if !matches {
+            return found;
+        }
         let mut share = 1.0;
         let pairs = counts.correct.iter().zip(&counts.total);
-        for (order, (precision, (&correct, &total))) in precisions.iter_mut().zip(pairs).enumerate() {
+        for (order, (precision, (&correct, &total))) in found.percents.iter_mut().zip(pairs).enumerate() {
             let added = match self.smoothing {
                 Smoothing::AddK(value) if order > 0 => value,
                 _ => 0.0,
@@ -157,7 +173,7 @@ impl BleuScoring {
                 break;
             }
             if self.effective_order {
-                effective_order = order + 1;
+                found.effective_order = order + 1;
             }
             *precision = match self.smoothing {
                 _ if correct != 0.0 => 100.0 * correct / total,
@@ -169,10 +185,18 @@ impl BleuScoring {
                 Smoothing::Off | Smoothing::AddK(_) => 0.0,
             };
         }
-        let logarithm = |precision: &f64| if *precision == 0.0 { LOG_OF_ZERO } else { precision.ln() };
-        let sum: f64 = precisions.iter().take(effective_order).map(logarithm).sum();
-        counts.brevity_penalty() * (sum / as_float(effective_order as u64)).exp()
+        found
     }
+}
+
+/// What a score is made of.
+struct Precisions {
+    /// Of each order, in percent.
+    percents: Vec<f64>,
+    /// How many orders count.
+    effective_order: usize,
+    /// Whether anything matches.
+    matches: bool,
 }
 
 /// Exact below 2^53, which no corpus reaches.
@@ -214,6 +238,32 @@ mod tests {
             let found = scoring.score(&counts);
             assert!((found - expected).abs() < 1e-9, "{params}: {found} {expected}");
         }
+    }
+
+    #[test]
+    fn precisions_are_smoothed() {
+        let counts = BleuCounts {
+            prediction_length: 300,
+            reference_length: 300,
+            correct: vec![150, 10, 0, 0],
+            total: vec![300, 200, 120, 90],
+        };
+        for (params, expected) in [
+            (json!({}), [50.0, 5.0, 100.0 / 240.0, 100.0 / 360.0]),
+            (json!({ "smooth_method": "none" }), [50.0, 5.0, 0.0, 0.0]),
+            (json!({ "smooth_method": "floor" }), [50.0, 5.0, 10.0 / 120.0, 10.0 / 90.0]),
+            (json!({ "smooth_method": "add-k" }), [50.0, 1100.0 / 201.0, 100.0 / 121.0, 100.0 / 91.0]),
+        ] {
+            let Ok(scoring) = scoring(params.clone()) else { panic!("{params} is accepted") };
+            let found = scoring.precisions(&counts);
+            assert!(
+                found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9),
+                "{found:?}"
+            );
+        }
+        let Ok(scoring) = scoring(json!({})) else { panic!("the defaults are accepted") };
+        let nothing = BleuCounts { correct: vec![0, 0], total: vec![3, 2], ..BleuCounts::default() };
+        assert_eq!(scoring.precisions(&nothing), [0.0, 0.0]);
     }
 
     #[test]

@@ -47,6 +47,54 @@ fn last_numbers() {
 }
 
 #[test]
+fn what_multiplies_a_number_belongs_to_it() {
+    for (text, expected, spelled, unit) in [
+        ("The answer is 3 million", 3e6, "3 million", None),
+        ("5 million people", 5e6, "5 million", None),
+        ("2.5 billion dollars", 2.5e9, "2.5 billion", Some("dollars")),
+        ("about $3 million.", 3e6, "3 million", Some("$")),
+        ("-$2.5m a year", -2.5e6, "-$2.5m", Some("$")),
+        ("一共3万人", 30000.0, "3万", Some("人")),
+        ("共3万5千元。", 35000.0, "3万5千", Some("元")),
+        ("1.5亿元", 1.5e8, "1.5亿", Some("元")),
+        ("重5千克", 5.0, "5", Some("千克")),
+        ("1.2 × 10^3", 1200.0, "1.2 × 10^3", None),
+        (r"so $1.2 \times 10^{3}$ m", 1200.0, r"1.2 \times 10^{3}", Some("m")),
+        ("1.2e3", 1200.0, "1.2e3", None),
+        ("10^3", 1000.0, "10^3", None),
+        ("10³ m", 1000.0, "10³", Some("m")),
+        ("2**10", 1024.0, "2**10", None),
+        ("**5**", 5.0, "5", None),
+        ("1.1 million", 1.1e6, "1.1 million", None),
+        ("2.5e3 million", 2.5e9, "2.5e3 million", None),
+        ("it costs 5k", 5000.0, "5k", None),
+        ("5 k", 5.0, "5", None),
+        ("2 dozen eggs", 24.0, "2 dozen", None),
+        ("5 millionaires", 5.0, "5", None),
+        ("3百分点", 3.0, "3", Some("百分点")),
+        ("1,234 thousand", 1_234_000.0, "1,234 thousand", None),
+        ("25 °C", 25.0, "25", Some("°C")),
+    ] {
+        let found = NumberSearch::default().last(text).ok().flatten();
+        let found = found.map(|found| (found.value, found.spelled, found.unit));
+        assert_eq!(found, Some((expected, spelled, unit)), "{text}");
+    }
+    assert!(NumberSearch::default().last("10^400").is_err());
+    for (text, expected) in [
+        ("1 1/2 million", Some(1.5e6)),
+        (r"\frac{3}{4}", Some(0.75)),
+        ("三千五百", Some(3500.0)),
+        ("一半", Some(0.5)),
+        ("1点5", Some(1.5)),
+        ("(3)", Some(3.0)),
+        (r"\alpha = 3", Some(3.0)),
+        ("3 million or 4 million", None),
+    ] {
+        assert_eq!(only_number(text).ok().flatten().map(|found| found.value), expected, "{text}");
+    }
+}
+
+#[test]
 fn what_a_float_cannot_hold_is_an_error() {
     for text in ["1 or 1e400", "-1e400", &"9".repeat(400)] {
         assert!(NumberSearch::default().last(text).is_err(), "{text}");
@@ -90,7 +138,13 @@ fn fractions() {
 
 #[test]
 fn long_texts_take_linear_time() {
-    for text in ["1,".repeat(1 << 19), "1 2/".repeat(1 << 18), "1".repeat(1 << 19) + " 1/2"] {
+    for text in [
+        "1,".repeat(1 << 19),
+        "1 2/".repeat(1 << 18),
+        "1".repeat(1 << 19) + " 1/2",
+        "1万".repeat(1 << 17),
+        "1 k^".repeat(1 << 18),
+    ] {
         let last = (NumberSearch { fractions: true }).last(&text);
         assert!(last.is_ok_and(|found| found.is_some()));
     }

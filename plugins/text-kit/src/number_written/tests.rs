@@ -48,6 +48,41 @@ fn numbers() {
         ("1 1/2 million", 1_500_000.0),
         ("5 lakh", 500_000.0),
         ("1e-400", 0.0),
+        ("10^3", 1000.0),
+        ("10³", 1000.0),
+        ("10**3", 1000.0),
+        ("2^10", 1024.0),
+        ("10^-3", 0.001),
+        ("1.2*10**3", 1200.0),
+        (r"$1.2 \times 10^3$", 1200.0),
+        ("5k", 5000.0),
+        ("5K", 5000.0),
+        ("5M", 5e6),
+        ("5bn", 5e9),
+        ("5 mn", 5e6),
+        ("5 millions", 5e6),
+        ("5 hundred", 500.0),
+        ("5 hundred thousand", 500_000.0),
+        ("1,000 k", 1e6),
+        ("2 dozen", 24.0),
+        ("1点5", 1.5),
+        ("三点5", 3.5),
+        ("1点5万", 15000.0),
+        ("3万5千", 35000.0),
+        ("3万零5百", 30500.0),
+        ("1亿2千万", 120_000_000.0),
+        ("3百万", 3e6),
+        ("一半", 0.5),
+        ("半", 0.5),
+        ("3 / 4", 0.75),
+        (r"\frac{3}{4}", 0.75),
+        (r"-1\frac{1}{2}", -1.5),
+        ("1-1/2", 1.5),
+        ("**5**", 5.0),
+        ("$5$", 5.0),
+        ("≈5", 5.0),
+        ("~5", 5.0),
+        ("约5", 5.0),
     ] {
         assert_eq!(read_quantity(text), Some(Quantity { value: expected, unit: None }), "{text}");
     }
@@ -75,6 +110,19 @@ fn units() {
         ("5 m^2", 5.0, "m^2"),
         ("12 apples", 12.0, "apples"),
         ("3.5 million km", 3_500_000.0, "km"),
+        ("$5m", 5e6, "$"),
+        ("$5B", 5e9, "$"),
+        (r"\$5", 5.0, "$"),
+        ("5m", 5.0, "m"),
+        ("5 million dollars", 5e6, "dollars"),
+        ("3万元", 30000.0, "元"),
+        ("3万人", 30000.0, "人"),
+        ("五成", 50.0, "%"),
+        ("三成五", 35.0, "%"),
+        ("半小时", 0.5, "小时"),
+        ("300 K", 300.0, "K"),
+        (r"5\,\text{km}", 5.0, "km"),
+        ("5 m/s^2", 5.0, "m/s^2"),
     ] {
         let found = read_quantity(text).map(|found| (found.value, found.unit));
         let unit = Unit::parse(unit);
@@ -117,6 +165,23 @@ fn what_is_no_number() {
         "百分之",
         "1e",
         "3 x 10",
+        "5 mil",
+        "5 and a half",
+        "3 tenths",
+        "5个半",
+        "5G",
+        "5B",
+        "10^x",
+        "5x3",
+        "5²×3",
+        "3千5万",
+        "1点5分",
+        "5 squared",
+        "5!",
+        r"\frac{3}{0}",
+        r"\frac{x}{4}",
+        "两半",
+        "5-1/2-3",
     ] {
         // A letter behind digits is a unit; what remains of these is none.
         let found = read_quantity(text);
@@ -157,5 +222,19 @@ proptest! {
             grouped.push(digit);
         }
         prop_assert_eq!(value(&grouped), Some(number as f64));
+    }
+}
+
+#[test]
+fn letters_are_units_where_those_are_wanted() {
+    for (text, unit, expected) in [
+        ("300K", "°C", 300.0),
+        ("300K", "USD", 3e5),
+        ("512B", "KB", 512.0),
+        ("5m", "km", 5.0),
+        ("5 million km", "m", 5e6),
+    ] {
+        let found = read_quantity_in(text, Unit::parse(unit).as_ref()).map(|found| found.value);
+        assert_eq!(found, Some(expected), "{text} {unit}");
     }
 }

@@ -1,0 +1,71 @@
+//! What people and models write around a number without changing it: `**5**`, `$5$`, `≈5`.
+
+/// What opens and closes, longer ones first.
+const PAIRS: &[(&str, &str)] = &[
+    ("**", "**"),
+    ("__", "__"),
+    ("$$", "$$"),
+    ("\\(", "\\)"),
+    ("\\[", "\\]"),
+    ("*", "*"),
+    ("`", "`"),
+    ("$", "$"),
+    ("\"", "\""),
+    ("“", "”"),
+];
+
+/// Signs and words for about.
+const ABOUT: &[&str] = &["≈", "~", "∼", "≃", "≅", "\\approx", "\\sim", "大约", "约"];
+
+/// How many of them may stand around each other.
+const MOST: usize = 4;
+
+/// A text without these, and without the commands of LaTeX that only space.
+pub(crate) fn undressed(text: &str) -> String {
+    let mut text = text.trim();
+    for _ in 0..MOST {
+        let inner = PAIRS.iter().find_map(|(open, close)| {
+            let inner = text.strip_prefix(open)?.strip_suffix(close)?;
+            // `$5 and $` is no formula.
+            (!inner.is_empty() && !inner.contains(open)).then_some(inner)
+        });
+        let bare = inner.or_else(|| ABOUT.iter().find_map(|about| text.strip_prefix(about)));
+        match bare {
+            Some(bare) => text = bare.trim(),
+            None => break,
+        }
+    }
+    text.replace("\\$", "$").replace("{,}", ",").replace("\\,", " ").replace("\\ ", " ").replace("\\;", " ")
+}
+
+/// A unit without the command of LaTeX around it: `\text{km}`.
+pub(crate) fn unwrapped_unit(text: &str) -> &str {
+    let commands = ["\\text{", "\\mathrm{", "\\textrm{", "\\rm{"];
+    let inner = commands.iter().find_map(|command| text.strip_prefix(command)?.strip_suffix('}'));
+    inner.map_or(text, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dress_goes() {
+        for (text, expected) in [
+            ("**5**", "5"),
+            ("$5$", "5"),
+            ("**$≈ 5$**", "5"),
+            (r"\(5\)", "5"),
+            (r"\$5", "$5"),
+            (r"1{,}234\,\text{km}", r"1,234 \text{km}"),
+            ("~$5", "$5"),
+            ("$5", "$5"),
+            ("**", "**"),
+            ("约5", "5"),
+        ] {
+            assert_eq!(undressed(text), expected, "{text}");
+        }
+        assert_eq!(unwrapped_unit(r"\text{ km}"), "km");
+        assert_eq!(unwrapped_unit("km"), "km");
+    }
+}
