@@ -32,6 +32,15 @@ pub struct PromptDescription {
     pub digest: String,
 }
 
+/// The version of all prompts of a task: `sums@1f2e3d4c5b6a`, of several joined by `+`.
+pub(crate) fn prompt_version(prompts: &[PromptDescription]) -> String {
+    let version = |prompt: &PromptDescription| {
+        let digest = prompt.digest.trim_start_matches("sha256:");
+        format!("{}@{}", prompt.prompt_id, digest.get(..12).unwrap_or(digest))
+    };
+    prompts.iter().map(version).collect::<Vec<_>>().join("+")
+}
+
 /// A task of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskDescription {

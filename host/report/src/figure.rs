@@ -25,6 +25,10 @@ pub struct MetricFigure {
     pub implementation: String,
     /// Version of the scoring.
     pub scorer_version: String,
+    /// Version of the prompts of the task's roles: the id of each with the beginning of its digest, joined by `+`; empty
+    /// where data and components make all messages.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt_version: String,
     /// How the scores became one value.
     pub aggregation: Aggregation,
     /// The name of the primary score.

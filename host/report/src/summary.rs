@@ -1,5 +1,6 @@
 //! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
 
+use crate::description::prompt_version;
 use crate::figure::FigureSet;
 use crate::{Folds, MetricFigure, PromptDescription, ReportError, TaskDescription};
 use gage_core::{Object, Outcome, OutcomeCounts};
@@ -190,8 +191,14 @@ impl<'a> SummaryBuilder<'a> {
 
 impl TaskBuilder<'_> {
     fn finish(self) -> TaskSummary {
+        let version = prompt_version(&self.prompts);
         TaskSummary {
-            metrics: self.metrics.finish(),
+            metrics: self
+                .metrics
+                .finish()
+                .into_iter()
+                .map(|figure| MetricFigure { prompt_version: version.clone(), ..figure })
+                .collect(),
             samples: SampleFigures::new(&self.outcomes),
             task_id: self.task_id,
             dataset_id: self.dataset_id,

@@ -188,6 +188,8 @@ impl<'a> FigureBuilder<'a> {
             metric_id,
             implementation,
             scorer_version,
+            // Known to whoever knows the task.
+            prompt_version: String::new(),
             aggregation,
             value_name,
             higher_is_better,
