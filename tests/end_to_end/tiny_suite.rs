@@ -15,8 +15,9 @@ fn figure<'s>(summary: &'s Value, task: &str, metric: &str) -> &'s Value {
 fn run(workspace: &Workspace, run_id: &str, further: &[&str]) -> Value {
     let suite = repository().join("config/custom/tiny.yaml");
     let suite = suite.to_str().expect("a path");
-    let ended =
-        workspace.run(&[&["run", suite, "--run-id", run_id, "--json"], further].concat()).expect_code(0);
+    let ended = workspace
+        .run(&[&["run", suite, "--run-id", run_id, "--json", "--quiet"], further].concat())
+        .expect_code(0);
     assert_eq!(ended.stderr, "");
     serde_json::from_str(&ended.stdout).expect("JSON")
 }

@@ -95,7 +95,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
     ),
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),
-    component!("tools", World::RoleAdapter, &["tool_table", "context_from_field"]),
+    component!("tools", World::RoleAdapter, &["context_from_field", "tool_table"]),
     component!("trajectory", World::Metric, &["trajectory_match"]),
 ];
 

@@ -16,7 +16,7 @@ impl Metric for Obedient {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Does what its input says").prediction("prediction_field")
+        MetricSpec::new("1", "Does what its input says").prediction("prediction_field").unbounded(true)
     }
 
     fn prepare(_params: gage_sdk::serde_json::Value) -> Result<Obedient, PluginError> {
