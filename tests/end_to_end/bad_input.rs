@@ -149,9 +149,9 @@ fn run_ids_stay_in_their_folder() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));
     workspace.write("suite.yaml", suite(NOBODY, "[exact_match]"));
-    for bad in ["../x", "a/b", "", ".hidden", "a\\b"] {
+    for bad in ["../gage-run-outside", "a/b", "", ".hidden", "a\\b"] {
         let ended = workspace.run(&["run", "suite.yaml", "--run-id", bad]).expect_code(2);
-        assert!(!workspace.path("runs").exists() && !workspace.path("../x").exists(), "{bad}");
+        assert!(!workspace.path("runs").exists() && !workspace.path("../gage-run-outside").exists(), "{bad}");
         assert!(ended.stderr.contains("--run-id"), "{}", ended.stderr);
     }
 }
