@@ -285,6 +285,31 @@ fn what_differs_is_shown_checked_and_taken_over() {
     assert!(idle.stderr.contains("--locked"), "{}", idle.stderr);
 }
 
+/// What a RunConfig sets under `global` reaches every placeholder, also those that `init` copied into it.
+#[test]
+fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let text = workspace.read("config/custom/words.yaml");
+    let limited = text.replace("    params:\n", "    params:\n      limit: ${runtime.global.most:-2}\n");
+    workspace.write("config/custom/words.yaml", limited);
+    freeze(&workspace);
+    let made = workspace.read(RUN_CONFIG);
+    assert!(
+        made.contains("limit: \"${runtime.global.most:-2}\"")
+            || made.contains("limit: ${runtime.global.most:-2}")
+    );
+    let lines = |run_id: &str| workspace.samples(run_id).len();
+    workspace.run(&["run", RUN_CONFIG, "--run-id", "two"]).expect_code(0);
+    let (before, _) = made.split_once("global:").expect("what the template takes");
+    let set = made.replace(&made[before.len()..], "global: {most: 3}\n");
+    workspace.write(RUN_CONFIG, set);
+    workspace.run(&["run", RUN_CONFIG, "--run-id", "three"]).expect_code(0);
+    assert_eq!((lines("two"), lines("three")), (2, 3));
+    workspace.run(&["run", RUN_CONFIG, "--locked"]).expect_code(3);
+}
+
 #[test]
 fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
     let server = served();

@@ -53,8 +53,8 @@ Exit codes:
   3    something is another than what was locked (--locked), or than what a run has recorded
        (verify), or the runs that are compared are not of the same thing
   4    incomplete: fewer samples were scored than the suite asks for (min_coverage), more rows
-       are no Samples than a dataset allows (max_invalid), a budget is used up, or a sample
-       failed where the suite says fail_fast
+       are no Samples than a dataset allows (max_invalid), a budget is used up, a sample
+       failed where the suite says fail_fast, or a model crashed again and again
   10   regression: the run that is compared is worse than its baseline
   11   inconclusive: the samples that are compared are too few to tell
   130  interrupted; go on with --resume";

@@ -206,18 +206,21 @@ fn pipeline_config(template: &BuiltinTemplate, from: &Path, to: &Path) -> Result
     let mut definition = template.definition.clone();
     rebase(&mut definition, from, to);
     for (name, default, _) in placeholders::names(&definition) {
-        let default = default.ok_or_else(|| {
-            SuiteError::refused(
-                format!("nothing fills the parameter ${{{name}}}"),
-                "make a RunConfig, which can set it",
-            )
-        })?;
+        let default = default
+            .as_ref()
+            .and_then(|node| node.plain.as_deref().or_else(|| node.as_text()))
+            .ok_or_else(|| {
+                SuiteError::refused(
+                    format!("nothing fills the parameter ${{{name}}}"),
+                    "make a RunConfig, which can set it",
+                )
+            })?;
         let written = format!("${{{name}:-{default}}}");
         each_text(&mut definition, &mut |node| {
             if let NodeValue::Text(text) = &mut node.value {
-                *text = text.replace(&written, &default);
+                *text = text.replace(&written, default);
             }
-            node.plain = node.plain.take().map(|plain| plain.replace(&written, &default));
+            node.plain = node.plain.take().map(|plain| plain.replace(&written, default));
         });
     }
     let mut entries =

@@ -56,23 +56,17 @@ pub(crate) fn portable(
     }
 }
 
-/// A RunConfig whose own placeholders have the values of its `runtime`, as those of the template have.
-fn filled(root: Node, name: &str, text: &str, environment: &Environment<'_>) -> Node {
-    let Some(runtime) = root.get("runtime").cloned() else { return root };
+/// What a RunConfig sets, its own placeholders left at their defaults; nothing for a suite of another kind. What is wrong
+/// with it is told when it is read to be used.
+fn runtime_of(name: &str, text: &str, environment: &Environment<'_>) -> Option<Node> {
     let variable = |variable: &str| match variable.starts_with("runtime.") {
-        true => placeholders::mark(variable, Some(&runtime)),
+        true => Some(String::new()),
         false => (environment.variable)(variable),
     };
-    let marking = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
-    // What is wrong with it was told when it was read first.
-    let mut told = Problems::default();
-    match parse_document(name, text, Some(&marking), &mut told) {
-        Some(mut marked) => {
-            placeholders::fill(&mut marked, &runtime, &mut told);
-            marked
-        }
-        None => root,
-    }
+    let unfilled = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
+    let root = parse_document(name, text, Some(&unfilled), &mut Problems::default())?;
+    let is_run_config = text_of(&root, "kind") == Some("RunConfig");
+    root.get("runtime").filter(|_| is_run_config).cloned()
 }
 
 fn read(
@@ -94,12 +88,21 @@ fn read(
     let config_dir = spell(&own);
     let environment = Environment { variable, config_dir: config_dir.clone() };
     let name = path.display().to_string();
-    let Some(mut root) = parse_document(&name, &text, Some(&environment), &mut problems) else {
+    // The placeholders of a RunConfig have the values that it sets itself, as those of its template have.
+    let runtime = runtime_of(&name, &text, &environment);
+    let filling = |name: &str| match &runtime {
+        Some(runtime) if name.starts_with("runtime.") => placeholders::mark(name, Some(runtime)),
+        _ => variable(name),
+    };
+    let filling = Environment { variable: &filling, config_dir: config_dir.clone() };
+    let Some(mut root) = parse_document(&name, &text, Some(&filling), &mut problems) else {
         return Loaded { config: None, origin: None, problems };
     };
+    if let Some(runtime) = &runtime {
+        placeholders::fill(&mut root, runtime, &mut problems);
+    }
     let mut template = None;
     if text_of(&root, "kind") == Some("RunConfig") {
-        root = filled(root, &name, &text, &environment);
         let folders = Folders { own: &own, spell };
         match compile(&root, &folders, variable, &mut problems) {
             Some((document, reference)) => {

@@ -46,9 +46,8 @@ pub(crate) fn infer(definition: &Node) -> Vec<Parameter> {
             });
         }
     }
-    for (name, default, span) in placeholders::names(definition) {
+    for (name, default, _) in placeholders::names(definition) {
         if name.starts_with("runtime.global.") && !found.iter().any(|one| one.name == name) {
-            let default = default.map(|default| text(&default, span));
             found.push(Parameter { name, kind: "value", default });
         }
     }

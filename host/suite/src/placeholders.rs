@@ -1,7 +1,7 @@
 //! `${runtime.…}`: what a RunConfig fills in a definition.
 
 use crate::document::each_text;
-use gage_config::{Entry, Node, NodeValue, Problems, Span};
+use gage_config::{Entry, Node, NodeValue, Problems, Span, parse_document};
 
 /// Stands in an expanded text for a parameter that has a value; no document holds these characters.
 const OPEN: char = '\u{1}';
@@ -106,10 +106,24 @@ fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option
     Some(written)
 }
 
-/// The placeholders of a document that is not expanded: name, default and place, each name once.
-pub(crate) fn names(document: &Node) -> Vec<(String, Option<String>, Span)> {
+/// A default as the value that it becomes: without quotes perhaps a number.
+fn scalar(default: &str, is_plain: bool, span: Span) -> Node {
+    let document = format!("value: {default}");
+    let read = is_plain.then(|| parse_document("a default", &document, None, &mut Problems::default()));
+    let value = read.flatten().and_then(|document| document.get("value").cloned());
+    let is_number =
+        |node: &Node| matches!(node.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_));
+    match value.filter(is_number) {
+        Some(value) => Node { span, ..value },
+        None => Node::new(NodeValue::Text(default.to_owned()), span),
+    }
+}
+
+/// The placeholders of a document that is not expanded: name, default and place, each name once. A default that stands
+/// without quotes may be a number.
+pub(crate) fn names(document: &Node) -> Vec<(String, Option<Node>, Span)> {
     const START: &str = "${runtime.";
-    let mut found: Vec<(String, Option<String>, Span)> = Vec::new();
+    let mut found: Vec<(String, Option<Node>, Span)> = Vec::new();
     each_text(&mut document.clone(), &mut |node| {
         let text = node.as_text().unwrap_or_default();
         for (place, _) in text.match_indices(START) {
@@ -121,7 +135,8 @@ pub(crate) fn names(document: &Node) -> Vec<(String, Option<String>, Span)> {
             let name = &inner[..end];
             let default = inner[end..].strip_prefix(":-").and_then(|rest| rest.split('}').next());
             if !found.iter().any(|(known, ..)| known == name) {
-                found.push((name.to_owned(), default.map(str::to_owned), node.span));
+                let default = default.map(|default| scalar(default, node.plain.is_some(), node.span));
+                found.push((name.to_owned(), default, node.span));
             }
         }
     });
