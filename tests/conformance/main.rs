@@ -6,6 +6,7 @@
 
 mod helpers;
 mod metrics;
+mod versions;
 
 use gage_plugin::{HostOptions, PluginHost, Registry};
 use serde_json::Value;

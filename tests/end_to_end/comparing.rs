@@ -65,6 +65,7 @@ fn what_is_wrong_with_the_question_is_said() {
     run(&workspace, "right.yaml", "base", &["--max-samples", "5"]);
     workspace.write("zero.yaml", "gate:\n  - {metric: exact_match, margin: 0}\n");
     workspace.write("typo.yaml", "gate:\n  - {metric: exact_matc, margin: 0.1}\n");
+    workspace.write("word.yaml", "gate:\n  - {metric: exact_match, margin: x, alpha: 0.7}\n");
     workspace.write("key.yaml", "gate:\n  - {metric: exact_match, marign: 0.1}\n");
     for (arguments, parts) in [
         (&["gone", "base"][..], &["there is no run 'gone'", "runs in runs are: base"][..]),
@@ -72,6 +73,13 @@ fn what_is_wrong_with_the_question_is_said() {
         (
             &["base", "base", "--gate", "zero.yaml"],
             &["zero.yaml:2", "`margin` must be greater than 0, found 0"],
+        ),
+        (
+            &["base", "base", "--gate", "word.yaml"],
+            &[
+                "`margin` must be a number greater than 0, found \"x\" (a string)",
+                "`alpha` must be greater than 0 and at most 0.5, found 0.7",
+            ],
         ),
         (&["base", "base", "--gate", "typo.yaml"], &["did you mean 'exact_match'?"]),
         (&["base", "base", "--gate", "key.yaml"], &["key.yaml:2", "did you mean `margin`?"]),

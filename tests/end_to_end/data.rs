@@ -130,6 +130,65 @@ fn a_broken_row_is_skipped_counted_and_shown() {
 }
 
 #[test]
+fn what_no_model_could_be_asked_with_shows_before_the_run() {
+    let workspace = Workspace::new();
+    let (server, bodies) = listening("answer 1");
+    let row = |further: Value| {
+        let mut row = json!({"id": "x", "question": "q", "answer": "answer 1"});
+        row.as_object_mut().expect("an object").extend(further.as_object().expect("an object").clone());
+        row.to_string()
+    };
+    let lines = [
+        row(json!({"sampling_params": {"temperature": 0.5}})),
+        row(json!({"sampling_params": {"temperature": -1}})),
+        row(json!({"sampling_params": {"tempreture": 1}})),
+        row(json!({"generation_params": {"max_new_tokens": 0, "width": 640}})),
+        row(json!({"id": ["x"]})),
+        row(json!({"id": true})),
+    ];
+    workspace.write("rows.jsonl", lines.join("\n"));
+    let text = suite(&server.backend(""), "[exact_match]");
+    workspace.write("suite.yaml", text.replace("path: rows.jsonl", "path: rows.jsonl, max_invalid: 1"));
+    let found = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0).stdout;
+    for (line, expected) in [
+        (2, "/sampling_params/temperature: expected a number from 0 to 100, found -1"),
+        (3, "/sampling_params/tempreture: unknown sampling parameter; did you mean `temperature`?"),
+        (4, "/generation_params/max_new_tokens: expected a whole number from 1 to"),
+        (5, "/id: "),
+        (6, "/id: "),
+    ] {
+        assert!(found.contains(&format!("line {line} of rows.jsonl: {expected}")), "{expected}: {found}");
+    }
+    assert!(found.contains("(in the Sample that the preprocessor `default` made)"), "{found}");
+    let run = ["run", "suite.yaml", "--run-id", "r"];
+    workspace.run(&run).expect_code(4);
+    let outcomes: Vec<Value> =
+        workspace.samples("r").iter().map(|sample| sample["outcome"].clone()).collect();
+    assert_eq!(outcomes[0], "scored");
+    assert!(outcomes[1..].iter().all(|outcome| outcome == "invalid_sample"), "{outcomes:?}");
+    assert_eq!(taken(&bodies).len(), 1);
+}
+
+#[test]
+fn a_row_that_is_no_sample_has_the_id_of_no_other() {
+    let workspace = Workspace::new();
+    let server = Server::start(|_| completion("a"));
+    let lines = [
+        r#"{"id": "left out", "question": "q", "answer": "a", "level": 1}"#,
+        r#"{"id": "row-2", "question": "q", "answer": "a", "level": 2}"#,
+        r#"{"id": "no question", "level": 2}"#,
+        r#"{"id": "row-2", "question": "another", "answer": "a", "level": 2}"#,
+    ];
+    workspace.write("rows.jsonl", lines.join("\n"));
+    let text = suite(&server.backend(""), "[exact_match]");
+    let keys = "path: rows.jsonl, max_invalid: 1, filter: {level: 2}";
+    workspace.write("suite.yaml", text.replace("path: rows.jsonl", keys));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    let ids: Vec<Value> = workspace.samples("r").iter().map(|sample| sample["sample_id"].clone()).collect();
+    assert_eq!(ids, ["row-2", "row-2#2", "row-2#3"]);
+}
+
+#[test]
 fn too_many_broken_rows_end_the_run() {
     let workspace = Workspace::new();
     let (server, bodies) = listening("answer 1");
@@ -470,6 +529,12 @@ fn what_is_in_a_dataset() {
     let schema = workspace.run(&["schema", "sample"]).expect_code(0);
     let schema: Value = serde_json::from_str(&schema.stdout).expect("JSON");
     assert!(schema["properties"]["messages"].is_object());
+    let long = json!({"id": "long", "question": "x".repeat(100_000), "answer": "y"});
+    workspace.write("long.jsonl", format!("{long}\n{{\"question\": \"q\"}}\n{long}\n"));
+    let stats = workspace.run(&["data", "stats", "--json", "long.jsonl"]).expect_code(0);
+    let stats: Value = serde_json::from_str(&stats.stdout).expect("JSON");
+    let median = stats["datasets"][0]["numbers"]["prompt_characters"]["median"].as_u64().expect("a number");
+    assert!((99_900..=100_100).contains(&median), "{stats}");
     let ended = workspace.run(&["data", "preview", "rows.txt"]).expect_code(2);
     assert!(ended.stderr.contains("--loader"), "{}", ended.stderr);
 }

@@ -67,6 +67,36 @@ fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
     insta::assert_snapshot!("figures", ended.stdout.split("\n\n").next().unwrap_or_default());
 }
 
+/// A mistyped path is no error, for some datasets have a field only here and there; but it is told.
+#[test]
+fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
+    let workspace = workspace();
+    let paths = "  slices: [metadata.subjct, metadata.subject, colour]\n  cluster_by: passage\n";
+    workspace.write(
+        "suite.yaml",
+        suite(BACKEND, "[exact_match, 'contains(label_field=metadata.sujbect)']") + paths,
+    );
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let unfound = json!([
+        {"key": "slices", "path": "metadata.subjct", "nearest": "metadata.subject"},
+        {"key": "slices", "path": "colour"},
+        {"key": "cluster_by", "path": "passage", "nearest": "metadata.passage"},
+        {"key": "contains.label_field", "path": "metadata.sujbect", "nearest": "metadata.subject"},
+    ]);
+    assert_eq!(workspace.json("r", "summary.json")["tasks"][0]["unfound"], unfound);
+    for (path, nearest) in [
+        ("`metadata.subjct` (slices)", "; did you mean `metadata.subject`?"),
+        ("`colour` (slices)", "\n"),
+        ("`passage` (cluster_by)", "; did you mean `metadata.passage`?"),
+        ("`metadata.sujbect` (contains.label_field)", "; did you mean `metadata.subject`?"),
+    ] {
+        let expected = format!("no sample has a value at {path}; figures are made without it{nearest}");
+        assert!(ended.stderr.contains(&expected), "{expected}\n{}", ended.stderr);
+    }
+    workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
+}
+
 #[test]
 fn repeats_are_averaged_within_a_sample_first() {
     let workspace = workspace();

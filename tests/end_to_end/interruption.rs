@@ -158,6 +158,33 @@ fn a_run_is_not_resumed_with_something_else() {
 }
 
 #[test]
+fn a_run_is_not_resumed_with_fewer_samples_than_it_has() {
+    let holding = holding(1_000);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(30));
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]") + "  repeat: 2\n");
+    let most = |count: &'static str| [&ARGUMENTS[..], &["--max-samples", count]].concat();
+    workspace.run(&most("12")).expect_code(0);
+    let files = || {
+        let names = ["manifest.json", "samples.jsonl", "summary.json", "journal/000001.jsonl"];
+        names.map(|name| workspace.read(&format!("runs/r/{name}")))
+    };
+    let before = files();
+    let refused = workspace.run(&[&most("11")[..], &["--resume"]].concat()).expect_code(2);
+    assert!(
+        refused.stderr.contains("at most 11 samples of each task: sample 12 of `rows` is recorded already")
+            && refused.stderr.contains("give --max-samples 12 or more"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(files(), before, "the run was touched");
+    workspace.run(&[&most("12")[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 24);
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(workspace.samples("r").len(), 60);
+}
+
+#[test]
 fn only_what_failed_in_the_named_way_is_tried_again() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let is_whole = Arc::new(AtomicBool::new(false));

@@ -38,14 +38,14 @@ fn workspace(count: usize) -> Workspace {
 }
 
 /// What the server is asked, as one text.
-fn asked(request: &wiremock::Request) -> String {
+pub(crate) fn asked(request: &wiremock::Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
     messages.iter().map(|message| message["content"].as_str().unwrap_or_default().to_owned() + "\n").collect()
 }
 
 /// The number of the question that a judge is asked about.
-fn question_of(text: &str) -> usize {
+pub(crate) fn question_of(text: &str) -> usize {
     let block = text.split("[BEGIN QUESTION").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap_or_default();
     block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }

@@ -30,7 +30,7 @@ fn journal(workspace: &Workspace, run_id: &str) -> Vec<u8> {
 }
 
 /// Numbers that look random and are the same in every test run.
-fn random(seed: usize) -> usize {
+pub(crate) fn random(seed: usize) -> usize {
     let mut state = (seed as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -85,6 +85,8 @@ fn check_resumed(workspace: &Workspace, run_id: &str, before: &[u8]) {
         let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
         assert_eq!(read(run_id), read("whole"), "{run_id}: {file}");
     }
+    let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
+    assert_eq!(fuel(run_id), fuel("whole"), "{run_id}: the work of the scorers");
 }
 
 #[test]
@@ -142,12 +144,12 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     }
 }
 
-fn header_of(run_id: &str) -> Vec<u8> {
-    line_of(&format!(r#"{{"format":"gage-journal","format_version":3,"run_id":"{run_id}"}}"#))
+pub(crate) fn header_of(run_id: &str) -> Vec<u8> {
+    line_of(&format!(r#"{{"format":"gage-journal","format_version":4,"run_id":"{run_id}"}}"#))
 }
 
 /// A record, as a run of this name writes it.
-fn record_of(run_id: &str, json: &str) -> String {
+pub(crate) fn record_of(run_id: &str, json: &str) -> String {
     let mut checksum = crc32fast::Hasher::new_with_initial(crc32fast::hash(run_id.as_bytes()));
     checksum.update(json.as_bytes());
     format!("{:08x} {json}\n", checksum.finalize())

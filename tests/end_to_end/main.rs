@@ -17,6 +17,7 @@ mod http_faults;
 #[path = "../../host/data/tests/hub/hub_server.rs"]
 mod hub_server;
 mod interruption;
+mod judged_runs;
 mod judging;
 mod killing;
 mod languages;
@@ -30,5 +31,7 @@ mod support;
 mod supporting;
 mod tasks;
 mod tiny_suite;
+mod verifying;
 #[cfg(unix)]
 mod viewing;
+mod vision;

@@ -227,6 +227,62 @@ fn a_model_file_is_fetched_once_and_checked() {
     fetch(&["https://example.org/tiny.gguf"]).expect_code(2);
 }
 
+/// A suite names the files of its model on a hub: they are fetched once, locked by their digests, and enough without
+/// a network.
+#[test]
+fn a_suite_takes_its_model_from_a_hub() {
+    let workspace = Workspace::new();
+    let server = HubServer::start();
+    let first = "0123456789abcdef0123456789abcdef01234567";
+    let read = |name: &str| std::fs::read(repository().join("config/models").join(name)).expect("a model");
+    server.commit("owner/tiny", "main", first);
+    server.large_file("owner/tiny", "deeper/tiny.gguf", read("gage-tiny.gguf"));
+    server.large_file("owner/tiny", "mmproj.gguf", read("gage-tiny-mmproj.gguf"));
+    let suite = std::fs::read_to_string(repository().join("config/custom/tiny_pictures.yaml"))
+        .expect("a suite")
+        .replace("${config_dir}/../models/gage-tiny.gguf", "hub:owner/tiny/deeper/tiny.gguf")
+        .replace(
+            "${config_dir}/../models/gage-tiny-mmproj.gguf",
+            &format!("{}/owner/tiny/resolve/main/mmproj.gguf", server.endpoint()),
+        )
+        .replace("${config_dir}/..", &repository().join("config").display().to_string());
+    workspace.write("suite.yaml", suite);
+    let run = |arguments: &[&str]| {
+        let mut command = workspace.program();
+        command.args(arguments).arg("--quiet");
+        command.env("HF_ENDPOINT", server.endpoint()).env("GAGE_CACHE_DIR", workspace.path("cache"));
+        Ended::of(command.output().expect("the program runs"))
+    };
+    // Nothing is fetched to validate, and nothing can be had without a network.
+    run(&["validate", "suite.yaml"]).expect_code(0);
+    let offline = run(&["run", "suite.yaml", "--offline", "--run-id", "none"]).expect_code(2);
+    assert!(offline.stderr.contains("model 'owner/tiny'"), "{}", offline.stderr);
+    assert!(server.seen().is_empty(), "{:?}", server.seen().len());
+    run(&["lock", "suite.yaml"]).expect_code(0);
+    run(&["run", "suite.yaml", "--locked", "--run-id", "locked"]).expect_code(0);
+    let fetched = server.seen_of("deeper/tiny.gguf").len();
+    assert_eq!((fetched, server.seen_of("mmproj.gguf").len()), (1, 1));
+    // The hub is not asked at all.
+    let asked = server.seen().len();
+    run(&["run", "suite.yaml", "--frozen", "--run-id", "frozen"]).expect_code(0);
+    assert_eq!(server.seen().len(), asked);
+    assert_eq!(workspace.read("runs/frozen/samples.jsonl"), workspace.read("runs/locked/samples.jsonl"));
+    // What the branch means now is another model.
+    server.commit("owner/tiny", "main", "1123456789abcdef0123456789abcdef01234567");
+    server.large_file("owner/tiny", "deeper/tiny.gguf", read("gage-tiny-early.gguf"));
+    server.large_file("owner/tiny", "mmproj.gguf", read("gage-tiny-mmproj.gguf"));
+    let other = run(&["run", "suite.yaml", "--locked", "--run-id", "other"]).expect_code(3);
+    assert!(other.stderr.contains("file_digest"), "{}", other.stderr);
+    let text = workspace.read("suite.yaml");
+    workspace.write("suite.yaml", text.replace("hub:owner/tiny/deeper/tiny.gguf", "hub:owner/tiny"));
+    let wrong = run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(
+        wrong.stderr.contains("names no file") && wrong.stderr.contains("hub:owner/name"),
+        "{}",
+        wrong.stderr
+    );
+}
+
 #[test]
 fn a_model_is_measured() {
     let workspace = Workspace::new();

@@ -2,6 +2,12 @@
 
 use crate::server::{Server, completion, number_of};
 use crate::support::{Ended, Workspace, rows, suite};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
+use opentelemetry_proto::tonic::metrics::v1::{Metric, NumberDataPoint, metric, number_data_point};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -138,6 +144,95 @@ fn counters_can_be_read_while_the_run_goes_on() {
     assert!(
         read.lines().any(|line| line.starts_with("gage_host_requests_in_flight") && line.ends_with("} 1"))
     );
+}
+
+/// What a collector of OpenTelemetry got.
+#[derive(Default)]
+struct Collected {
+    spans: Vec<Span>,
+    metrics: Vec<Metric>,
+    bytes: Vec<u8>,
+}
+
+impl Collected {
+    fn spans(&self, name: &str) -> Vec<&Span> {
+        self.spans.iter().filter(|span| span.name == name).collect()
+    }
+
+    /// What a counter came to at last, over all whose attribute has this value.
+    fn count(&self, name: &str, key: &str, wanted: &str) -> i64 {
+        let last = self.metrics.iter().rfind(|metric| metric.name == name);
+        let Some(metric::Data::Sum(sum)) = last.and_then(|metric| metric.data.as_ref()) else {
+            panic!("{name} is no counter among {:?}", self.metrics);
+        };
+        let counts = sum.data_points.iter().filter(|point| text_of(&point.attributes, key) == wanted);
+        let value = |point: &NumberDataPoint| match point.value {
+            Some(number_data_point::Value::AsInt(number)) => number,
+            other => panic!("{other:?}"),
+        };
+        counts.map(value).sum()
+    }
+}
+
+fn text_of(attributes: &[KeyValue], key: &str) -> String {
+    let found = attributes.iter().find(|attribute| attribute.key == key);
+    match found.and_then(|attribute| attribute.value.as_ref()?.value.as_ref()) {
+        Some(any_value::Value::StringValue(text)) => text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_collector_gets_traces_and_metrics_of_a_run() {
+    let (workspace, server) = prepared(10);
+    let collected: Arc<Mutex<Collected>> = Arc::default();
+    let (of_traces, of_metrics) = (Arc::clone(&collected), Arc::clone(&collected));
+    server.also_at("/v1/traces", move |request| {
+        let body = ExportTraceServiceRequest::decode(request.body.as_slice()).expect("protobuf");
+        let mut collected = of_traces.lock().expect("a lock");
+        collected.bytes.extend_from_slice(&request.body);
+        let scopes = body.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+        collected.spans.extend(scopes.flat_map(|scope| scope.spans));
+        ResponseTemplate::new(200)
+    });
+    server.also_at("/v1/metrics", move |request| {
+        let body = ExportMetricsServiceRequest::decode(request.body.as_slice()).expect("protobuf");
+        let mut collected = of_metrics.lock().expect("a lock");
+        collected.bytes.extend_from_slice(&request.body);
+        let scopes = body.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
+        collected.metrics.extend(scopes.flat_map(|scope| scope.metrics));
+        ResponseTemplate::new(200)
+    });
+    let endpoint = server.server.uri();
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--otlp-endpoint", &endpoint]).expect_code(4);
+
+    let collected = collected.lock().expect("a lock");
+    let (runs, tasks, samples) = (collected.spans("run"), collected.spans("task"), collected.spans("sample"));
+    assert_eq!((runs.len(), tasks.len(), samples.len()), (1, 1, 10));
+    assert_eq!(tasks[0].parent_span_id, runs[0].span_id);
+    assert!(samples.iter().all(|sample| sample.links[0].span_id == tasks[0].span_id));
+    assert_eq!((collected.spans("inference").len(), collected.spans("scoring").len()), (10, 9));
+    let failed: Vec<&&Span> = samples
+        .iter()
+        .filter(|sample| sample.status.as_ref().is_some_and(|status| status.code == 2))
+        .collect();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(text_of(&failed[0].attributes, "error.type"), "rejected");
+    let outcomes =
+        ["scored", "backend_error"].map(|outcome| collected.count("gage.samples", "gage.outcome", outcome));
+    assert_eq!(outcomes, [9, 1]);
+    let text = String::from_utf8_lossy(&collected.bytes);
+    assert!(!text.contains("question 1") && !text.contains("answer 1"), "no prompt and no answer");
+}
+
+#[test]
+fn a_collector_that_refuses_costs_a_run_nothing_but_its_spans() {
+    let (workspace, server) = prepared(10);
+    let endpoint = server.server.uri();
+    let ended =
+        workspace.run(&["run", "suite.yaml", "--run-id", "r", "--otlp-endpoint", &endpoint]).expect_code(4);
+    assert!(ended.stderr.contains("not everything reached the collector"), "{}", ended.stderr);
+    assert_eq!(workspace.samples("r").len(), 10);
 }
 
 #[test]

@@ -107,6 +107,31 @@ fn two_thousand_samples_with_sixty_four_in_flight() {
 }
 
 #[test]
+fn a_request_that_waits_to_be_sent_again_holds_up_no_other() {
+    let asked: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let seen = Arc::clone(&asked);
+    let server = Server::start(move |request| {
+        let number = number_of(request);
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = number == 0 && !seen.contains(&0);
+        seen.push(number);
+        match number {
+            0 if is_first => ResponseTemplate::new(429).insert_header("retry-after", "2"),
+            number => completion(&format!("answer {number}")),
+        }
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    workspace.run(&["run", "suite.yaml", "--concurrency", "1", "--run-id", "r"]).expect_code(0);
+    let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let refused = asked.iter().position(|number| *number == 0).expect("it was asked");
+    assert_eq!(asked.len(), 41, "{asked:?}");
+    assert!(asked.get(refused + 1).is_some_and(|next| *next != 0), "{asked:?}");
+    assert_eq!(workspace.samples("r").len(), 40);
+}
+
+#[test]
 fn a_request_says_what_the_suite_says() {
     type Seen = Vec<(Value, Option<String>)>;
     let bodies: Arc<Mutex<Seen>> = Arc::default();

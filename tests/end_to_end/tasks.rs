@@ -3,7 +3,7 @@
 
 use crate::crowd::Crowd;
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, rows, suite};
+use crate::support::{Ended, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -529,6 +529,53 @@ fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
     let difference = all["smallest_detectable_difference"].as_f64().unwrap_or_default();
     assert!((difference - 2.8016 * (0.5_f64 / 1_000.0).sqrt()).abs() < 1e-4, "{difference}");
     assert!(!workspace.path("runs").exists());
+}
+
+#[test]
+fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
+    let workspace = workspace(
+        10,
+        &suite(
+            "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}",
+            "[exact_match]",
+        ),
+    );
+    let words = json!({
+        "version": "1.0",
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "vocab": {"question": 0, "[unknown]": 1}, "unk_token": "[unknown]"},
+        "added_tokens": [],
+    });
+    workspace.write("tokenizer.json", words.to_string());
+    let plan = |suite: &str, further: &[&str]| -> Value {
+        let ended = workspace.run(&[&["plan", suite, "--json"], further].concat()).expect_code(0);
+        let plan: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        json!([plan["tasks"][0]["tokens_by"], plan["prompt_tokens"]["low"]])
+    };
+    // `question 0` has ten bytes, and two words.
+    assert_eq!(plan("suite.yaml", &[]), json!(["bytes", 25.0]));
+    assert_eq!(plan("suite.yaml", &["--tokenizer", "tokenizer.json"]), json!(["tokenizer", 20.0]));
+    let ended = workspace.run(&["plan", "suite.yaml", "--tokenizer", "rows.jsonl"]).expect_code(2);
+    assert!(ended.stderr.contains("rows.jsonl is no tokenizer"), "{}", ended.stderr);
+
+    let template = json!({"chat_template": "{% for message in messages %}{{ message.content }}{% endfor %}"});
+    workspace.write("tokenizer_config.json", template.to_string());
+    let text = workspace.read("suite.yaml");
+    let beside = text.replace(
+        "params: {path: rows.jsonl}",
+        "params: {path: rows.jsonl, tokenizer_config: tokenizer_config.json}",
+    );
+    workspace.write("beside.yaml", beside);
+    assert_eq!(plan("beside.yaml", &[]), json!(["tokenizer", 20.0]));
+
+    let model = repository().join("config/models/gage-tiny.gguf");
+    let backend = format!("type: llama_cpp\n    config: {{model_path: '{}'}}", model.display());
+    workspace.write("local.yaml", suite(&backend, "[exact_match]"));
+    let counted = plan("local.yaml", &[]);
+    assert_eq!(counted[0], "model");
+    let tokens = counted[1].as_f64().unwrap_or_default();
+    // A token has a byte at least.
+    assert!((10.0..=100.0).contains(&tokens), "{tokens}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod reply;
 mod request;
 
-use crate::api::{Backend, BackendError, BackendInfo, Capabilities, GenerateRequest, Reply};
+use crate::api::{Backend, BackendError, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply};
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
 use crate::http::{Call, Header, HttpClient, Reading};
 use crate::open::{OpenError, OpenOptions};
@@ -29,7 +29,10 @@ impl AnthropicHttp {
         stream: bool,
         shared: &OpenOptions,
     ) -> Result<AnthropicHttp, OpenError> {
-        let info = info_of(&config, Capabilities { generate: true, loglikelihood: false, media: true });
+        let info = info_of(
+            &config,
+            Capabilities { generate: true, loglikelihood: false, media: MediaSupport::Everything },
+        );
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
             let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));
             let all = key.into_iter().chain([("anthropic-version", version, false)]);

@@ -1,7 +1,9 @@
 //! What a backend is asked, and what it answers.
 
 use async_trait::async_trait;
-use gage_core::{ContinuationScore, Message, ModelOutput, Object, SamplingParams, Usage};
+use gage_core::{
+    ContentPart, ContinuationScore, MediaKind, Message, ModelOutput, Object, SamplingParams, Usage,
+};
 use gage_plugin::Models;
 use std::sync::Arc;
 use std::time::Duration;
@@ -127,6 +129,48 @@ pub struct Reply<T> {
     pub timing: RequestTiming,
 }
 
+/// Which media a backend takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MediaSupport {
+    /// None: text only.
+    #[default]
+    Nothing,
+    /// Images.
+    Images,
+    /// Whatever the protocol has words for; what it has none for is refused request by request.
+    Everything,
+}
+
+impl MediaSupport {
+    /// Whether it takes such a medium.
+    pub fn takes(self, kind: MediaKind) -> bool {
+        match self {
+            MediaSupport::Nothing => false,
+            MediaSupport::Images => kind == MediaKind::Image,
+            MediaSupport::Everything => true,
+        }
+    }
+
+    /// The first medium of messages that it does not take.
+    pub fn refuses<'m>(self, messages: impl IntoIterator<Item = &'m Message>) -> Option<MediaKind> {
+        let parts = messages.into_iter().flat_map(|message| &message.content);
+        let mut kinds = parts.filter_map(|part| match part {
+            ContentPart::Media { kind, .. } => Some(*kind),
+            ContentPart::Text { .. } => None,
+        });
+        kinds.find(|kind| !self.takes(*kind))
+    }
+
+    /// In words: what it takes.
+    pub fn described(self) -> &'static str {
+        match self {
+            MediaSupport::Nothing => "text only",
+            MediaSupport::Images => "text and images only",
+            MediaSupport::Everything => "all media",
+        }
+    }
+}
+
 /// What a backend can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
@@ -134,8 +178,8 @@ pub struct Capabilities {
     pub generate: bool,
     /// Scores continuations.
     pub loglikelihood: bool,
-    /// Takes messages with media.
-    pub media: bool,
+    /// Which media it takes in messages.
+    pub media: MediaSupport,
 }
 
 /// What a backend is.

@@ -2,7 +2,7 @@
 
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, LoglikelihoodOutput,
-    LoglikelihoodRequest, Reply, RequestTiming,
+    LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
 use crate::guest::{message_to_guest, output_of};
 use async_trait::async_trait;
@@ -63,7 +63,7 @@ impl CustomScript {
             capabilities: Capabilities {
                 generate: offer.supports_generate,
                 loglikelihood: offer.supports_loglikelihood,
-                media: grants.media,
+                media: if grants.media { MediaSupport::Everything } else { MediaSupport::Nothing },
             },
             max_concurrency: offer.max_batch.saturating_mul(2 * threads).min(QUEUE),
             details,

@@ -4,7 +4,7 @@ mod reply;
 mod request;
 
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply,
 };
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
 use crate::http::{Call, Header, HttpClient, Reading, Refusal};
@@ -29,7 +29,10 @@ impl GeminiHttp {
         stream: bool,
         shared: &OpenOptions,
     ) -> Result<GeminiHttp, OpenError> {
-        let info = info_of(&config, Capabilities { generate: true, loglikelihood: false, media: true });
+        let info = info_of(
+            &config,
+            Capabilities { generate: true, loglikelihood: false, media: MediaSupport::Everything },
+        );
         // Addresses are shown in errors, so the key is in a header, not in the query.
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
             let key = key.map(|key| key.reveal().to_owned());

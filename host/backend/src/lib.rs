@@ -21,13 +21,13 @@ mod waiting;
 
 pub use api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, Draw, EmbedOutput,
-    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
-    RollingOutput, RollingRequest,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
+    RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpTape, TapeError};
-pub use llama_cpp::{ModelProgram, bench, gguf, memory, serve_model};
+pub use llama_cpp::{ModelProgram, Vocabulary, bench, gguf, memory, serve_model};
 pub use open::{OpenError, OpenOptions, open};
 pub use role_models::{RoleModel, RoleModels};
-pub use waiting::{cancellable, waiting};
+pub use waiting::{Place, cancellable, in_place, pause, waiting};

@@ -6,7 +6,9 @@ use crate::cache::{AnswerCache, Cached, Keys};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
 use crate::http::{HttpHosts, HttpTape};
-use crate::llama_cpp::{self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number};
+use crate::llama_cpp::{
+    self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number, split_name,
+};
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
@@ -15,6 +17,8 @@ use gage_config::{
 };
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A backend that cannot be opened, with the place in the configuration that is to blame.
@@ -37,6 +41,8 @@ pub struct OpenOptions {
     pub tape: Option<Arc<HttpTape>>,
     /// Where their answers are kept.
     pub answers: Option<Arc<AnswerCache>>,
+    /// Where the model files lie that were fetched from a hub, by how the suite names them.
+    pub model_files: BTreeMap<PathBuf, PathBuf>,
     /// How the program calls itself to run a model; where nothing is given, models run on threads.
     pub model_program: Option<ModelProgram>,
 }
@@ -75,7 +81,7 @@ async fn open_kind(
                 Kernels::Auto => program.best_build(),
                 Kernels::Baseline => program,
             });
-            let backend = llama_cpp::open(llama_options(config), program).await;
+            let backend = llama_cpp::open(llama_options(config, &options.model_files), program).await;
             Ok((backend.map_err(|error| fail(config.model_path_span, error.to_string()))?, None))
         }
         BackendKind::CustomScript(config) => {
@@ -120,7 +126,8 @@ fn open_http(
 }
 
 /// The options of a model, as its configuration asks for them.
-fn llama_options(config: &LlamaCppConfig) -> LlamaCppOptions {
+fn llama_options(config: &LlamaCppConfig, files: &BTreeMap<PathBuf, PathBuf>) -> LlamaCppOptions {
+    let local = |name: &PathBuf| files.get(name).unwrap_or(name).clone();
     let constraint: Option<OutputConstraint> = config.constraint.clone();
     LlamaCppOptions {
         model: ModelOptions {
@@ -131,13 +138,16 @@ fn llama_options(config: &LlamaCppConfig) -> LlamaCppOptions {
             gpu_layers: config.gpu_layers,
             main_gpu: config.main_gpu,
             devices: config.devices.clone(),
+            split_mode: split_name(config.split_mode),
             flash_attention: flash_number(config.flash_attention),
             cache_type_k: cache_name(config.cache_type_k),
             cache_type_v: cache_name(config.cache_type_v),
             deterministic: config.deterministic,
             truncates_prompts: config.on_long_prompt == OnLongPrompt::TruncateLeft,
             lora: config.lora.as_ref().map(|lora| (lora.path.clone(), lora.scale as f32)),
-            ..ModelOptions::new(config.model_path.clone())
+            mmproj: config.mmproj.as_ref().map(local),
+            image_max_tokens: config.image_max_tokens,
+            ..ModelOptions::new(local(&config.model_path))
         },
         isolation: config.isolation,
         chat_template: config.chat_template.clone(),

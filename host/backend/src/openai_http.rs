@@ -9,7 +9,7 @@ mod stream;
 
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, EmbedOutput, EmbedRequest,
-    GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
+    GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
 use crate::conversation::{bytes_of, estimate, info_of, plain_prompt, tokens_of};
 use crate::http::{Call, Header, HttpClient, Reading, Refusal};
@@ -38,8 +38,11 @@ impl OpenAiHttp {
         options: OpenAiOptions,
         shared: &OpenOptions,
     ) -> Result<OpenAiHttp, OpenError> {
-        let capabilities =
-            Capabilities { generate: true, loglikelihood: options.loglikelihood.is_some(), media: true };
+        let capabilities = Capabilities {
+            generate: true,
+            loglikelihood: options.loglikelihood.is_some(),
+            media: MediaSupport::Everything,
+        };
         let info = info_of(&config, capabilities);
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
             let bearer = key.map(|key| ("authorization", format!("Bearer {}", key.reveal()), true));

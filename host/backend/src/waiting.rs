@@ -1,16 +1,51 @@
 //! Requests that only wait, so that a run which is stopped need not wait with them.
 //!
 //! A backend marks the time in which a request is not in flight: a pause before it is sent again, a
-//! place in a queue. Who drives the request can then give it up there, and nothing is lost.
+//! place in a queue. Who drives the request can then give it up there, and nothing is lost. During a pause
+//! others can have its place.
 
+use async_trait::async_trait;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 tokio::task_local! {
     /// How many waits the request is in.
     static WAITS: Cell<u32>;
+    /// What it takes up while it is in flight.
+    static PLACE: Arc<dyn Place>;
+}
+
+/// What a request takes up among those in flight.
+#[async_trait]
+pub trait Place: Send + Sync {
+    /// Makes room for others.
+    fn leave(&self);
+
+    /// Waits until there is room again.
+    async fn take(&self);
+}
+
+/// Drives a request that has a place.
+pub async fn in_place<F: Future>(place: Arc<dyn Place>, request: F) -> F::Output {
+    PLACE.scope(place, request).await
+}
+
+/// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards.
+pub async fn pause(time: Duration) {
+    let _mark = Mark::set();
+    // Outside of a run nobody else wants it.
+    let place = PLACE.try_with(Arc::clone).ok();
+    if let Some(place) = &place {
+        place.leave();
+    }
+    tokio::time::sleep(time).await;
+    if let Some(place) = place {
+        place.take().await;
+    }
 }
 
 /// A wait of the request of this task, for as long as it lives.
@@ -70,6 +105,7 @@ pub async fn cancellable<F: Future>(
 mod tests {
     use super::*;
     use std::future::{pending, ready};
+    use std::sync::Mutex;
     use tokio::sync::oneshot;
 
     #[tokio::test]
@@ -86,6 +122,37 @@ mod tests {
         assert_eq!(cancellable(in_flight, ready(()), pending()).await, Some(Some(7)));
         assert_eq!(cancellable(pending::<()>(), ready(()), ready(())).await, None);
         assert_eq!(cancellable(ready(1), pending(), pending()).await, Some(1));
+    }
+
+    /// Says how often it was left and taken.
+    #[derive(Default)]
+    struct Counted(Mutex<Vec<&'static str>>);
+
+    #[async_trait]
+    impl Place for Counted {
+        fn leave(&self) {
+            self.0.lock().expect("no panic").push("left");
+        }
+
+        async fn take(&self) {
+            self.0.lock().expect("no panic").push("taken");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn others_have_the_place_of_a_request_that_pauses() {
+        let place = Arc::new(Counted::default());
+        let request = in_place(Arc::clone(&place) as Arc<dyn Place>, async {
+            waiting(ready(())).await;
+            pause(Duration::from_secs(1)).await;
+            7
+        });
+        assert_eq!(cancellable(request, pending(), pending()).await, Some(7));
+        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken"]);
+        let given_up = in_place(Arc::clone(&place) as Arc<dyn Place>, pause(Duration::from_secs(1)));
+        assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
+        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken", "left"]);
+        pause(Duration::from_secs(1)).await;
     }
 
     #[tokio::test]

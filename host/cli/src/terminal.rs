@@ -140,12 +140,7 @@ pub(crate) fn shortened(text: &str, longest: usize) -> String {
 /// A table without lines: each column as wide as it must be, two blanks between them.
 pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
     let width_of = |text: &str| unicode_width::UnicodeWidthStr::width(text);
-    let mut widths = headings.map(width_of);
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(width_of(cell));
-        }
-    }
+    let widths = widths(headings, rows);
     let line = |cells: [&str; N]| {
         let padded = cells.iter().zip(widths).map(|(cell, width)| {
             let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
@@ -158,10 +153,140 @@ pub(crate) fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]])
     std::iter::once(heading).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
+/// How wide each column is.
+fn widths<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> [usize; N] {
+    let mut widths = headings.map(unicode_width::UnicodeWidthStr::width);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(unicode_width::UnicodeWidthStr::width(cell.as_str()));
+        }
+    }
+    widths
+}
+
+/// A table that a terminal shows.
+pub(crate) struct Table<const N: usize> {
+    /// What stands above the columns.
+    pub(crate) headings: [&'static str; N],
+    /// The columns whose texts may be shortened.
+    pub(crate) flexible: &'static [usize],
+    /// The columns that are left out one after the other while the terminal is too narrow.
+    pub(crate) spare: &'static [usize],
+}
+
+/// Flexible columns are not made narrower than this while there is a spare one.
+const NARROWEST: usize = 10;
+
+impl<const N: usize> Table<N> {
+    /// Draws rows, in a terminal within its columns: spare columns are left out, and texts lose their middle. Where it
+    /// is no terminal everything is there.
+    pub(crate) fn draw(&self, rows: &[[String; N]]) -> String {
+        match terminal_width() {
+            Some(width) => self.within(rows, width),
+            None => columns(self.headings, rows),
+        }
+    }
+
+    fn within(&self, rows: &[[String; N]], width: usize) -> String {
+        let mut widths = widths(self.headings, rows);
+        let mut is_shown = [true; N];
+        let needed = |widths: &[usize; N], is_shown: &[bool; N]| {
+            widths
+                .iter()
+                .zip(is_shown)
+                .filter(|(_, is_shown)| **is_shown)
+                .map(|(width, _)| width + 2)
+                .sum::<usize>()
+        };
+        let least = |widths: &[usize; N]| {
+            let mut least = *widths;
+            self.flexible.iter().for_each(|column| least[*column] = least[*column].min(NARROWEST));
+            least
+        };
+        for column in self.spare {
+            if needed(&least(&widths), &is_shown) > width {
+                is_shown[*column] = false;
+            }
+        }
+        while needed(&widths, &is_shown) > width {
+            let shown = self.flexible.iter().filter(|column| is_shown[**column]);
+            match shown.max_by_key(|column| widths[**column]) {
+                Some(widest) if widths[*widest] > 2 => widths[*widest] -= 1,
+                _ => break,
+            }
+        }
+        let fitted = |text: &str, column: usize| {
+            let mut text = text.to_owned();
+            // Some characters are two columns wide.
+            let mut longest = widths[column];
+            while unicode_width::UnicodeWidthStr::width(text.as_str()) > widths[column] && longest > 0 {
+                text = shortened(&text, longest);
+                longest -= 1;
+            }
+            text
+        };
+        let line = |cells: [&str; N]| {
+            let shown = (0..N).filter(|column| is_shown[*column]);
+            let padded = shown.map(|column| {
+                let text = fitted(cells[column], column);
+                let blanks =
+                    widths[column].saturating_sub(unicode_width::UnicodeWidthStr::width(text.as_str()));
+                format!("{text}{}", " ".repeat(blanks))
+            });
+            format!("  {}", padded.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
+        };
+        let heading = line(self.headings);
+        let rows = rows.iter().map(|row| line(std::array::from_fn(|column| row[column].as_str())));
+        std::iter::once(heading).chain(rows).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Breaks lines where the standard output is a terminal; what follows the first part of one is set in by so much.
+pub(crate) fn wrapped(text: &str, indent: usize) -> String {
+    let Some(width) = terminal_width() else { return text.to_owned() };
+    let one = |line: &str| {
+        let mut parts = wrap(line, width).into_iter();
+        let first = parts.next().unwrap_or_default();
+        let rest: String = parts.collect();
+        let rest =
+            if rest.is_empty() { Vec::new() } else { wrap(&rest, width.saturating_sub(indent).max(20)) };
+        let rest = rest.iter().map(|part| format!("\n{}{part}", " ".repeat(indent)));
+        first + &rest.collect::<String>()
+    };
+    text.lines().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// Columns of the terminal that the standard output is; none where it is none.
+fn terminal_width() -> Option<usize> {
+    use std::io::IsTerminal as _;
+    std::io::stdout().is_terminal().then(width)
+}
+
 /// Columns of the terminal; 100 where it is none.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
     columns
         .or_else(|| console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns)))
         .unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_its_terminal() {
+        use unicode_width::UnicodeWidthStr as _;
+        let table = Table { headings: ["run", "model", "begun", "value"], flexible: &[0, 1], spare: &[2] };
+        let row = |run: &str, model: &str| [run, model, "2026-01-01 00:00", "0.1234"].map(str::to_owned);
+        let rows = [row(&"r".repeat(60), "small"), row("b", &"模型".repeat(30))];
+        for width in [40, 60, 80, 300] {
+            let text = table.within(&rows, width);
+            let widest = text.lines().map(|line| line.width()).max();
+            assert!(widest <= Some(width), "{width}: {widest:?}\n{text}");
+            assert_eq!(text.contains("begun"), width > 48, "{text}");
+            assert!(text.lines().all(|line| line.ends_with("0.1234") || line.ends_with("value")), "{text}");
+        }
+        assert_eq!(table.within(&rows, 300), columns(table.headings, &rows));
+    }
 }

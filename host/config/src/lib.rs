@@ -24,7 +24,7 @@ pub use elements::backend::http::{
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
-    OutputConstraint,
+    OutputConstraint, SplitMode,
 };
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};

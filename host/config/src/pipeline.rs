@@ -78,6 +78,11 @@ impl PipelineConfig {
         self.role_of(judge.adapter_id.as_deref(), RoleType::JudgeModel)
     }
 
+    /// The name of a judge in results: its own, otherwise that of its role.
+    pub fn judge_id_of(&self, judge: &JudgeSpec) -> Option<String> {
+        judge.judge_id.clone().or_else(|| Some(self.judge_role_of(judge)?.adapter_id.clone()))
+    }
+
     /// The role of a support step.
     pub fn support_role_of(&self, step: &SupportStep) -> Option<&RoleAdapterSpec> {
         self.role_of(step.adapter_id.as_deref(), RoleType::ContextProvider)

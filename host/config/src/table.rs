@@ -227,7 +227,13 @@ impl<'n> Table<'n> {
         }
     }
 
-    fn mistyped<T>(&self, node: &Node, key: &str, wanted: &str, problems: &mut Problems) -> Option<T> {
+    pub(crate) fn mistyped<T>(
+        &self,
+        node: &Node,
+        key: &str,
+        wanted: &str,
+        problems: &mut Problems,
+    ) -> Option<T> {
         let found = match &node.value {
             NodeValue::List(_) | NodeValue::Map(_) | NodeValue::Null => node.kind().to_owned(),
             _ => format!("{} ({})", node.to_json(), node.kind()),

@@ -33,7 +33,7 @@ pub use printable::{printable, printable_html, printable_line};
 pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
-pub use score::{MetricResult, ScoreCard};
+pub use score::{MetricResult, ScoreCard, prompt_version};
 pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.

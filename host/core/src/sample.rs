@@ -3,7 +3,7 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::Problem;
-use crate::{Digest, Object};
+use crate::{Digest, Object, SamplingParams};
 use serde_json::Value;
 
 mod checks;
@@ -115,19 +115,27 @@ impl Sample {
     ///
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
-    pub fn from_text(text: &str) -> Result<Sample, Vec<Problem>> {
+    pub fn from_text(text: &str) -> Result<Box<Sample>, Vec<Problem>> {
         if let Some(sample) = direct::sample(text) {
             return Ok(sample);
         }
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Problem { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
         })?;
-        Sample::from_value(value)
+        Sample::from_value(value).map(Box::new)
     }
 
     /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.
     pub fn into_value(self) -> Value {
         write::sample(self)
+    }
+
+    /// Its sampling parameters, and behind them those among its generation parameters that are such. Others, as
+    /// the width of an image, are for whoever reads the Sample.
+    pub fn own_sampling(&self) -> Object {
+        let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
+        let generation = self.generation_params.iter().filter(|(name, _)| is_known(name));
+        generation.chain(&self.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// The conversation to send: the few-shot examples, each with its first right answer as the

@@ -33,6 +33,10 @@ pub struct MetricResult {
     /// The version of what scored it, which changes whenever a score could; empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scorer_version: String,
+    /// The version of the prompts that it rests on, as [`prompt_version`] makes it; empty where the task has none, and in
+    /// older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt_version: String,
     /// `scored`, or why there is no score.
     pub outcome: Outcome,
     /// The card, where the scorer gave one.
@@ -51,4 +55,14 @@ impl MetricResult {
             _ => None,
         }
     }
+}
+
+/// The version of all prompts of a task, each given by its id and its digest: `sums@1f2e3d4c5b6a`, of several joined by
+/// `+`. Empty where there is none.
+pub fn prompt_version<'p>(prompts: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
+    let version = |(prompt_id, digest): (&str, &str)| {
+        let digest = digest.trim_start_matches("sha256:");
+        format!("{prompt_id}@{}", digest.get(..12).unwrap_or(digest))
+    };
+    prompts.into_iter().map(version).collect::<Vec<_>>().join("+")
 }

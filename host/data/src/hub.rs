@@ -11,6 +11,7 @@ mod download;
 mod error;
 mod fetch;
 mod listing;
+mod model;
 mod naming;
 mod object;
 mod partial;
@@ -23,6 +24,7 @@ mod wait;
 
 pub use error::HubError;
 pub use fetch::fetch;
+pub use model::{FetchedModel, ModelHub, ModelReference};
 pub use source::{
     HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
 };

@@ -30,7 +30,7 @@ pub use hub::{HubError, HubProgress, NoProgress};
 pub use ids::Ids;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
-pub use preparation::{Preparation, Prepared};
+pub use preparation::{Kept, Preparation, Prepared};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
     Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Validation,
@@ -38,4 +38,4 @@ pub use report::{
 };
 pub use row::{DataError, Place, Row, RowProblem};
 pub use rows::Rows;
-pub use stream::{Streamed, stream};
+pub use stream::{Streamed, stream, stream_kept};

@@ -8,7 +8,7 @@ use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::Sample;
+use gage_core::{Sample, SamplingParams};
 use gage_plugin::{DocHook, Preprocessor};
 use gage_template::TokenizerTemplate;
 use serde_json::Value;
@@ -16,13 +16,39 @@ use std::sync::Arc;
 
 /// A row on its way into the run.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct Prepared<K = Box<Sample>> {
     /// Its place in the run.
     pub index: u64,
     /// A short digest of the row.
     pub row_digest: String,
-    /// The Sample, or why there is none.
-    pub result: Result<Box<Sample>, Rejection>,
+    /// The Sample or what is kept of it, or why there is none.
+    pub result: Result<K, Rejection>,
+}
+
+/// What is kept of a Sample that was prepared.
+pub trait Kept: Send {
+    /// Its id, if that is kept.
+    fn id(&mut self) -> Option<&mut String>;
+}
+
+impl Kept for Box<Sample> {
+    fn id(&mut self) -> Option<&mut String> {
+        Some(&mut self.id)
+    }
+}
+
+/// The id alone.
+impl Kept for String {
+    fn id(&mut self) -> Option<&mut String> {
+        Some(self)
+    }
+}
+
+/// Whether something is so.
+impl Kept for bool {
+    fn id(&mut self) -> Option<&mut String> {
+        None
+    }
 }
 
 /// What turns the rows of a dataset into Samples. It keeps nothing from one row to the next, so any
@@ -47,14 +73,15 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Prepares rows: one result for each, in order. Ids are as the rows have them; see
-    /// [`crate::Ids`].
-    pub fn prepare(&self, rows: Vec<Row>) -> Vec<Prepared> {
+    /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
+    /// rows have them; see [`crate::Ids`].
+    pub fn prepare<K>(&self, rows: Vec<Row>, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
         let mut batch = Batch::new(rows, &self.dataset_id, &self.files);
         for preprocessor in &self.chain {
             batch.convert(preprocessor);
         }
         batch.validate(|sample, number| self.complete(sample, number));
+        batch.each(check_sampling);
         if let Some(hook) = &self.doc_to_text {
             hooks::give_text(&mut batch, hook);
         }
@@ -69,7 +96,7 @@ impl Preparation {
         if let Some(tokenizer) = &self.tokenizer {
             batch.each(|sample| render(sample, tokenizer));
         }
-        batch.finish()
+        batch.finish(keep)
     }
 
     /// Says of a Sample which dataset and which row it is from.
@@ -77,9 +104,30 @@ impl Preparation {
         // What a row says of itself here is not what it came from.
         sample.dataset_id = Some(self.dataset_id.clone());
         let metadata = &mut sample.dataset_metadata;
-        metadata.entry("path").or_insert_with(|| self.dataset_path.as_str().into());
-        metadata.entry("row").or_insert_with(|| number.into());
+        metadata.insert("path".to_owned(), self.dataset_path.as_str().into());
+        metadata.insert("row".to_owned(), number.into());
     }
+}
+
+/// Makes sure that a model can be asked with what a Sample says about sampling.
+fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
+    let own = sample.own_sampling();
+    if own.is_empty() {
+        return Ok(());
+    }
+    SamplingParams::from_object(own).map(drop).map_err(|problems| {
+        let place = |name: &str| match sample.sampling_params.contains_key(name) {
+            true => format!("/sampling_params/{name}"),
+            false => format!("/generation_params/{name}"),
+        };
+        let problems: Vec<(String, String)> = problems
+            .into_iter()
+            .map(|problem| (place(problem.pointer.trim_start_matches('/')), problem.message))
+            .collect();
+        let message: Vec<String> = problems.iter().map(|(place, why)| format!("{place}: {why}")).collect();
+        let pointer = problems.into_iter().next().map(|(place, _)| place);
+        Rejection::of_sample("sampling_params", message.join("; "), pointer)
+    })
 }
 
 /// Renders the conversation into `inputs.prompt`, unless the row brought a prompt that is rendered
@@ -88,9 +136,10 @@ fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Reje
     if sample.rendered_prompt().is_some() {
         return Ok(());
     }
-    let prompt = tokenizer.template.render(&sample.conversation(), &sample.tools).map_err(|error| {
-        Rejection::of_sample("chat_template", error.to_string(), Some("/messages".to_owned()))
-    })?;
+    let prompt =
+        tokenizer.of(&sample.tools).render(&sample.conversation(), &sample.tools).map_err(|error| {
+            Rejection::of_sample("chat_template", error.to_string(), Some("/messages".to_owned()))
+        })?;
     if prompt.trim().is_empty() {
         let message =
             "the chat template came out empty; it may expect the content of messages in another shape";

@@ -9,6 +9,9 @@ const SHOWN_CHARACTERS: usize = 2_000;
 /// A row that does not enter the run. It keeps its place, and is counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rejection {
+    /// What stands for the id that it would have: `row-` and its place in the dataset, from 0, before filter
+    /// and shuffle. No sample of the dataset has the same.
+    pub id: String,
     /// `invalid_sample`, `skipped`, or what the plugin ended with.
     pub outcome: Outcome,
     /// Where it was found out.
@@ -20,7 +23,7 @@ pub struct Rejection {
     /// JSON pointer to what is to blame.
     pub pointer: Option<String>,
     /// The beginning of the row.
-    pub row: String,
+    pub row: Box<str>,
 }
 
 /// Where it was found out that a row is no Sample.
@@ -42,24 +45,26 @@ impl Rejection {
     /// A row that could not be read; the message names its place.
     pub(crate) fn of_row(message: String, text: String) -> Rejection {
         Rejection {
+            id: String::new(),
             outcome: Outcome::InvalidSample,
             stage: RejectionStage::Load,
             kind: "invalid_row".to_owned(),
             message,
             pointer: None,
-            row: text,
+            row: text.into(),
         }
     }
 
     /// A row whose Sample cannot be used; its place and its text are added later.
     pub(crate) fn of_sample(kind: &str, message: String, pointer: Option<String>) -> Rejection {
         Rejection {
+            id: String::new(),
             outcome: Outcome::InvalidSample,
             stage: RejectionStage::Preprocess,
             kind: kind.to_owned(),
             message,
             pointer,
-            row: String::new(),
+            row: Box::default(),
         }
     }
 

@@ -7,18 +7,22 @@
 //! Both queues are bounded, so nobody runs far ahead of the caller.
 
 use crate::ids::Ids;
-use crate::preparation::{Preparation, Prepared};
+use crate::preparation::{Kept, Preparation, Prepared};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
-use gage_core::spawn_named;
+use gage_core::{Sample, spawn_named};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most rows that are converted in one call.
-const BATCH: usize = 256;
+/// Most rows that are converted in one call, at first: a model is to have its first sample soon.
+const FIRST_BATCH: usize = 256;
+/// Most rows that are converted in one call later, when what a call itself costs counts for more.
+const BATCH: usize = 1024;
+/// So many batches are small.
+const FIRST_BATCHES: u64 = 8;
 /// A batch is not filled further once its rows have so many bytes.
 const BATCH_BYTES: usize = 1 << 20;
 
@@ -50,11 +54,24 @@ pub fn stream(
     preparation: &Preparation,
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
-    mut take: impl FnMut(Prepared) -> ControlFlow<()>,
+    take: impl FnMut(Prepared) -> ControlFlow<()>,
+) -> Streamed {
+    stream_kept(rows, preparation, workers, is_stopped, &|sample| sample, take)
+}
+
+/// The same for who needs little of each Sample: `keep` is called by the workers, which made the Samples and
+/// are the fastest to be rid of them.
+pub fn stream_kept<K: Kept>(
+    rows: Rows,
+    preparation: &Preparation,
+    workers: usize,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+    keep: &(impl Fn(Box<Sample>) -> K + Sync),
+    mut take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     let workers = workers.max(1);
     let (batch_sender, batches) = sync_channel::<Numbered<Row>>(workers);
-    let (prepared_sender, prepared) = sync_channel::<Option<Numbered<Prepared>>>(workers);
+    let (prepared_sender, prepared) = sync_channel::<Option<Numbered<Prepared<K>>>>(workers);
     let batches = Mutex::new(Some(batches));
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
@@ -64,7 +81,7 @@ pub fn stream(
         let working: Vec<_> = (0..workers)
             .map(|_| {
                 let sender = prepared_sender.clone();
-                spawn_named(threads, "prepare", move || work(batches, preparation, &sender))
+                spawn_named(threads, "prepare", move || work(batches, preparation, keep, &sender))
             })
             .collect();
         drop(prepared_sender);
@@ -106,8 +123,9 @@ fn read(
             break;
         }
         let began = Instant::now();
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
+        let most = if number < FIRST_BATCHES { FIRST_BATCH } else { BATCH };
+        let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
+        while batch.len() < most && bytes < BATCH_BYTES {
             match rows.advance() {
                 None => break,
                 Some(Ok(Some(row))) => {
@@ -132,9 +150,9 @@ fn read(
 }
 
 /// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.
-struct TellOnPanic<'s>(&'s SyncSender<Option<Numbered<Prepared>>>);
+struct TellOnPanic<'s, K>(&'s SyncSender<Option<Numbered<Prepared<K>>>>);
 
-impl Drop for TellOnPanic<'_> {
+impl<K> Drop for TellOnPanic<'_, K> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.0.send(None);
@@ -143,10 +161,11 @@ impl Drop for TellOnPanic<'_> {
 }
 
 /// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
-fn work(
+fn work<K>(
     batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
     preparation: &Preparation,
-    sender: &SyncSender<Option<Numbered<Prepared>>>,
+    keep: &impl Fn(Box<Sample>) -> K,
+    sender: &SyncSender<Option<Numbered<Prepared<K>>>>,
 ) -> Duration {
     let _guard = TellOnPanic(sender);
     let mut spent = Duration::ZERO;
@@ -157,7 +176,7 @@ fn work(
         };
         let Some((number, rows)) = next else { return spent };
         let began = Instant::now();
-        let prepared = preparation.prepare(rows);
+        let prepared = preparation.prepare(rows, keep);
         spent += began.elapsed();
         if sender.send(Some((number, prepared))).is_err() {
             return spent;
@@ -166,10 +185,10 @@ fn work(
 }
 
 /// Hands batches over in their order. Returns how many rows that were, and how many got another id.
-fn hand_over(
-    prepared: &Receiver<Option<Numbered<Prepared>>>,
+fn hand_over<K: Kept>(
+    prepared: &Receiver<Option<Numbered<Prepared<K>>>>,
     handed_over: &Receiver<()>,
-    take: &mut impl FnMut(Prepared) -> ControlFlow<()>,
+    take: &mut impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> (u64, u64) {
     let (mut ids, mut early) = (Ids::default(), BTreeMap::new());
     let (mut next, mut rows, mut renamed) = (0, 0, 0);
@@ -180,8 +199,11 @@ fn hand_over(
             // The reader said so before it read the batch.
             let _ = handed_over.try_recv();
             for mut one in batch {
-                if let Ok(sample) = &mut one.result {
-                    renamed += u64::from(ids.keep_apart(&mut sample.id));
+                match &mut one.result {
+                    Ok(kept) => renamed += kept.id().map_or(0, |id| u64::from(ids.keep_apart(id))),
+                    Err(rejection) => {
+                        ids.keep_apart(&mut rejection.id);
+                    }
                 }
                 rows += 1;
                 if take(one).is_break() {

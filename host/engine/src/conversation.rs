@@ -1,17 +1,18 @@
 //! A model that calls tools: its calls are answered and it is asked again, until it answers without calls or a
 //! bound is reached.
 
-use crate::inference::{Asking, Inferred, Permits, failure_of, milliseconds, outcome_of};
-use crate::progress::InFlight;
+use crate::inference::{Asking, Inferred, failure_of, milliseconds, outcome_of};
+use crate::place::Place;
 use crate::support::{Failure, Found, Helper, NotFound, Payload, payload_of};
 use crate::tool_calls::{MOST_CALLS, ToolCall, choice_after, result_of};
 use crate::usage::{TOOL_USAGE, sum_of};
 use futures::future::join_all;
-use gage_backend::{GenerateRequest, RequestTiming, cancellable};
+use gage_backend::{GenerateRequest, RequestTiming, cancellable, in_place};
 use gage_config::ToolLoop;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Usage};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -61,12 +62,11 @@ impl Turns<'_> {
         &self,
         request: GenerateRequest,
         own_params: Option<Value>,
-        in_flight: InFlight<'_>,
-        permits: Permits<'_>,
+        place: Arc<Place>,
         mut inferred: Inferred,
     ) -> Option<Inferred> {
         let mut told = Told::default();
-        let end = self.converse(request, (in_flight, permits), &inferred, &mut told).await;
+        let end = self.converse(request, place, &inferred, &mut told).await;
         let scored = &self.asking.task.planned.spec.score_outcomes;
         match end {
             End::Stopped => return None,
@@ -97,7 +97,7 @@ impl Turns<'_> {
     async fn converse(
         &self,
         mut request: GenerateRequest,
-        first: (InFlight<'_>, Permits<'_>),
+        first: Arc<Place>,
         inferred: &Inferred,
         told: &mut Told,
     ) -> End {
@@ -141,7 +141,7 @@ impl Turns<'_> {
     async fn turn(
         &self,
         request: &GenerateRequest,
-        first: Option<(InFlight<'_>, Permits<'_>)>,
+        first: Option<Arc<Place>>,
         told: &mut Told,
     ) -> Result<ModelOutput, End> {
         let (asking, task) = (self.asking, &self.asking.task);
@@ -149,15 +149,12 @@ impl Turns<'_> {
         let request = request.clone();
         let asked = async {
             // Whoever waits here has answers that were paid for.
-            let _room = match first {
-                Some(room) => room,
-                None => {
-                    let permits = asking.permits().await;
-                    (InFlight::begin(&*asking.progress, task.id()), permits)
-                }
+            let place = match first {
+                Some(place) => place,
+                None => asking.place(None).await,
             };
             let began = Instant::now();
-            let reply = within(left, asking.backend.generate(request)).await;
+            let reply = in_place(place, within(left, asking.backend.generate(request))).await;
             (reply, began.elapsed())
         };
         let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await;

@@ -3,7 +3,7 @@
 use crate::batches::{BATCH, Batches};
 use crate::reader::{Next, ReadError, Row};
 use gage_core::Outcome;
-use gage_record::{Answers, IndexedSample, JournalIndex, Stage};
+use gage_record::{Answers, IndexedSample, JournalIndex, SampleRecord, Stage};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -109,6 +109,11 @@ fn is_scored_again(sample: IndexedSample) -> bool {
     sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
+/// Whether the model had answered, and a judge failed.
+fn failed_at_judge(record: &SampleRecord) -> bool {
+    record.model_output.is_some() && record.error.as_ref().is_some_and(|error| error.stage == Stage::Judge)
+}
+
 /// Says of each row what is left to be done.
 pub(crate) struct Left<'e> {
     earlier: &'e Earlier,
@@ -132,14 +137,22 @@ impl Left<'_> {
             && (!is_retried || is_scored_again(recorded))
             && let Some(record) = self.answers.read(task_id, row.index)?
         {
-            // A judge that failed is asked again, and with it the model.
-            let is_judged_again =
-                is_retried && record.error.as_ref().is_some_and(|error| error.stage == Stage::Judge);
-            if !is_judged_again {
-                return Ok(Some(Next::Answered(Box::new(record))));
-            }
+            return Ok(Some(Next::Answered(Box::new(record))));
         }
-        Ok((is_retried || !recorded.is_finished()).then_some(Next::Row(row)))
+        if recorded.awaits_judges()
+            && let Some(record) = self.answers.read(task_id, row.index)?
+        {
+            return Ok(Some(Next::Unjudged(Box::new(record))));
+        }
+        if !is_retried && recorded.is_finished() {
+            return Ok(None);
+        }
+        // Where a judge failed, only the judges are asked again.
+        let failed = self.answers.read_whole(task_id, row.index)?;
+        Ok(Some(match failed.filter(failed_at_judge) {
+            Some(record) => Next::Unjudged(Box::new(record)),
+            None => Next::Row(row),
+        }))
     }
 }
 
@@ -171,6 +184,7 @@ mod tests {
                 judge_output: None,
                 timing: SampleTiming::default(),
                 awaits_scores: true,
+                awaits_judges: false,
             });
             let scores = ScoresEntry {
                 task_id: "t".to_owned(),

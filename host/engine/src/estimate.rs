@@ -1,22 +1,24 @@
 //! What a plan would do, take and cost, without sending anything.
 //!
-//! Tokens are counted at four bytes each, over the prompts of the first rows; a model's own tokenizer
-//! usually makes fewer of them in English and more in code.
+//! Tokens are counted over the texts of the prompts of the first rows; what a chat template puts around them is not.
+
+mod tokens;
 
 use crate::datasets::Datasets;
 use crate::plan::{Plan, PlannedTask};
 use crate::request::{PromptSize, prompt_size};
 use gage_config::{LoopMode, PipelineConfig, RequestKind, RoleAdapterSpec};
-use gage_data::stream;
+use gage_data::{TokenCounter, stream};
 use serde::Serialize;
 use std::ops::{Add, ControlFlow};
+use tokens::{BYTES_PER_TOKEN, Tokens};
+
+pub use tokens::TokensBy;
 
 /// Rows whose prompts are looked at.
 const ROWS_SEEN: u64 = 64;
 /// Rows that are counted one by one where their number is not known; beyond there are at least so many.
 const MOST_COUNTED: u64 = 2_000_000;
-/// Bytes of a token.
-const BYTES_PER_TOKEN: f64 = 4.0;
 /// Tokens of a completion where nobody bounds them.
 const USUAL_COMPLETION: f64 = 256.0;
 /// The least part of its bound that completions are taken to use.
@@ -25,8 +27,8 @@ const LEAST_COMPLETION: f64 = 0.1;
 const AROUND_JUDGED: f64 = 1_200.0;
 
 /// What an estimate is made for.
-#[derive(Clone, Copy, Debug)]
-pub struct EstimateOptions {
+#[derive(Clone, Copy)]
+pub struct EstimateOptions<'o> {
     /// Requests in flight.
     pub concurrency: usize,
     /// Tasks at the same time; where it is missing what the suite says.
@@ -35,6 +37,8 @@ pub struct EstimateOptions {
     pub max_samples: Option<u64>,
     /// How long a request takes at least and at most, in seconds.
     pub latency: (f64, f64),
+    /// What counts the tokens of prompts for all models; none where each is asked for its own.
+    pub tokenizer: Option<&'o TokenCounter>,
 }
 
 /// The least and the most that is to be expected.
@@ -100,6 +104,8 @@ pub struct TaskEstimate {
     pub is_at_least: bool,
     /// How often each is asked.
     pub repeat: u64,
+    /// By what the tokens of its prompts are counted.
+    pub tokens_by: TokensBy,
     /// What each role is asked for.
     pub requests: Vec<RequestEstimate>,
     /// How long it takes, in seconds.
@@ -127,7 +133,7 @@ pub struct Estimate {
 
 impl Plan {
     /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
-    pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions) -> Estimate {
+    pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions<'_>) -> Estimate {
         let tasks: Vec<TaskEstimate> =
             self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
         let parallelism = options.task_parallelism.unwrap_or(self.config.task_parallelism);
@@ -148,11 +154,13 @@ impl Plan {
         &self,
         task: &PlannedTask,
         datasets: &Datasets,
-        options: &EstimateOptions,
+        options: &EstimateOptions<'_>,
     ) -> TaskEstimate {
         let spec = &task.spec;
         let mut notes = Vec::new();
-        let seen = Seen::of(task, datasets, options.max_samples, &mut notes);
+        let backend = self.config.backend_of(&task.role);
+        let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
+        let seen = Seen::of(task, datasets, options.max_samples, &tokens, &mut notes);
         let asked = seen.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let of = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
             let work = Work { requests, per_prompt, per_completion };
@@ -213,6 +221,7 @@ impl Plan {
             samples: seen.samples,
             is_at_least: seen.is_at_least,
             repeat: spec.repeat,
+            tokens_by: tokens.by(),
             requests,
             seconds,
             notes,
@@ -225,7 +234,7 @@ impl Plan {
         role: &RoleAdapterSpec,
         work: &Work,
         task: &PlannedTask,
-        options: &EstimateOptions,
+        options: &EstimateOptions<'_>,
     ) -> RequestEstimate {
         let backend = self.config.backend_of(role);
         let requests = work.requests;
@@ -269,7 +278,7 @@ fn in_flight(
     config: &PipelineConfig,
     role: &RoleAdapterSpec,
     task: &PlannedTask,
-    options: &EstimateOptions,
+    options: &EstimateOptions<'_>,
 ) -> u64 {
     if task.spec.mode == LoopMode::Sequential {
         return 1;
@@ -320,6 +329,7 @@ impl Seen {
         task: &PlannedTask,
         datasets: &Datasets,
         max_samples: Option<u64>,
+        tokens: &Tokens<'_>,
         notes: &mut Vec<String>,
     ) -> Seen {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
@@ -352,12 +362,16 @@ impl Seen {
                 (count, count == MOST_COUNTED)
             }
         };
-        let (mut bytes, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
+        let (mut counted, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);
         if let Ok(rows) = dataset.open_as(spec, Some(most.unwrap_or(ROWS_SEEN).min(ROWS_SEEN))) {
             stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
-                match prepared.result.ok().and_then(|sample| prompt_size(task, *sample)) {
-                    Some(PromptSize { bytes: found, has_media }) => {
-                        bytes += found as f64;
+                match prepared
+                    .result
+                    .ok()
+                    .and_then(|sample| prompt_size(task, *sample, &|text| tokens.count(text)))
+                {
+                    Some(PromptSize { tokens: found, has_media }) => {
+                        counted += found;
                         seen += 1.0;
                         media += u64::from(has_media);
                     }
@@ -372,8 +386,8 @@ impl Seen {
         if invalid > 0 {
             notes.push(format!("{invalid} of the first rows are no Samples, or have no prompt"));
         }
-        let mean = if seen > 0.0 { bytes / seen } else { 0.0 };
-        Seen { samples: Some(samples), is_at_least, prompt_tokens: mean / BYTES_PER_TOKEN }
+        let prompt_tokens = if seen > 0.0 { counted / seen } else { 0.0 };
+        Seen { samples: Some(samples), is_at_least, prompt_tokens }
     }
 }
 
@@ -400,6 +414,7 @@ mod tests {
             samples: None,
             is_at_least: false,
             repeat: 1,
+            tokens_by: TokensBy::Bytes,
             requests: vec![request],
             seconds: range,
             notes: Vec::new(),

@@ -50,6 +50,8 @@ impl Events {
     /// Something of a sample is in the journal.
     pub(crate) fn recorded(&self, task_id: &str, what: &What) {
         match what {
+            // It is told of when it is judged.
+            What::Unjudged(_) => {}
             What::Answer(inferred) => self.answered(task_id, inferred),
             What::Scores(entry) => {
                 let answered = self.take(task_id, entry.index);
@@ -69,10 +71,10 @@ impl Events {
                 };
                 self.ended(task_id, &end, || scores.collect());
             }
-            What::Whole(record) => {
+            What::Whole(record, is_earlier) => {
                 let answered = answered_of(&record.timing, record.model_output.as_ref());
                 let is_asked = record.timing.attempts > 0;
-                if is_asked {
+                if is_asked && !is_earlier {
                     self.count(task_id, &answered, record.outcome == Outcome::BackendError);
                 }
                 let end = End {
@@ -90,7 +92,9 @@ impl Events {
 
     fn answered(&self, task_id: &str, inferred: &Inferred) {
         let answered = answered_of(&inferred.timing, Some(&inferred.model_output));
-        self.count(task_id, &answered, false);
+        if !inferred.is_earlier {
+            self.count(task_id, &answered, false);
+        }
         if self.tells_of_samples() {
             let key = (task_id.to_owned(), inferred.index);
             self.open().insert(key, (answered, SystemTime::now()));

@@ -32,15 +32,11 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
             data.insert(spec.dataset_id.clone(), identity);
         }
         let judges = task.judges.iter().flat_map(|judges| &judges.judges);
-        let of_judges = judges.clone().map(|judge| (&judge.role, &judge.prompt));
-        let of_helpers = task.helpers().map(|helper| (&helper.role, &helper.prompt));
-        for (role, prompt) in of_judges.chain(of_helpers).chain([(&task.role, &task.prompt)]) {
-            if let Some(prompt) = prompt {
-                prompts.insert(
-                    role.adapter_id.clone(),
-                    json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
-                );
-            }
+        for (role, prompt) in task.prompts() {
+            prompts.insert(
+                role.adapter_id.clone(),
+                json!({"prompt_id": prompt.prompt_id(), "digest": prompt.digest()}),
+            );
         }
         for (link, preprocessor) in spec.preprocess.iter().zip(&task.dataset.chain) {
             note(&mut plugins, &link.reference, preprocessor.identity(), &preprocessor.description().version);

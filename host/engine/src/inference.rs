@@ -2,21 +2,23 @@
 
 use crate::active::ActiveTask;
 use crate::conversation::Turns;
+use crate::place::{Lent, Place};
 use crate::plan::CLOCKS;
-use crate::progress::{InFlight, Progress};
+use crate::progress::Progress;
 use crate::reader::Asked;
 use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
-use gage_backend::{Backend, BackendError, RequestTiming, cancellable};
+use gage_backend::{Backend, BackendError, RequestTiming, cancellable, in_place};
 use gage_core::{FinishReason, ModelOutput, Outcome};
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
 /// A sample that the model has seen, or that failed on the way to it.
+#[derive(Clone)]
 pub(crate) struct Inferred {
     pub(crate) index: u64,
     pub(crate) row_digest: String,
@@ -33,10 +35,12 @@ pub(crate) struct Inferred {
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<ErrorNote>,
     pub(crate) timing: SampleTiming,
+    /// Whether the model answered an earlier process, which is not to be counted again.
+    pub(crate) is_earlier: bool,
 }
 
 impl Inferred {
-    /// An answer that was recorded by an earlier process, and is to be scored.
+    /// An answer that was recorded by an earlier process, and is to be scored, or to be judged before.
     pub(crate) fn of_record(record: SampleRecord) -> Inferred {
         let mut inferred = Inferred {
             index: record.index,
@@ -49,9 +53,16 @@ impl Inferred {
             outcome: record.outcome,
             error: None,
             timing: record.timing,
+            is_earlier: true,
         };
         inferred.put_clocks();
         inferred
+    }
+
+    /// An answer that was recorded by an earlier process, and of which judges are to be asked, as if nobody had been.
+    pub(crate) fn unjudged(record: SampleRecord) -> Inferred {
+        let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
+        Inferred::of_record(record)
     }
 
     /// Its line in the journal, before it is scored.
@@ -68,6 +79,7 @@ impl Inferred {
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
             timing: self.timing,
             awaits_scores: true,
+            awaits_judges: false,
         }
     }
 
@@ -122,6 +134,7 @@ impl Inferred {
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
+            is_earlier: false,
         }
     }
 }
@@ -134,7 +147,7 @@ pub(crate) struct Asking {
     /// Bounds the requests of the role, in all tasks.
     pub(crate) of_role: Arc<Semaphore>,
     /// Bounds the requests of the task, where it says how many.
-    pub(crate) of_task: Option<Semaphore>,
+    pub(crate) of_task: Option<Arc<Semaphore>>,
     pub(crate) progress: Arc<dyn Progress>,
     /// Who finds something for the model to read, in order.
     pub(crate) support: Vec<Helper>,
@@ -144,8 +157,15 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// Asks the model about a sample; nothing where the run is stopped before its turn comes, while it
-    /// only waits to be sent again, or because the backend refuses everything.
-    pub(crate) async fn infer(&self, index: u64, row_digest: String, asked: Asked) -> Option<Inferred> {
+    /// only waits to be sent again, or because the backend refuses everything. What is `lent` is given back where
+    /// the request waits.
+    pub(crate) async fn infer(
+        &self,
+        index: u64,
+        row_digest: String,
+        asked: Asked,
+        lent: Option<Lent>,
+    ) -> Option<Inferred> {
         let (active, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
         let (made, sample_id, sample) = match asked {
@@ -175,6 +195,7 @@ impl Asking {
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
+            is_earlier: false,
         };
         if let Some(failure) = failure {
             inferred.fail(Stage::Support, failure);
@@ -185,12 +206,11 @@ impl Asking {
             Err(error) => return Some(inferred.invalid(error)),
         };
         let own_params = if has_own_params { request.params() } else { None };
-        let permits = tokio::select! {
+        let place = tokio::select! {
             biased;
             () = active.stop.wait() => return None,
-            permits = self.permits() => permits,
+            place = self.place(lent) => place,
         };
-        let in_flight = InFlight::begin(&*self.progress, active.id());
         inferred.timing.queue_ms = milliseconds(ready.elapsed());
         let request = match self.with_media(request).await {
             Ok(request) => request,
@@ -198,20 +218,17 @@ impl Asking {
         };
         let (request, tools) = match (request, self.tools.as_ref().zip(planned.tools.as_ref())) {
             (Request::Generate(request), Some((helper, tools))) => (request, (helper, &tools.bounds)),
-            (request, _) => return self.answer(request, own_params, in_flight, permits, inferred).await,
+            (request, _) => return self.answer(request, own_params, place, inferred).await,
         };
         let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
-        turns.go_on(*request, own_params, in_flight, permits, inferred).await
+        turns.go_on(*request, own_params, place, inferred).await
     }
 
     /// Room for a request of the role.
-    pub(crate) async fn permits(&self) -> Permits<'_> {
-        // The semaphores are never closed.
-        let of_task = match &self.of_task {
-            Some(permits) => permits.acquire().await.ok(),
-            None => None,
-        };
-        Permits { _of_task: of_task, _of_role: self.of_role.acquire().await.ok() }
+    pub(crate) async fn place(&self, lent: Option<Lent>) -> Arc<Place> {
+        let rooms = self.of_task.iter().chain([&self.of_role]).map(Arc::clone).collect();
+        let shown = Some((Arc::clone(&self.progress), Arc::clone(&self.task)));
+        Place::taken(rooms, shown, lent).await
     }
 
     /// The one answer of the model to a request.
@@ -219,16 +236,12 @@ impl Asking {
         &self,
         request: Request,
         own_params: Option<Value>,
-        in_flight: InFlight<'_>,
-        permits: Permits<'_>,
+        place: Arc<Place>,
         mut inferred: Inferred,
     ) -> Option<Inferred> {
         let (active, planned) = (&self.task, &self.task.planned);
-        let answer =
-            cancellable(send(self.backend.as_ref(), request), active.stop.wait(), active.stop.wait_hard());
-        let answer = answer.await;
-        drop(in_flight);
-        drop(permits);
+        let sent = in_place(place, send(self.backend.as_ref(), request));
+        let answer = cancellable(sent, active.stop.wait(), active.stop.wait_hard()).await;
         let backend_id = &planned.role.backend_id;
         match answer? {
             Ok((output, timing)) => {
@@ -258,13 +271,13 @@ impl Asking {
     /// Refuses media that the backend does not take, before they are read.
     fn check_media(&self, request: Request) -> Result<Request, ErrorNote> {
         let info = self.backend.info();
-        if info.capabilities.media || !request.has_media() {
-            return Ok(request);
-        }
+        let Some(kind) = info.capabilities.media.refuses(request.messages()) else { return Ok(request) };
         let backend_id = &self.task.planned.role.backend_id;
         let message = format!(
-            "the backend `{backend_id}` ({}) takes text only, and a message of the sample holds media",
-            info.kind
+            "the backend `{backend_id}` ({}) takes {}, and a message of the sample holds media ({})",
+            info.kind,
+            info.capabilities.media.described(),
+            kind.type_name()
         );
         Err(prompt_note("media_unsupported", message, Some("/messages".to_owned())))
     }
@@ -294,12 +307,6 @@ impl Asking {
     }
 }
 
-/// Room for a request, for as long as it lives.
-pub(crate) struct Permits<'a> {
-    _of_task: Option<SemaphorePermit<'a>>,
-    _of_role: Option<SemaphorePermit<'a>>,
-}
-
 /// What a request that failed means for its sample.
 pub(crate) fn failure_of(error: BackendError) -> Failure {
     let kind = error.kind.name().to_owned();
@@ -314,8 +321,12 @@ impl Inferred {
         self.error = Some(ErrorNote { stage, kind, message, pointer: None });
     }
 
-    /// The same, of a sample that cannot be asked.
-    fn invalid(self, error: ErrorNote) -> Inferred {
+    /// The same, of a sample that cannot be asked; says which row it is of.
+    fn invalid(self, mut error: ErrorNote) -> Inferred {
+        let origin = &self.sample["_dataset_metadata"];
+        if let (Some(path), Some(row)) = (origin["path"].as_str(), origin["row"].as_u64()) {
+            error.message = format!("row {} of {path}: {}", row.saturating_add(1), error.message);
+        }
         Inferred { outcome: Outcome::InvalidSample, error: Some(error), ..self }
     }
 }

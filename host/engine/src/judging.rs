@@ -3,11 +3,12 @@
 use crate::active::ActiveTask;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
+use crate::place::Place;
 use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
 use crate::usage::{named, sum_of};
-use gage_backend::{Backend, Draw, GenerateRequest, cancellable, output_to_guest};
+use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
 use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
@@ -88,8 +89,8 @@ impl From<Failure> for NoJudgement {
 enum Judgement {
     /// Its output, as metrics read it.
     Output(Object),
-    /// Nothing that could be read, however often it was asked: why, its last replies, and what they took.
-    Unparseable(String, Vec<String>, Object),
+    /// Nothing that could be read: why, how often it was asked, its last replies, and what all of them took.
+    Unparseable { reason: String, attempts: u32, replies: Vec<String>, usage: Object },
 }
 
 impl Judging {
@@ -103,9 +104,8 @@ impl Judging {
         Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
-    /// Has an answer judged, and puts the judgement, or why there is none, where it belongs. Returns whether
-    /// it came to that: not where the run is stopped before.
-    pub(crate) async fn judge(&self, task: &ActiveTask, inferred: &mut Inferred) -> bool {
+    /// Has an answer judged; nothing where the run is stopped before all have replied.
+    pub(crate) async fn judge(&self, task: &ActiveTask, inferred: &Inferred) -> Option<Judged> {
         let case = case_of(inferred);
         let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
@@ -113,40 +113,62 @@ impl Judging {
             match judge.ask(task, &case, inferred, self.attempts).await {
                 Ok(judgement) => said.push((id, judgement)),
                 Err(NoJudgement::Failure(failure)) => {
-                    fail(inferred, failure.outcome, failure.kind, format!("{id}: {}", failure.message));
-                    return true;
+                    let message = format!("{id}: {}", failure.message);
+                    return Some(Judged::failed(failure.outcome, failure.kind, message));
                 }
-                Err(NoJudgement::Stopped) => return false,
+                Err(NoJudgement::Stopped) => return None,
             }
         }
         let unread: Vec<String> = said
             .iter()
             .filter_map(|(id, judgement)| match judgement {
-                Judgement::Unparseable(reason, ..) => Some(format!("{id}: {reason}")),
+                Judgement::Unparseable { reason, .. } => Some(format!("{id}: {reason}")),
                 Judgement::Output(_) => None,
             })
             .collect();
-        if unread.len() == said.len() {
-            let message = format!("no reply could be read: {}", unread.join("; "));
-            fail(inferred, Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message);
-        }
-        inferred.judge_output = output_of(said, self.combine);
-        true
+        let judged = match unread.len() == said.len() {
+            true => {
+                let message = format!("no reply could be read: {}", unread.join("; "));
+                Judged::failed(Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message)
+            }
+            false => Judged { failure: None, output: Value::Null },
+        };
+        Some(Judged { output: output_of(said, self.combine), ..judged })
     }
 }
 
-fn fail(inferred: &mut Inferred, outcome: Outcome, kind: String, message: String) {
-    inferred.outcome = outcome;
-    inferred.error = Some(ErrorNote { stage: Stage::Judge, kind, message, pointer: None });
+/// What the judges of an answer made of it.
+pub(crate) struct Judged {
+    /// How the sample ends where there is no judgement, and why.
+    failure: Option<(Outcome, ErrorNote)>,
+    output: Value,
+}
+
+impl Judged {
+    fn failed(outcome: Outcome, kind: String, message: String) -> Judged {
+        let note = ErrorNote { stage: Stage::Judge, kind, message, pointer: None };
+        Judged { failure: Some((outcome, note)), output: Value::Null }
+    }
+
+    /// The answer with its judgement, or with why there is none.
+    pub(crate) fn of(self, mut inferred: Inferred) -> Inferred {
+        if let Some((outcome, error)) = self.failure {
+            inferred.outcome = outcome;
+            inferred.error = Some(error);
+        }
+        inferred.judge_output = self.output;
+        inferred
+    }
 }
 
 /// The judgements as one object: that of a single judge as it is, several with what they come to.
 fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
     let object = |judgement: Judgement| match judgement {
         Judgement::Output(output) => output,
-        Judgement::Unparseable(reason, replies, usage) => {
+        Judgement::Unparseable { reason, attempts, replies, usage } => {
             let mut output = usage;
             output.insert("unparseable".to_owned(), json!(reason));
+            output.insert("attempts".to_owned(), attempts.into());
             output.insert("replies".to_owned(), json!(replies));
             output
         }
@@ -262,7 +284,8 @@ impl OpenJudge {
                     return Ok(Judgement::Output(output));
                 }
                 Verdict::Unparseable(reason) if attempt >= attempts => {
-                    return Ok(Judgement::Unparseable(reason, texts, named(usage)));
+                    let usage = named(usage);
+                    return Ok(Judgement::Unparseable { reason, attempts: attempt, replies: texts, usage });
                 }
                 Verdict::Unparseable(reason) => {
                     // Asked the same way, a model without temperature would say the same.
@@ -345,9 +368,9 @@ impl OpenJudge {
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            // The semaphore is never closed. Whoever waits here has an answer that was paid for.
-            let _permit = self.permits.acquire().await;
-            self.backend.generate(request).await
+            // Whoever waits here has an answer that was paid for.
+            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None).await;
+            in_place(place, self.backend.generate(request)).await
         };
         match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
             None => Err(NoJudgement::Stopped),
@@ -423,7 +446,12 @@ mod tests {
                 ("answer".to_owned(), json!(answer)),
             ]))
         };
-        let unread = || Judgement::Unparseable("no line".to_owned(), vec!["x".to_owned()], Object::new());
+        let unread = || Judgement::Unparseable {
+            reason: "no line".to_owned(),
+            attempts: 3,
+            replies: vec!["x".to_owned()],
+            usage: Object::new(),
+        };
         for (said, combine, score, answer) in [
             (
                 vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],

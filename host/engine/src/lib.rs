@@ -24,6 +24,8 @@ mod gathering;
 mod identity;
 mod inference;
 mod judging;
+mod models;
+mod place;
 mod plan;
 mod progress;
 mod reader;
@@ -42,8 +44,9 @@ mod tool_calls;
 mod usage;
 
 pub use datasets::{Datasets, LocatedDataset};
-pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate};
+pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
 pub use identity::{SCORING_VERSION, identity};
+pub use models::fetch_models;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };

@@ -12,11 +12,12 @@ pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedHelper, PlannedTools};
 
+use crate::models::{REFERENCE_HELP, files_of, reference_of};
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
-use gage_core::{Problem, SamplingParams};
+use gage_core::{Problem, SamplingParams, prompt_version};
 use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, RegistryError};
 use gage_template::PromptRenderer;
 use metric::plan_metric;
@@ -73,6 +74,22 @@ impl PlannedTask {
     pub fn helpers(&self) -> impl Iterator<Item = &Arc<PlannedHelper>> {
         self.support.iter().chain(self.tools.iter().map(|tools| &tools.helper))
     }
+
+    /// The prompts of its roles, each role once: that of the model, those of its helpers, those of its judges.
+    pub(crate) fn prompts(&self) -> Vec<(&RoleAdapterSpec, &PromptRenderer)> {
+        let of_helpers = self.helpers().map(|helper| (&helper.role, &helper.prompt));
+        let judges = self.judges.iter().flat_map(|judges| &judges.judges);
+        let all = [(&self.role, &self.prompt)].into_iter().chain(of_helpers);
+        let mut found: Vec<(&RoleAdapterSpec, &PromptRenderer)> = Vec::new();
+        for (role, prompt) in all.chain(judges.map(|judge| (&judge.role, &judge.prompt))) {
+            if let Some(prompt) = prompt
+                && !found.iter().any(|(known, _)| known.adapter_id == role.adapter_id)
+            {
+                found.push((role, prompt));
+            }
+        }
+        found
+    }
 }
 
 /// What is done with the answers of a task.
@@ -83,6 +100,8 @@ pub struct Scoring {
     pub extractors: Vec<PlannedExtractor>,
     /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
+    /// The version of the prompts that the answers rest on; empty where there are none.
+    pub prompt_version: String,
 }
 
 impl Scoring {
@@ -92,7 +111,8 @@ impl Scoring {
             task.metrics.iter().map(|metric| plan_metric(metric, registry, problems)).collect();
         let extractors = steps::plan_extractors(task, registry, problems);
         let metrics = metrics.into_iter().collect::<Option<Vec<_>>>()?;
-        Some(Scoring { task_id: task.task_id.clone(), extractors: extractors?, metrics })
+        let prompt_version = String::new();
+        Some(Scoring { task_id: task.task_id.clone(), extractors: extractors?, metrics, prompt_version })
     }
 }
 
@@ -151,15 +171,20 @@ impl Plan {
     }
 
     /// Makes ready what scores the answers of each task, and nothing else: no dataset is looked at, and no
-    /// model. There is none when `problems` holds an error afterwards.
+    /// model. `prompts` is what the [identity](crate::identity) of the run says of those that the answers rest on.
+    /// There is none when `problems` holds an error afterwards.
     pub fn scoring(
         config: &PipelineConfig,
+        prompts: &Value,
         registry: &mut Registry,
         problems: &mut Problems,
     ) -> Option<Vec<Scoring>> {
         add_plugins(config, registry, problems);
-        let all: Vec<Option<Scoring>> =
-            config.tasks.iter().map(|task| Scoring::new(task, registry, problems)).collect();
+        let scoring = |task| {
+            let scoring = Scoring::new(task, registry, problems)?;
+            Some(Scoring { prompt_version: recorded_version(config, task, prompts), ..scoring })
+        };
+        let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
         if problems.has_errors() { None } else { all.into_iter().collect() }
     }
 
@@ -211,7 +236,7 @@ fn plan_task(
         .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
     let dataset = planned.clone();
     let role = role?;
-    Some(PlannedTask {
+    let mut planned = PlannedTask {
         spec: task.clone(),
         dataset: ordered(dataset?, task),
         role: role.clone(),
@@ -222,7 +247,30 @@ fn plan_task(
         tools: tools?,
         judges: judges?,
         scoring: scoring?,
-    })
+    };
+    let prompts: Vec<(String, String)> = planned
+        .prompts()
+        .iter()
+        .map(|(_, prompt)| (prompt.prompt_id().to_owned(), prompt.digest().to_string()))
+        .collect();
+    planned.scoring.prompt_version =
+        prompt_version(prompts.iter().map(|(id, digest)| (id.as_str(), digest.as_str())));
+    Some(planned)
+}
+
+/// The version of the prompts of a task, by what is recorded of each role's.
+fn recorded_version(config: &PipelineConfig, task: &TaskSpec, prompts: &Value) -> String {
+    let mut roles: Vec<&str> = Vec::new();
+    for role in config.roles_of(task) {
+        if !roles.contains(&role.adapter_id.as_str()) {
+            roles.push(&role.adapter_id);
+        }
+    }
+    let recorded = |role: &str| {
+        let prompt = prompts.get(role)?;
+        Some((prompt["prompt_id"].as_str()?, prompt["digest"].as_str()?))
+    };
+    prompt_version(roles.into_iter().filter_map(recorded))
 }
 
 /// A dataset in the order that a task wants.
@@ -391,8 +439,18 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
                 }
             }
             BackendKind::LlamaCpp(llama) => {
-                if let Err(message) = check_model_file(&llama.model_path) {
-                    problems.error(llama.model_path_span, "model_path", message);
+                for (key, name, span) in files_of(llama) {
+                    match reference_of(name) {
+                        Some(Ok(_)) => {}
+                        Some(Err(message)) => {
+                            problems.error(span, key, message).help(REFERENCE_HELP);
+                        }
+                        None => {
+                            if let Err(message) = check_model_file(name) {
+                                problems.error(span, key, message);
+                            }
+                        }
+                    }
                 }
             }
             BackendKind::CustomScript(script) => {

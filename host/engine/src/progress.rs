@@ -1,7 +1,9 @@
 //! What a run tells about itself while it goes on.
 
+use crate::active::ActiveTask;
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
+use std::sync::Arc;
 
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +60,10 @@ pub trait Progress: Send + Sync {
     /// were answered by an earlier process, or finished without an answer.
     fn task_started(&self, task_id: &str, total: Option<u64>, done: u64);
 
-    /// A sample has its turn: its model is asked.
+    /// A sample has its turn: its model is asked, or asked again after a wait.
     fn request_began(&self, task_id: &str);
 
-    /// The model of a sample has answered, or failed.
+    /// The model of a sample has answered or failed, or the request waits to be sent again.
     fn request_ended(&self, task_id: &str);
 
     /// An answer is in the journal, and awaits its scores.
@@ -75,21 +77,21 @@ pub trait Progress: Send + Sync {
 }
 
 /// A request between [`Progress::request_began`] and [`Progress::request_ended`].
-pub(crate) struct InFlight<'a> {
-    progress: &'a dyn Progress,
-    task_id: &'a str,
+pub(crate) struct InFlight {
+    progress: Arc<dyn Progress>,
+    task: Arc<ActiveTask>,
 }
 
-impl<'a> InFlight<'a> {
-    pub(crate) fn begin(progress: &'a dyn Progress, task_id: &'a str) -> InFlight<'a> {
-        progress.request_began(task_id);
-        InFlight { progress, task_id }
+impl InFlight {
+    pub(crate) fn begin(progress: Arc<dyn Progress>, task: Arc<ActiveTask>) -> InFlight {
+        progress.request_began(task.id());
+        InFlight { progress, task }
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.progress.request_ended(self.task_id);
+        self.progress.request_ended(self.task.id());
     }
 }
 

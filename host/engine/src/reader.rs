@@ -133,6 +133,8 @@ pub(crate) enum Next {
     Row(Row),
     /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
     Answered(Box<SampleRecord>),
+    /// The model has answered it in an earlier process; its judges are to be asked.
+    Unjudged(Box<SampleRecord>),
 }
 
 /// A row, once for each time that it is asked.

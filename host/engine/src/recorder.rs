@@ -5,7 +5,7 @@ use crate::active::ActiveTask;
 use crate::events::Events;
 use crate::inference::Inferred;
 use crate::progress::{Finished, Progress};
-use gage_record::{JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
+use gage_record::{AnswerEntry, JournalEntry, JournalWriter, RecordError, SampleRecord, ScoresEntry};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -22,34 +22,39 @@ const PACE: Duration = Duration::from_millis(2);
 pub(crate) struct ToRecord {
     pub(crate) task: Arc<ActiveTask>,
     pub(crate) what: What,
-    /// Given back when it is recorded.
-    pub(crate) permit: OwnedSemaphorePermit,
+    /// Given back when it is recorded; none of what has more to come before its sample makes room.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 pub(crate) enum What {
+    /// An answer of which judges are asked.
+    Unjudged(Arc<Inferred>),
     /// An answer that awaits its scores.
     Answer(Arc<Inferred>),
     /// The scores of an answer that was recorded before.
     Scores(Box<ScoresEntry>),
-    /// A sample that is finished without scores.
-    Whole(Box<SampleRecord>),
+    /// A sample that is finished without scores, and whether it was an earlier process that asked the model.
+    Whole(Box<SampleRecord>, bool),
 }
 
 impl What {
     fn entry<'a>(&'a self, task_id: &'a str) -> JournalEntry<'a> {
         match self {
+            What::Unjudged(inferred) => {
+                JournalEntry::Answer(AnswerEntry { awaits_judges: true, ..inferred.entry(task_id) })
+            }
             What::Answer(inferred) => JournalEntry::Answer(inferred.entry(task_id)),
             What::Scores(entry) => JournalEntry::Scores(entry),
-            What::Whole(record) => JournalEntry::Whole(record),
+            What::Whole(record, _) => JournalEntry::Whole(record),
         }
     }
 
     /// The sample, where it is finished with this.
     fn finished(&self) -> Option<Finished<'_>> {
         match self {
-            What::Answer(_) => None,
+            What::Unjudged(_) | What::Answer(_) => None,
             What::Scores(entry) => Some(Finished::of_scores(entry)),
-            What::Whole(record) => Some(Finished::of_record(record)),
+            What::Whole(record, _) => Some(Finished::of_record(record)),
         }
     }
 }
@@ -80,13 +85,14 @@ pub(crate) fn work(
         for ToRecord { task, what, permit } in batch.drain(..) {
             events.recorded(task.id(), &what);
             match what.finished() {
+                None if matches!(what, What::Unjudged(_)) => {}
                 None => progress.sample_answered(task.id()),
                 Some(finished) => {
                     task.finished(finished.outcome, finished.sample_id);
                     progress.sample_finished(&finished);
                 }
             }
-            permits.push(permit);
+            permits.extend(permit);
         }
         // With the last permit of a task everything of it is told. All at once, so that whoever waits for room is
         // woken once, and not for each.

@@ -16,12 +16,16 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    pub(crate) fn has_media(&self) -> bool {
-        let messages = match self {
+    /// The conversation.
+    pub(crate) fn messages(&self) -> &[Message] {
+        match self {
             Request::Generate(request) => &request.messages,
             Request::Loglikelihood(request) => &request.messages,
-        };
-        messages.iter().any(Message::has_media)
+        }
+    }
+
+    pub(crate) fn has_media(&self) -> bool {
+        self.messages().iter().any(Message::has_media)
     }
 
     /// The sampling parameters that go with it, as JSON.
@@ -40,42 +44,50 @@ pub(crate) fn prompt_note(kind: &str, message: String, pointer: Option<String>) 
 
 /// How much a sample asks the model.
 pub(crate) struct PromptSize {
-    /// The texts of the request, in bytes.
-    pub(crate) bytes: usize,
+    /// The tokens of its texts.
+    pub(crate) tokens: f64,
     pub(crate) has_media: bool,
 }
 
-/// How much a sample would ask the model; nothing where no request can be made of it.
-pub(crate) fn prompt_size(task: &PlannedTask, sample: Sample) -> Option<PromptSize> {
+/// How much a sample would ask the model, by what counts the tokens of a text; nothing where no request can be made of it.
+pub(crate) fn prompt_size(
+    task: &PlannedTask,
+    sample: Sample,
+    count: &dyn Fn(&str) -> f64,
+) -> Option<PromptSize> {
     let parts = Parts::of(task, &sample);
+    let texts = |messages: &[Message]| -> f64 {
+        messages.iter().flat_map(|message| &message.content).map(|part| of_part(part, count)).sum()
+    };
+    let own = texts(&sample.messages);
     let id = sample.id.clone();
     let sample = sample.into_value();
     // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
-    let fallback = if task.support.is_empty() { None } else { Some(parts.own_bytes) };
+    let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
         (Ok(request), _) => request,
-        (Err(_), Some(bytes)) if bytes > 0 => return Some(PromptSize { bytes, has_media: false }),
+        (Err(_), Some(tokens)) if tokens > 0.0 => return Some(PromptSize { tokens, has_media: false }),
         (Err(_), _) => return None,
     };
     let has_media = request.has_media();
     let (messages, prompt, further) = match request {
-        Request::Generate(request) => (request.messages, request.prompt, 0),
+        Request::Generate(request) => (request.messages, request.prompt, 0.0),
         Request::Loglikelihood(request) => {
-            let further = request.continuations.iter().map(|one| one.text.len()).sum();
+            let further = request.continuations.iter().map(|one| count(&one.text)).sum();
             (request.messages, request.prompt, further)
         }
     };
-    let bytes = match prompt {
-        Some(prompt) => prompt.len(),
-        None => messages.iter().flat_map(|message| &message.content).map(text_bytes).sum(),
+    let tokens = match prompt {
+        Some(prompt) => count(&prompt),
+        None => texts(&messages),
     };
-    Some(PromptSize { bytes: bytes + further, has_media })
+    Some(PromptSize { tokens: tokens + further, has_media })
 }
 
-fn text_bytes(part: &ContentPart) -> usize {
+fn of_part(part: &ContentPart, count: &dyn Fn(&str) -> f64) -> f64 {
     match part {
-        ContentPart::Text { text, .. } => text.len(),
-        _ => 0,
+        ContentPart::Text { text, .. } => count(text),
+        _ => 0.0,
     }
 }
 
@@ -88,15 +100,13 @@ pub(crate) struct Parts {
     messages: Vec<Message>,
     shown: Vec<ContentPart>,
     rendered: Option<String>,
-    /// The texts of the Sample's own messages, in bytes.
-    own_bytes: usize,
     tools: Vec<Value>,
     tool_choice: Option<Value>,
 }
 
 impl Parts {
     pub(crate) fn of(task: &PlannedTask, sample: &Sample) -> Parts {
-        let own = own_params(sample);
+        let own = sample.own_sampling();
         let has_own_params = !own.is_empty();
         let params = SamplingParams::from_object(own).map(|params| params.over(&task.sampling_params));
         let params = params.map_err(|problems| {
@@ -118,7 +128,6 @@ impl Parts {
             },
             shown: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
-            own_bytes: sample.messages.iter().flat_map(|message| &message.content).map(text_bytes).sum(),
             tools: sample.tools.clone(),
             tool_choice: sample.tool_choice.clone(),
             messages,
@@ -191,14 +200,6 @@ impl Parts {
             }
         }
     }
-}
-
-/// The sampling parameters of a Sample, and behind them those among its generation parameters that are
-/// such. Others, as the width of an image, are for whoever reads the Sample.
-fn own_params(sample: &Sample) -> Object {
-    let is_known = |name: &str| name == "max_tokens" || SamplingParams::NAMES.contains(&name);
-    let generation = sample.generation_params.iter().filter(|(name, _)| is_known(name));
-    generation.chain(&sample.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The media of the messages of a Sample, which a prompt's text cannot hold.

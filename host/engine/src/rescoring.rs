@@ -86,12 +86,17 @@ pub fn rescore(
     let mut writer = JournalWriter::open(&folder)?.writer;
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
-        progress.task_started(&task.task_id, Some(index.samples(&task.task_id).count() as u64), 0);
+        progress.task_started(&task.task_id, Some(judged(&index, task)), 0);
         let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
         progress.task_finished(&task.task_id);
         reports.push(TaskReport { counts, evaluation, ..TaskReport::nothing(&task.task_id) });
     }
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: Spent::default() })
+}
+
+/// How many samples of a task have ended, or need only scores for it.
+fn judged(index: &JournalIndex, task: &Scoring) -> u64 {
+    index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).count() as u64
 }
 
 /// Neighbours of the parent's journal.
@@ -174,7 +179,8 @@ fn read(
     let mut answers = index.answers();
     let mut whole = index.whole_records(&task.task_id);
     let mut batch = Batch::default();
-    let mut samples = index.samples(&task.task_id).peekable();
+    // What was not judged has nothing that could be scored, and has not ended.
+    let mut samples = index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).peekable();
     while let Some((row, sample)) = samples.next() {
         if stop.is_set() {
             return Ok(());

@@ -14,7 +14,9 @@ use crate::stop::{Stop, StopReason};
 use gage_core::{Outcome, OutcomeCounts};
 use gage_data::DataError;
 use gage_observe::{Observability, ObserveError};
-use gage_record::{JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences};
+use gage_record::{
+    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -67,6 +69,19 @@ pub enum RunError {
     /// The run cannot be resumed, since it would not be the same run.
     #[error("the run cannot be resumed, for it was begun with something else:\n  {}", .0.join("\n  "))]
     Different(Vec<String>),
+    /// The run has more samples than it is to have.
+    #[error(
+        "the run cannot be resumed with at most {most} samples of each task: sample {recorded} of `{task_id}` is recorded \
+         already, and none is taken back"
+    )]
+    FewerSamples {
+        /// The task.
+        task_id: String,
+        /// The number of the last of its samples that is in the journal, counted from 1.
+        recorded: u64,
+        /// How many it is to have.
+        most: u64,
+    },
     /// Samples were begun and not recorded; a bug.
     #[error("{begun} samples were begun, and {recorded} were recorded; resume the run")]
     Lost {
@@ -158,8 +173,15 @@ pub fn run(
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
     let identity = identity::of(plan, datasets, session);
-    let (folder, manifest, was_complete) = open_folder(root, run_id, options, identity)?;
+    let (folder, mut manifest) = open_folder(root, run_id, options, identity)?;
+    let was_complete = manifest.status == RunStatus::Complete;
     let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
+    check_most(plan, options, &index)?;
+    // Not before it is sure that the run goes on: its manifest holds the digests of what it has written.
+    if options.resume {
+        manifest.reopen();
+        manifest.write(&folder)?;
+    }
     if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
@@ -201,27 +223,37 @@ fn described(reason: &StopReason) -> String {
     }
 }
 
-/// Makes or opens the folder of a run; whether the run was complete before.
+/// Makes the folder of a run, or opens it as it is.
 fn open_folder(
     root: &Path,
     run_id: &str,
     options: &RunOptions,
     identity: Value,
-) -> Result<(RunFolder, Manifest, bool), RunError> {
+) -> Result<(RunFolder, Manifest), RunError> {
     if !options.resume {
         let folder = RunFolder::create(root, run_id)?;
         let manifest = Manifest::new(run_id, options.host_version, identity);
         manifest.write(&folder)?;
-        return Ok((folder, manifest, false));
+        return Ok((folder, manifest));
     }
     let folder = RunFolder::resume(root, run_id)?;
-    let mut manifest = Manifest::read(folder.path())?;
+    let manifest = Manifest::read(folder.path())?;
     let found = differences(&manifest.identity, &identity);
     if !found.is_empty() {
         return Err(RunError::Different(found));
     }
-    let was_complete = manifest.status == RunStatus::Complete;
-    manifest.reopen();
-    manifest.write(&folder)?;
-    Ok((folder, manifest, was_complete))
+    Ok((folder, manifest))
+}
+
+/// Refuses to go on with fewer samples than are recorded.
+fn check_most(plan: &Plan, options: &RunOptions, index: &JournalIndex) -> Result<(), RunError> {
+    let Some(most) = options.max_samples else { return Ok(()) };
+    for task in &plan.tasks {
+        let task_id = &task.spec.task_id;
+        let rows = index.samples(task_id).last().map_or(0, |(last, _)| last / task.spec.repeat + 1);
+        if rows > most {
+            return Err(RunError::FewerSamples { task_id: task_id.clone(), recorded: rows, most });
+        }
+    }
+    Ok(())
 }

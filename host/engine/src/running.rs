@@ -166,13 +166,6 @@ impl<'r> Running<'r> {
         let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
         let index = self.index;
         let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total, &options.retry));
-        let already = index.samples(task_id).count() as u64;
-        if let Some(total) = total.filter(|total| *total < already) {
-            let message = format!(
-                "max_samples: {already} samples of the task `{task_id}` are recorded, and only {total} are to be run"
-            );
-            return Err(RunError::Different(vec![message]));
-        }
         let done = earlier.as_ref().map_or(0, Earlier::kept);
         self.events.of_task("samples_planned", task_id, json!({"total": total, "done": done}));
         self.progress.task_started(task_id, total, done);

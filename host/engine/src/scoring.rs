@@ -37,7 +37,7 @@ pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
         for (entry, waiting) in scored.into_iter().zip(batch) {
             // The recorder ends early only when the journal cannot be written.
             let (task, what) = (Arc::clone(&task), What::Scores(Box::new(entry)));
-            if recorder.blocking_send(ToRecord { task, what, permit: waiting.held }).is_err() {
+            if recorder.blocking_send(ToRecord { task, what, permit: Some(waiting.held) }).is_err() {
                 return;
             }
         }
@@ -177,6 +177,8 @@ fn skipped(planned: &PlannedMetric) -> MetricResult {
     MetricResult {
         metric_id: planned.metric_id.clone(),
         scorer_version: planned.metric.description().version.clone(),
+        // Known to whoever knows the task.
+        prompt_version: String::new(),
         outcome: Outcome::Skipped,
         card: None,
         error: None,
@@ -201,6 +203,9 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
 
 /// The scores of an answer, which fail where one of them did.
 fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
+    for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
+        result.prompt_version.clone_from(&task.prompt_version);
+    }
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
     let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));
     let outcome = failed.map_or(outcome, |failed| failed.outcome);

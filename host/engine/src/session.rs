@@ -2,9 +2,9 @@
 
 use crate::datasets::Datasets;
 use crate::plan::{Plan, PlannedTask};
-use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
+use gage_backend::{Backend, MediaSupport, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{DatasetSpec, Problems, RequestKind};
-use gage_core::{Message, Object};
+use gage_core::Object;
 use gage_data::stream;
 use gage_plugin::{Models, Registry};
 use std::collections::{BTreeMap, HashMap};
@@ -65,23 +65,31 @@ impl Session {
         if problems.has_errors() { None } else { Some(Session { backends }) }
     }
 
-    /// Looks at the first row of each dataset whose backend takes text only: one with media is an error
+    /// Looks at the first row of each dataset whose backend does not take all media: one with others is an error
     /// before anything is sent. Further rows that hold some end as `invalid_sample`.
     pub fn check_media(&self, plan: &Plan, datasets: &Datasets, problems: &mut Problems) {
         for task in &plan.tasks {
             let Some(backend) = self.backend(&task.role.backend_id) else { continue };
-            if backend.info().capabilities.media || !begins_with_media(task, datasets) {
+            let takes = backend.info().capabilities.media;
+            if takes == MediaSupport::Everything || !begins_with_others(takes, task, datasets) {
                 continue;
             }
             let message = format!(
-                "the first Sample of `{}` holds media, and the backend `{}` ({}) takes text only",
+                "the first Sample of `{}` holds media, and the backend `{}` ({}) takes {}",
                 task.spec.dataset_id,
                 task.role.backend_id,
-                backend.info().kind
+                backend.info().kind,
+                takes.described()
             );
             problems
                 .error(task.spec.spans.dataset_id, "dataset_id", message)
-                .help("ask a backend that takes media, or leave out what puts them into the Samples");
+                .help(match backend.info().kind {
+                    "llama_cpp" if takes == MediaSupport::Nothing => {
+                        "name the file that makes tokens of images as `mmproj` of the backend, or leave out what puts \
+                         media into the Samples"
+                    }
+                    _ => "ask a backend that takes such media, or leave out what puts them into the Samples",
+                });
         }
     }
 
@@ -97,21 +105,22 @@ impl Session {
     }
 }
 
-/// Whether the first row of a task becomes a Sample with media. What cannot be read is found when it is run.
-fn begins_with_media(task: &PlannedTask, datasets: &Datasets) -> bool {
+/// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
+/// found when it is run.
+fn begins_with_others(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
     let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
     // As the row lies in the file: to shuffle, all of them would have to be read.
     let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
     let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
-    let mut has_media = false;
+    let mut holds_others = false;
     stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
         if let Ok(sample) = prepared.result {
             let of_examples = sample.few_shot_examples.iter().flat_map(|example| &example.messages);
-            has_media = sample.messages.iter().chain(of_examples).any(Message::has_media);
+            holds_others = takes.refuses(sample.messages.iter().chain(of_examples)).is_some();
         }
         ControlFlow::Break(())
     });
-    has_media
+    holds_others
 }
 
 /// Gives the roles of the run to the components that were granted some.

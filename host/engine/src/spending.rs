@@ -78,7 +78,7 @@ impl Spending {
                 if is_kept && sample.is_finished() && is_failure(sample.outcome) {
                     self.failures.fetch_add(1, Ordering::Relaxed);
                 }
-                if !counts_tokens || !sample.is_answered() {
+                if !counts_tokens || !(sample.is_answered() || sample.awaits_judges()) {
                     continue;
                 }
                 if let Some(record) = answers.read(task_id, row)? {
@@ -97,6 +97,9 @@ impl Spending {
                     self.add_support(task, &record, stop);
                     if record.model_output.is_some() && record.timing.attempts > 0 {
                         self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
+                    }
+                    for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
+                        self.spend(backend_id, usage, stop);
                     }
                 }
             }

@@ -3,9 +3,10 @@
 use crate::active::ActiveTask;
 use crate::gathering::Gathering;
 use crate::judging::RolePermits;
+use crate::place::Place;
 use crate::plan::PlannedHelper;
 use crate::session::Session;
-use gage_backend::{Backend, Draw, GenerateRequest, cancellable, output_to_guest};
+use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
 use gage_core::{Message, ModelOutput, Object, Outcome, SamplingParams, Usage};
 use gage_plugin::{AdapterReply, ItemError, Prepared, RoleAdapter, message_from_guest};
 use gage_template::PromptContext;
@@ -177,9 +178,8 @@ impl Helper {
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            // The semaphore is never closed.
-            let _permit = permits.acquire().await;
-            backend.generate(request).await
+            let place = Place::taken(vec![Arc::clone(permits)], None, None).await;
+            in_place(place, backend.generate(request)).await
         };
         match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
             None => Err(NotFound::Stopped),

@@ -6,6 +6,7 @@ use crate::batches::{Batches, Waiting};
 use crate::earlier::Earlier;
 use crate::inference::{Asking, Inferred};
 use crate::judging::Judging;
+use crate::place::Lent;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
 use crate::reader::{Ahead, InvalidRows, Next, ReadError, Row, TooManyInvalid, read};
@@ -121,7 +122,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             backend,
             media: Arc::clone(&preparation.media),
             of_role: permits,
-            of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
+            of_task: spec.concurrency.map(|own| Arc::new(Semaphore::new(own.min(Semaphore::MAX_PERMITS)))),
             progress,
             task: Arc::clone(&task),
             support: input.support,
@@ -240,6 +241,9 @@ impl SampleLoop {
         };
         let mut is_cut_off = false;
         while let Some((next, held, permit)) = self.next(&mut rows).await {
+            while let Some(result) = requests.try_join_next() {
+                count(result)?;
+            }
             let hand = self.hand.clone();
             let row = match next {
                 Next::Answered(record) => {
@@ -252,6 +256,20 @@ impl SampleLoop {
                     count(Ok(hand.end(inferred.index, Some(Waiting { inferred, held })).await))?;
                     continue;
                 }
+                Next::Unjudged(record) => {
+                    let inferred = Inferred::unjudged(*record);
+                    if !hand.begin(inferred.index).await {
+                        is_cut_off = true;
+                        break;
+                    }
+                    let judging = self.judging.clone();
+                    requests.spawn(async move {
+                        let index = inferred.index;
+                        let judged = hand.judged(judging.as_deref(), inferred).await;
+                        hand.ended(index, judged, Some(permit), held).await
+                    });
+                    continue;
+                }
                 Next::Row(row) => row,
             };
             if !hand.begin(row.index).await {
@@ -262,36 +280,24 @@ impl SampleLoop {
             match result {
                 Err(rejection) => {
                     let record = record_of(&hand.task.planned, index, row_digest, rejection);
-                    count(Ok(hand.finished(record, permit).await))?;
+                    count(Ok(hand.finished(record, false, Some(permit)).await))?;
                 }
                 Ok(sample) => {
                     let (asking, judging) = (Arc::clone(&self.asking), self.judging.clone());
+                    // Where the task bounds its samples, one that waits is among them.
+                    let is_lent = hand.unsynced.is_some();
                     requests.spawn(async move {
-                        let mut inferred = asking.infer(index, row_digest, sample).await;
-                        if let (Some(judging), Some(answered)) = (&judging, &mut inferred)
-                            && answered.outcome == Outcome::Scored
-                            && !judging.judge(&asking.task, answered).await
-                        {
-                            inferred = None;
-                        }
-                        match inferred {
-                            Some(inferred) if inferred.outcome == Outcome::Scored => {
-                                hand.answered(inferred, permit, held).await
-                            }
-                            Some(inferred) => {
-                                let record = inferred.into_record(hand.task.id());
-                                hand.finished(record, permit).await
-                            }
-                            None => {
-                                hand.end(index, None).await;
-                                false
-                            }
-                        }
+                        let permit: Lent = Arc::new(Mutex::new(Some(permit)));
+                        let lent = is_lent.then(|| Arc::clone(&permit));
+                        let inferred = asking.infer(index, row_digest, sample, lent).await;
+                        let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        let judged = match inferred {
+                            Some(inferred) => hand.judged(judging.as_deref(), inferred).await,
+                            None => None,
+                        };
+                        hand.ended(index, judged, permit, held).await
                     });
                 }
-            }
-            while let Some(result) = requests.try_join_next() {
-                count(result)?;
             }
         }
         // What is prepared and has no turn any more is left.
@@ -337,11 +343,51 @@ impl Hand {
         self.score(complete).await
     }
 
+    /// Has an answer judged, where the task has judges; it is in the journal before they are asked. Nothing where the run
+    /// is stopped before they have replied.
+    async fn judged(&self, judging: Option<&Judging>, inferred: Inferred) -> Option<Inferred> {
+        let Some(judging) = judging.filter(|_| inferred.outcome == Outcome::Scored) else {
+            return Some(inferred);
+        };
+        let inferred = Arc::new(inferred);
+        if !inferred.is_earlier {
+            let (task, what) = (Arc::clone(&self.task), What::Unjudged(Arc::clone(&inferred)));
+            // Where the journal cannot be written the run is stopped by its recorder.
+            let _ = self.recorder.send(ToRecord { task, what, permit: None }).await;
+        }
+        let judged = judging.judge(&self.task, &inferred).await?;
+        // The recorder has long let go of it.
+        Some(judged.of(Arc::unwrap_or_clone(inferred)))
+    }
+
+    /// Hands on what came of a row; nothing did where the run is stopped. Returns whether it is recorded.
+    async fn ended(
+        &self,
+        index: u64,
+        inferred: Option<Inferred>,
+        permit: Option<OwnedSemaphorePermit>,
+        held: OwnedSemaphorePermit,
+    ) -> bool {
+        match inferred {
+            Some(inferred) if inferred.outcome == Outcome::Scored => {
+                self.answered(inferred, permit, held).await
+            }
+            Some(inferred) => {
+                let is_earlier = inferred.is_earlier;
+                self.finished(inferred.into_record(self.task.id()), is_earlier, permit).await
+            }
+            None => {
+                self.end(index, None).await;
+                false
+            }
+        }
+    }
+
     /// An answer goes to the journal at once, and to the scorers with its neighbours.
     async fn answered(
         &self,
         inferred: Inferred,
-        permit: OwnedSemaphorePermit,
+        permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
     ) -> bool {
         let inferred = Arc::new(inferred);
@@ -350,19 +396,31 @@ impl Hand {
     }
 
     /// A sample that needs no scores goes to the journal.
-    async fn finished(&self, record: SampleRecord, permit: OwnedSemaphorePermit) -> bool {
+    async fn finished(
+        &self,
+        record: SampleRecord,
+        is_earlier: bool,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> bool {
         let index = record.index;
-        let is_recorded = self.record(What::Whole(Box::new(record)), permit).await;
+        let is_recorded = self.record(What::Whole(Box::new(record), is_earlier), permit).await;
         self.end(index, None).await && is_recorded
     }
 
-    async fn record(&self, what: What, mut permit: OwnedSemaphorePermit) -> bool {
-        if let Some(room) = &self.unsynced {
-            // The next sample need not wait for the disk. Rooms are never closed.
-            let Some(place) = room.take().await else { return false };
-            permit = place;
-        }
-        self.recorder.send(ToRecord { task: Arc::clone(&self.task), what, permit }).await.is_ok()
+    async fn record(&self, what: What, permit: Option<OwnedSemaphorePermit>) -> bool {
+        let place = match &self.unsynced {
+            // The next sample need not wait for the disk.
+            Some(room) => {
+                let place = room.take().await;
+                drop(permit);
+                place
+            }
+            None => permit,
+        };
+        // Rooms are never closed.
+        let Some(permit) = place else { return false };
+        let task = Arc::clone(&self.task);
+        self.recorder.send(ToRecord { task, what, permit: Some(permit) }).await.is_ok()
     }
 
     /// A row has ended; its batch is scored where it was the last.
@@ -400,7 +458,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
     SampleRecord {
         task_id: task.spec.task_id.clone(),
         index,
-        sample_id: format!("row-{index}"),
+        sample_id: rejection.id,
         row_digest,
         outcome: rejection.outcome,
         error: Some(ErrorNote {
@@ -410,7 +468,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
             pointer: rejection.pointer,
         }),
         sample: Value::Null,
-        row: Some(rejection.row),
+        row: Some(rejection.row.into_string()),
         support_output: None,
         model_output: None,
         judge_output: None,

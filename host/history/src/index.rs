@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
 /// Version of the tables. An index of another version, older or newer, is built anew.
-pub const INDEX_VERSION: i32 = 1;
+pub const INDEX_VERSION: i32 = 2;
 
 /// Tells an index from another SQLite file: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;

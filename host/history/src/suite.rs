@@ -49,17 +49,74 @@ fn name_in(lock: &Value) -> Option<String> {
     lock["suite"]["name"].as_str().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
+/// What a backend says of how its model is asked, wherever that runs.
+const ASKED: [&str; 7] = [
+    "default_params",
+    "generation_parameters",
+    "response_format",
+    "grammar",
+    "json_schema",
+    "choices",
+    "on_long_prompt",
+];
+
 /// The digest of all that the suite says, whichever model is asked.
 fn definition(mut lock: Value) -> String {
     let mut settings = lock["settings"].take();
+    let backends = settings["backends"].clone();
     if let Value::Object(settings) = &mut settings {
         settings.retain(|key, _| key != "backends");
     }
     for role in settings["role_adapters"].as_object_mut().into_iter().flat_map(|roles| roles.values_mut()) {
         if let Value::Object(role) = role {
+            let backend = match role.get("backend_id").and_then(Value::as_str) {
+                Some(backend_id) => &backends[backend_id]["config"],
+                None => role.get("backend").map_or(&Value::Null, |backend| &backend["config"]),
+            };
+            let asked = ASKED.iter().filter_map(|key| Some(((*key).to_owned(), backend.get(key)?.clone())));
+            let asked: serde_json::Map<String, Value> = asked.collect();
+            if !asked.is_empty() {
+                role.insert("asked".to_owned(), Value::Object(asked));
+            }
             role.retain(|key, _| key != "backend" && key != "backend_id");
         }
     }
     let kept = ["suite", "host", "datasets", "plugins", "prompts"].map(|part| lock[part].take());
     Digest::of_bytes(canonical_json(&json!([kept, settings])).as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(config: &Value, backend: &str) -> String {
+        definition(json!({
+            "suite": {"name": "words"},
+            "settings": {
+                "backends": {backend: {"type": "openai_http", "config": config}},
+                "role_adapters": {"dut": {"role_type": "dut_model", "backend_id": backend}},
+            },
+        }))
+    }
+
+    #[test]
+    fn another_model_is_the_same_definition_and_other_sampling_is_not() {
+        let one = digest(&json!({"model": "one", "base_url": "http://a"}), "a");
+        assert_eq!(digest(&json!({"model": "two", "base_url": "http://b"}), "b"), one);
+        let changes = [
+            json!({"default_params": {"temperature": 1.0}}),
+            json!({"generation_parameters": {"seed": 1}}),
+            json!({"response_format": {"type": "json_object"}}),
+        ];
+        for change in changes {
+            assert_ne!(digest(&change, "a"), one, "{change}");
+        }
+        let inline = |config: Value| {
+            let role =
+                json!({"role_type": "dut_model", "backend": {"type": "openai_http", "config": config}});
+            definition(json!({"settings": {"role_adapters": {"dut": role}}}))
+        };
+        assert_eq!(inline(json!({"model": "one"})), inline(json!({"model": "two"})));
+        assert_ne!(inline(json!({})), inline(json!({"default_params": {"max_new_tokens": 9}})));
+    }
 }

@@ -3,6 +3,7 @@
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
 use crate::{AtomicFile, FileDigest, Manifest, RecordError};
+use gage_core::Digest;
 use std::fs::TryLockError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -55,8 +56,8 @@ impl RunFolder {
     /// Opens the folder of a run that was begun, to go on with it.
     ///
     /// # Errors
-    /// When there is no such run, when another process holds its lock, and when its manifest
-    /// cannot be read or is that of another run.
+    /// When there is no such run, when another process holds its lock, when its manifest cannot be
+    /// read or is that of another run, and when it is the scoring of another run.
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -67,6 +68,13 @@ impl RunFolder {
         let manifest = Manifest::read(&path)?;
         if manifest.run_id != run_id {
             let reason = format!("it belongs to run '{}'; give the folder its name back", manifest.run_id);
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
+        if let Some(parent) = &manifest.parent_run {
+            let reason = format!(
+                "it holds the answers of the run '{parent}', scored again, and no model is asked in it; go on with that \
+                 one, and score it again"
+            );
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
         create_journal_folder(&path)?;
@@ -126,6 +134,21 @@ impl RunFolder {
     /// Where a file of the run is.
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    /// The digest of a file; none where there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
+        let path = self.path_of(name);
+        let failed = |source| RecordError::io("read", &path, source);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        let bytes = file.metadata().map_err(failed)?.len();
+        Ok(Some(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes }))
     }
 
     /// Writes a whole file, which takes its place only when it is safe on the disk.
@@ -202,6 +225,18 @@ mod tests {
         let folder = RunFolder::create(root, run_id).unwrap();
         Manifest::new(run_id, "0.1.0", json!({})).write(&folder).unwrap();
         folder
+    }
+
+    #[test]
+    fn answers_that_were_scored_again_are_no_run_to_go_on_with() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path(), "again");
+        let mut manifest = Manifest::read(folder.path()).unwrap();
+        manifest.parent_run = Some("first".to_owned());
+        manifest.write(&folder).unwrap();
+        drop(folder);
+        let error = RunFolder::resume(root.path(), "again").unwrap_err().to_string();
+        assert!(error.contains("the answers of the run 'first', scored again"), "{error}");
     }
 
     #[test]

@@ -9,13 +9,14 @@
 //! | journal | 1 | first |
 //! | journal | 2 | answers and their scores are lines of their own |
 //! | journal | 3 | checksums of records begin with that of the run's id |
+//! | journal | 4 | an answer may await its judges |
 
 /// Version of `manifest.json`.
 pub const MANIFEST_VERSION: u32 = 1;
 /// Version of the files in `journal/`.
-pub const JOURNAL_VERSION: u32 = 3;
+pub const JOURNAL_VERSION: u32 = 4;
 
-/// What the run is, its state, and digests of the files that never vary.
+/// What the run is, its state, and digests of the other files.
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// The expanded configuration, secrets replaced by their names.
 pub const CONFIG_FILE: &str = "config.yaml";
@@ -33,8 +34,12 @@ pub const TIMINGS_FILE: &str = "timings.json";
 pub const EVENTS_FILE: &str = "events.jsonl";
 /// Events that a server was to get and did not.
 pub const UNSENT_EVENTS_FILE: &str = "events-unsent.jsonl";
+/// A report, which is made of a run that has ended.
+pub const REPORT_FILE: &str = "report.html";
+/// The folder of what is exported from a run that has ended.
+pub const EXPORTS_FOLDER: &str = "exports";
 
 /// Held by the one process that writes; empty.
-pub(crate) const WRITER_LOCK_FILE: &str = ".lock";
+pub const WRITER_LOCK_FILE: &str = ".lock";
 /// What the first line of a journal file calls itself.
 pub(crate) const JOURNAL_FORMAT: &str = "gage-journal";

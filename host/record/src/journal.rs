@@ -3,8 +3,8 @@
 //! `journal/000001.jsonl` and so on, read in the order of their names, written at the end of
 //! the last. A line is eight hexadecimal digits of the CRC-32 of the JSON, a blank, the JSON,
 //! and a newline. The first line of a file is a header, every other line a [`JournalEntry`]: a whole
-//! [`SampleRecord`](crate::SampleRecord), an answer that awaits its scores, or the scores of an answer
-//! before it. Of several records of one sample the last one counts, and of several scores the last.
+//! [`SampleRecord`](crate::SampleRecord), an answer that awaits its judges or its scores, or the scores of an
+//! answer before it. Of several records of one sample the last one counts, and of several scores the last.
 //!
 //! A process that is killed leaves at most a torn end: lines after the last good one, of a
 //! batch that was never acknowledged. It is cut off when the journal is opened again. A bad

@@ -1,4 +1,4 @@
-//! `manifest.json`: what the run is, its state, and digests of the files that never vary.
+//! `manifest.json`: what the run is, its state, and digests of its files.
 
 use crate::clock::rfc3339;
 use crate::format::{MANIFEST_FILE, MANIFEST_VERSION};
@@ -40,7 +40,7 @@ impl RunStatus {
     }
 }
 
-/// What a run is. Varies from run to run, unlike the files whose digests it holds.
+/// What a run is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of this file's format.
@@ -66,7 +66,7 @@ pub struct Manifest {
     /// Everything that must be equal for the run to be resumed: the expanded configuration,
     /// digests of plugins, model and data.
     pub identity: Value,
-    /// Digests of the files that never vary, by name; complete when the run is.
+    /// Digests of all files that the run has written but this one, by name; complete when the run is.
     #[serde(default)]
     pub files: BTreeMap<String, FileDigest>,
 }

@@ -152,6 +152,7 @@ pub(crate) mod tests {
         let result = |metric_id: &str| MetricResult {
             metric_id: metric_id.to_owned(),
             scorer_version: String::new(),
+            prompt_version: String::new(),
             outcome: Outcome::Scored,
             card: Some(card.clone()),
             error: None,

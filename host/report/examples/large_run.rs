@@ -110,6 +110,8 @@ fn description(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        metric_paths: Vec::new(),
+        judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
     }
 }
@@ -132,6 +134,7 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
     let result = |metric_id: &str, value: f64, pass: Option<bool>| MetricResult {
         metric_id: metric_id.to_owned(),
         scorer_version: "1".to_owned(),
+        prompt_version: String::new(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard {
             primary_score: Some(value),

@@ -11,12 +11,13 @@ fn main() {
     let test = |seed: u64| SignFlipTest {
         differences: (0..14_000).map(|number| difference(number + seed * 14_000 + 1)).collect(),
         seed,
+        permutations: 10_000,
     };
     let tests: Vec<SignFlipTest> = (0..20).map(test).collect();
     let mut first = None;
     for threads in [1, 2, 4] {
         let began = Instant::now();
-        let found = sign_flip_tests(&tests, 10_000, threads);
+        let found = sign_flip_tests(&tests, threads);
         println!("{threads} threads: {:.2} s", began.elapsed().as_secs_f64());
         let expected = first.get_or_insert_with(|| found.clone());
         println!("  the same figures: {}", found == *expected);

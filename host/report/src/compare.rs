@@ -20,6 +20,7 @@ mod mcnemar;
 mod multiplicity;
 mod paired_scores;
 mod pairing;
+mod permutations;
 mod plan;
 mod reading;
 mod reason;

@@ -32,15 +32,6 @@ pub struct PromptDescription {
     pub digest: String,
 }
 
-/// The version of all prompts of a task: `sums@1f2e3d4c5b6a`, of several joined by `+`.
-pub(crate) fn prompt_version(prompts: &[PromptDescription]) -> String {
-    let version = |prompt: &PromptDescription| {
-        let digest = prompt.digest.trim_start_matches("sha256:");
-        format!("{}@{}", prompt.prompt_id, digest.get(..12).unwrap_or(digest))
-    };
-    prompts.iter().map(version).collect::<Vec<_>>().join("+")
-}
-
 /// A task of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskDescription {
@@ -64,6 +55,11 @@ pub struct TaskDescription {
     pub repeat: u64,
     /// The prompts of its roles: the model under test, then the judges.
     pub prompts: Vec<PromptDescription>,
+    /// Paths that the suite gives its metrics, each with the parameter that holds it:
+    /// `exact_match.label_field`.
+    pub metric_paths: Vec<(String, String)>,
+    /// Its judges, by their ids.
+    pub judges: Vec<String>,
     /// The sampling parameters that are sent where a Sample has none of its own; empty where the backend
     /// decides everything.
     pub sampling_params: Object,

@@ -1,8 +1,9 @@
 //! Which records are of one sample, and which slices and cluster a sample belongs to.
 
-use crate::TaskDescription;
+use crate::known_paths::KnownPaths;
 use crate::label::{OTHER, label};
-use gage_core::{FieldPath, Roots};
+use crate::{TaskDescription, UnfoundPath};
+use gage_core::{FieldPath, Outcome, Root, Roots};
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -29,9 +30,12 @@ pub(crate) struct Grouping {
     repeat: u64,
     slices: Vec<SlicePath>,
     clusters: Option<Clusters>,
+    of_metrics: Vec<MetricPath>,
     current: Option<u64>,
     /// Whether there was a sample, rather than only rows that are none.
     has_sample: bool,
+    /// To say what was meant by a path that leads nowhere.
+    known: KnownPaths,
     place: Place,
 }
 
@@ -43,6 +47,30 @@ struct SlicePath {
     names: Vec<String>,
     /// Whether a sample had a value.
     is_found: bool,
+}
+
+/// A path that the suite gives a metric.
+#[derive(Debug)]
+struct MetricPath {
+    /// The parameter that holds it.
+    key: String,
+    path: FieldPath,
+    /// Whether there was a record that could have a value.
+    is_looked_for: bool,
+    is_found: bool,
+}
+
+impl MetricPath {
+    fn look(&mut self, roots: Roots<'_>, record: &SampleRecord) {
+        if self.is_found {
+            return;
+        }
+        self.is_looked_for |= match self.path.root() {
+            Root::Sample => !record.sample.is_null(),
+            _ => record.outcome == Outcome::Scored,
+        };
+        self.is_found = self.path.resolve(roots).is_some_and(|value| !value.is_null());
+    }
 }
 
 #[derive(Debug)]
@@ -62,12 +90,20 @@ impl Grouping {
         };
         let clusters =
             |text: &String| Clusters { path: FieldPath::new(text), numbers: HashMap::new(), next: 0 };
+        let metric_path = |(key, path): &(String, String)| MetricPath {
+            key: key.clone(),
+            path: FieldPath::new(path),
+            is_looked_for: false,
+            is_found: false,
+        };
         Grouping {
             repeat: task.repeat.max(1),
             slices: task.slices.iter().map(slice_path).collect(),
             clusters: task.cluster_by.as_ref().map(clusters),
+            of_metrics: task.metric_paths.iter().map(metric_path).collect(),
             current: None,
             has_sample: false,
+            known: KnownPaths::default(),
             place: Place::default(),
         }
     }
@@ -88,6 +124,10 @@ impl Grouping {
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
             support_output: record.support_output.as_ref().unwrap_or(nothing),
         };
+        self.of_metrics.iter_mut().for_each(|path| path.look(roots, record));
+        if !self.slices.is_empty() || self.clusters.is_some() || !self.of_metrics.is_empty() {
+            self.known.add(roots);
+        }
         self.place.slices = self.slices.iter_mut().map(|slice| slice.numbers_of(roots)).collect();
         self.place.cluster = self.clusters.as_mut().map_or(0, |clusters| clusters.number_of(roots));
     }
@@ -109,14 +149,21 @@ impl Grouping {
         self.slices.len()
     }
 
-    /// The paths at which no sample had a value, with their keys in the suite; none where there was no
-    /// sample that could have one.
-    pub(crate) fn unfound_paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// The paths at which no sample had a value, of those that some sample could have one at.
+    pub(crate) fn unfound_paths(&self) -> Vec<UnfoundPath> {
         let slices = self.slices.iter().filter(|slice| !slice.is_found);
         let slices = slices.map(|slice| ("slices", slice.path.as_str()));
         let clusters = self.clusters.iter().filter(|clusters| clusters.numbers.is_empty());
         let clusters = clusters.map(|clusters| ("cluster_by", clusters.path.as_str()));
-        slices.chain(clusters).filter(|_| self.has_sample)
+        let of_metrics = self.of_metrics.iter().filter(|path| path.is_looked_for && !path.is_found);
+        let of_metrics = of_metrics.map(|path| (path.key.as_str(), path.path.as_str()));
+        let unfound = slices.chain(clusters).filter(|_| self.has_sample).chain(of_metrics);
+        let unfound = unfound.map(|(key, path)| UnfoundPath {
+            key: key.to_owned(),
+            path: path.to_owned(),
+            nearest: self.known.nearest(path).map(str::to_owned),
+        });
+        unfound.collect()
     }
 
     /// For each path how it is written, and the names of its slices by their numbers.

@@ -23,6 +23,8 @@ mod figure;
 mod fold;
 mod grouping;
 pub mod html;
+mod judges;
+mod known_paths;
 mod label;
 mod latency;
 mod quantile;
@@ -41,6 +43,8 @@ pub use detectable::smallest_detectable_difference;
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
+pub use judges::JudgeFigure;
+pub use known_paths::UnfoundPath;
 pub use latency::LatencyFigures;
 pub use statistics::{
     Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
@@ -49,7 +53,7 @@ pub use sum::CompensatedSum;
 pub use summary::{SUMMARY_VERSION, SampleFigures, Summary, SummaryBuilder, TaskSummary, TokenFigures};
 pub use table::{TableOptions, render_table};
 pub use timings::{Machine, Phases, TIMINGS_VERSION, TaskTimings, Timings, TimingsBuilder};
-pub use write::{Example, UnfoundPath, Written, write_reports};
+pub use write::{Example, Written, write_reports};
 
 #[cfg(test)]
 mod test_records;

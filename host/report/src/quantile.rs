@@ -27,7 +27,8 @@ pub(crate) fn between(lower: f64, upper: f64, fraction: f64) -> f64 {
     } else if fraction == 0.5 {
         lower.midpoint(upper)
     } else {
-        (lower * (1.0 - fraction) + upper * fraction).clamp(lower, upper)
+        // Not clamped: of what is beyond the range of `f64` a resample may have no number.
+        (lower * (1.0 - fraction) + upper * fraction).max(lower).min(upper)
     }
 }
 

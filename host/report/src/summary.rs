@@ -1,9 +1,9 @@
 //! `summary.json`: the figures of a run, the same bytes for every run of the same answers.
 
-use crate::description::prompt_version;
 use crate::figure::FigureSet;
-use crate::{Folds, MetricFigure, PromptDescription, ReportError, TaskDescription};
-use gage_core::{Object, Outcome, OutcomeCounts};
+use crate::judges::JudgeTally;
+use crate::{Folds, JudgeFigure, MetricFigure, PromptDescription, ReportError, TaskDescription, UnfoundPath};
+use gage_core::{Object, Outcome, OutcomeCounts, prompt_version};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,12 @@ pub struct TaskSummary {
     /// The sampling parameters that were sent where a Sample had none of its own.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub sampling_params: Object,
+    /// How many of their replies its judges lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<JudgeFigure>,
+    /// Paths of the suite that lead nowhere in any sample.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfound: Vec<UnfoundPath>,
 }
 
 /// The figures of a run.
@@ -128,6 +134,7 @@ struct TaskBuilder<'a> {
     usage: TokenFigures,
     prompts: Vec<PromptDescription>,
     sampling_params: Object,
+    judges: JudgeTally,
 }
 
 impl<'a> SummaryBuilder<'a> {
@@ -142,6 +149,7 @@ impl<'a> SummaryBuilder<'a> {
             usage: TokenFigures::default(),
             prompts: task.prompts.clone(),
             sampling_params: task.sampling_params.clone(),
+            judges: JudgeTally::new(&task.judges),
         };
         SummaryBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -166,15 +174,10 @@ impl<'a> SummaryBuilder<'a> {
             task.usage.completion_tokens =
                 task.usage.completion_tokens.saturating_add(tokens("completion_tokens"));
         }
+        if let Some(judge_output) = &record.judge_output {
+            task.judges.add(judge_output);
+        }
         task.metrics.add(&record.metrics, record)
-    }
-
-    /// The paths by which a task's samples were to be sliced or clustered, and at which none of them has a
-    /// value, each with its task and its key in the suite.
-    pub fn unfound_paths(&self) -> impl Iterator<Item = (&str, &'static str, &str)> {
-        self.tasks.iter().flat_map(|task| {
-            task.metrics.unfound_paths().map(|(key, path)| (task.task_id.as_str(), key, path))
-        })
     }
 
     /// The figures.
@@ -191,8 +194,11 @@ impl<'a> SummaryBuilder<'a> {
 
 impl TaskBuilder<'_> {
     fn finish(self) -> TaskSummary {
-        let version = prompt_version(&self.prompts);
+        let prompts = self.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.digest.as_str()));
+        let version = prompt_version(prompts);
         TaskSummary {
+            unfound: self.metrics.unfound_paths(),
+            judges: self.judges.finish(),
             metrics: self
                 .metrics
                 .finish()

@@ -4,7 +4,7 @@ mod cells;
 mod numbers;
 mod rows;
 
-use crate::{MetricFigure, Summary, TaskSummary, Timings};
+use crate::{JudgeFigure, MetricFigure, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
@@ -32,13 +32,14 @@ const ATTENTION: Style = AnsiColor::Yellow.on_default();
 const NAME_COLUMNS: [usize; 2] = [0, 1];
 
 /// Draws the figures: a row for every metric of every task, with rows for its parts below it, a
-/// line for every task with samples that were not scored and for every aggregator that failed, the
-/// times, and where the run folder is. All names are escaped; ends
+/// line for every task with samples that were not scored, for every judge that lost replies and for every aggregator that
+/// failed, the times, and where the run folder is. All names are escaped; ends
 /// with a newline.
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
     let paint = Paint { colour: options.colour };
     let mut lines = metric_lines(summary, timings, options, paint);
     let mut ends = outcome_lines(summary, paint);
+    ends.extend(judge_lines(summary, paint));
     ends.extend(error_lines(summary, timings, paint));
     if !ends.is_empty() {
         lines.push(String::new());
@@ -150,6 +151,20 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
         (!ends.is_empty()).then(|| format!("{INDENT}{}", paint.with(ATTENTION, &text)))
     };
     summary.tasks.iter().filter_map(line).collect()
+}
+
+/// One line for each judge of which replies could not be read.
+fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
+    let line = |task: &TaskSummary, judge: &JudgeFigure| {
+        let JudgeFigure { judge_id, asked, unreadable, asked_again, .. } = judge;
+        let text = format!(
+            "{}: judge {judge_id}: {unreadable} of {asked} replies could not be read, {asked_again} were asked for again",
+            task.task_id
+        );
+        format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text)))
+    };
+    let judges = summary.tasks.iter().flat_map(|task| task.judges.iter().map(move |judge| (task, judge)));
+    judges.filter(|(_, judge)| judge.unreadable > 0).map(|(task, judge)| line(task, judge)).collect()
 }
 
 /// What took how long, in as many lines as it takes.

@@ -26,6 +26,8 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        metric_paths: Vec::new(),
+        judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
     }
 }
@@ -34,6 +36,7 @@ pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
         metric_id: metric_id.to_owned(),
         scorer_version: String::new(),
+        prompt_version: String::new(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
         error: None,

@@ -18,31 +18,11 @@ pub struct Written {
     pub timings: Timings,
     /// How the samples of each task ended, in the order of the tasks.
     pub counts: Vec<OutcomeCounts>,
-    /// Digests of the files that never vary.
+    /// Digests of the files.
     pub files: BTreeMap<String, FileDigest>,
     /// The first sample of each task that ended in each way other than `scored`, with what was
     /// wrong.
     pub examples: Vec<Example>,
-    /// Paths of the suite that lead nowhere in any sample.
-    pub unfound: Vec<UnfoundPath>,
-}
-
-/// A path of the suite at which no sample has a value: mistyped, most likely.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnfoundPath {
-    /// Its task.
-    pub task_id: String,
-    /// The key that holds it: `slices` or `cluster_by`.
-    pub key: &'static str,
-    /// The path.
-    pub path: String,
-}
-
-impl std::fmt::Display for UnfoundPath {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let UnfoundPath { task_id, key, path } = self;
-        write!(formatter, "{task_id}: no sample has a value at `{path}` ({key}); figures are made without it")
-    }
 }
 
 /// A sample that was not scored, and why.
@@ -88,12 +68,6 @@ pub fn write_reports(
         timings.add(&record)?;
         samples.write(record)?;
     }
-    let unfound = summary.unfound_paths().map(|(task_id, key, path)| UnfoundPath {
-        task_id: task_id.to_owned(),
-        key,
-        path: path.to_owned(),
-    });
-    let unfound = unfound.collect();
     let summary = summary.finish();
     let timings = timings.finish(phases, Machine::this());
     let mut files = BTreeMap::from([(SAMPLES_FILE.to_owned(), samples.finish()?)]);
@@ -101,9 +75,12 @@ pub fn write_reports(
         SUMMARY_FILE.to_owned(),
         folder.write_atomically(SUMMARY_FILE, summary.to_json()?.as_bytes())?,
     );
-    folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?;
+    files.insert(
+        TIMINGS_FILE.to_owned(),
+        folder.write_atomically(TIMINGS_FILE, timings.to_json()?.as_bytes())?,
+    );
     let counts = order.iter().map(|task_id| index.outcomes(task_id)).collect();
-    Ok(Written { summary, timings, counts, files, examples, unfound })
+    Ok(Written { summary, timings, counts, files, examples })
 }
 
 fn note_example(examples: &mut Vec<Example>, record: &SampleRecord) {

@@ -78,6 +78,8 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        metric_paths: Vec::new(),
+        judges: Vec::new(),
         sampling_params: Object::new(),
     };
     let mut builder = SummaryBuilder::new(&[task], &no_folds);
@@ -119,6 +121,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
         metrics: vec![MetricResult {
             metric_id: "m".to_owned(),
             scorer_version: String::new(),
+            prompt_version: String::new(),
             outcome: Outcome::Scored,
             card: Some(card),
             error: None,

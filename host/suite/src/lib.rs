@@ -34,4 +34,4 @@ pub use lock::{LOCK_VERSION, Lock, LockDifference, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list};
 pub use template::{BuiltinTemplate, TemplateRef};
-pub use verify::{Checked, FileFinding, FileState, check_run};
+pub use verify::{Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ};

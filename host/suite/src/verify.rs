@@ -1,13 +1,20 @@
 //! Whether a run folder holds what its run has written.
 
 use gage_core::Digest;
-use gage_record::format::{CONFIG_FILE, MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
-use gage_record::{FileDigest, Manifest, RecordError, RunReader};
+use gage_record::format::{
+    CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE, SUMMARY_FILE,
+    TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
+};
+use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
 /// What every run that has ended has written.
 const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
+
+/// What the manifests of older programs do not name.
+const OF_OLDER: [&str; 3] = [TIMINGS_FILE, EVENTS_FILE, UNSENT_EVENTS_FILE];
 
 /// How a file was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +30,10 @@ pub enum FileState {
     },
     /// It cannot be read, or its checksums do not fit.
     Damaged(String),
+    /// It is there, and the run has written none of this name.
+    Foreign,
+    /// Programs before this one did not write its digest down, and that of this run did not.
+    Unpinned,
 }
 
 /// A file of a run folder.
@@ -48,7 +59,7 @@ pub struct Checked {
 impl Checked {
     /// Whether everything is as it was written.
     pub fn is_intact(&self) -> bool {
-        self.files.iter().all(|file| file.state == FileState::Intact)
+        self.files.iter().all(|file| matches!(file.state, FileState::Intact | FileState::Unpinned))
     }
 }
 
@@ -76,6 +87,13 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
         written: Some(*written),
         state: state_of(path, name, written),
     }));
+    let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
+    let others = files_below(path)?.into_iter().filter(|name| !known.contains(name) && !is_made_later(name));
+    files.extend(others.map(|name| {
+        let is_older = !known.contains(TIMINGS_FILE) && OF_OLDER.contains(&name.as_str());
+        let state = if is_older { FileState::Unpinned } else { FileState::Foreign };
+        FileFinding { name, written: None, state }
+    }));
     let journal = match run.journal() {
         Ok(index) if index.torn_bytes() > 0 && !run.manifest().files.is_empty() => {
             FileState::Damaged("it ends in the middle of a record".to_owned())
@@ -85,6 +103,63 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     };
     files.push(FileFinding { name: "journal/ (checksums)".to_owned(), written: None, state: journal });
     Ok(Checked { run, files })
+}
+
+/// Whether a file is the manifest, the lock of a process, or was made of the run when it had ended.
+fn is_made_later(name: &str) -> bool {
+    let first = name.split('/').next().unwrap_or_default();
+    // What a process that was killed had not put in its place.
+    let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
+    [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name) || first == EXPORTS_FOLDER || is_temporary
+}
+
+/// The names of all files below a folder, with `/` between the parts, sorted. What is neither a file nor a folder counts as
+/// a file.
+fn files_below(folder: &Path) -> Result<BTreeSet<String>, RecordError> {
+    let mut names = BTreeSet::new();
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((path, prefix)) = folders.pop() {
+        let failed = |source| RecordError::io("list", &path, source);
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push((entry.path(), format!("{name}/")));
+            } else {
+                names.insert(name);
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Whether two runs of the same answers have other samples. What an older program did not write down, and a newer one
+/// does, is no difference.
+///
+/// # Errors
+/// When the samples of one cannot be read.
+pub fn samples_differ(recorded: &RunReader, again: &RunReader) -> Result<bool, RecordError> {
+    let mut now = again.samples()?;
+    for before in recorded.samples()? {
+        let before = before?;
+        let Some(found) = now.next() else { return Ok(true) };
+        let mut found = found?;
+        for (result, before) in found.metrics.iter_mut().zip(&before.metrics) {
+            if before.prompt_version.is_empty() {
+                result.prompt_version.clear();
+            }
+        }
+        if found != before {
+            return Ok(true);
+        }
+    }
+    Ok(now.next().is_some())
+}
+
+/// Whether a difference is only that an older program did not write a key of `summary.json`.
+pub fn is_of_older_summary(difference: &Difference) -> bool {
+    let key = difference.place.rsplit('.').next().unwrap_or_default();
+    difference.before.is_none() && ["prompt_version", "judges", "unfound"].contains(&key)
 }
 
 fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {

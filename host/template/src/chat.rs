@@ -95,6 +95,28 @@ impl ChatTemplate {
         messages: &[Message],
         tools: &[serde_json::Value],
     ) -> Result<String, ChatTemplateError> {
+        self.render_as(messages, tools, message_content)
+    }
+
+    /// The same for templates that want the content of every message as a list of parts, also where it is
+    /// nothing but text.
+    ///
+    /// # Errors
+    /// As for [`ChatTemplate::render`].
+    pub fn render_parts(
+        &self,
+        messages: &[Message],
+        tools: &[serde_json::Value],
+    ) -> Result<String, ChatTemplateError> {
+        self.render_as(messages, tools, |message| message.content.iter().map(part_value).collect())
+    }
+
+    fn render_as(
+        &self,
+        messages: &[Message],
+        tools: &[serde_json::Value],
+        content: impl Fn(&Message) -> Value,
+    ) -> Result<String, ChatTemplateError> {
         let Some((environment, _)) = &self.compiled else {
             let texts: Vec<String> = messages.iter().map(|message| text_of(&message.content)).collect();
             return Ok(texts.join("\n"));
@@ -106,7 +128,10 @@ impl ChatTemplate {
             .get_template(NAME)
             .map_err(render)?
             .render(context! {
-                messages => messages.iter().map(message_value).collect::<Value>(),
+                messages => messages
+                    .iter()
+                    .map(|message| message_value(message, content(message)))
+                    .collect::<Value>(),
                 tools => tools,
                 documents => Value::from(()),
                 add_generation_prompt => true,
@@ -115,12 +140,16 @@ impl ChatTemplate {
     }
 }
 
-/// The message as templates expect it.
-fn message_value(message: &Message) -> Value {
-    let content = match message.has_media() {
+/// The content of a message: one text, or, with media among it, a list of parts.
+fn message_content(message: &Message) -> Value {
+    match message.has_media() {
         false => Value::from(text_of(&message.content)),
         true => message.content.iter().map(part_value).collect(),
-    };
+    }
+}
+
+/// The message as templates expect it.
+fn message_value(message: &Message, content: Value) -> Value {
     let mut fields: Vec<(&str, Value)> =
         vec![("role", Value::from(message.role.name())), ("content", content)];
     if let Some(name) = &message.name {
@@ -271,6 +300,15 @@ mod tests {
         for (template, expected) in cases {
             assert_eq!(render(template, &messages).as_deref(), Ok(expected), "{template}");
         }
+    }
+
+    #[test]
+    fn templates_of_parts_get_parts() {
+        let template = "{% for part in messages[0].content %}[{{ part.type }}:{{ part.text }}]{% endfor %}";
+        let template = ChatTemplate::compile(template, "", "").expect("a template");
+        let mut message = Message::text(Role::User, "a");
+        message.content.push(ContentPart::text("b"));
+        assert_eq!(template.render_parts(&[message], &[]).ok().as_deref(), Some("[text:a][text:b]"));
     }
 
     #[test]

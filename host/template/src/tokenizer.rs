@@ -41,8 +41,10 @@ pub enum TokenizerError {
 
 /// A tokenizer's chat template, and where it is from.
 pub struct TokenizerTemplate {
-    /// The template, with the tokens at which a sequence begins and ends.
-    pub template: ChatTemplate,
+    /// With the tokens at which a sequence begins and ends.
+    template: ChatTemplate,
+    /// One of its own for conversations with tools, if there is.
+    with_tools: Option<ChatTemplate>,
     /// The configuration's file.
     pub path: PathBuf,
     /// The digest of the template and of both tokens: of all that a prompt is rendered from beside the messages.
@@ -61,7 +63,7 @@ impl TokenizerTemplate {
             .map_err(|error| invalid(format!("is not a tokenizer's configuration: {error}")))?;
         let beside = path.with_file_name("chat_template.jinja");
         // As in transformers, the file counts before the key.
-        let text = match chat_template(&config) {
+        let text = match chat_template(&config, "default") {
             _ if beside.is_file() => read(&beside)?,
             Some(text) => text,
             None => {
@@ -71,11 +73,24 @@ impl TokenizerTemplate {
             }
         };
         let (bos_token, eos_token) = (token(&config, "bos_token"), token(&config, "eos_token"));
-        let template = ChatTemplate::compile(&text, bos_token, eos_token)
-            .map_err(|source| TokenizerError::Template { path: path.clone(), source })?;
-        let digest =
-            Digest::of_json(&json!({"template": text, "bos_token": bos_token, "eos_token": eos_token}));
-        Ok(TokenizerTemplate { template, path, digest })
+        let compile = |text: &str| {
+            ChatTemplate::compile(text, bos_token, eos_token)
+                .map_err(|source| TokenizerError::Template { path: path.clone(), source })
+        };
+        let template = compile(&text)?;
+        let text_with_tools = if beside.is_file() { None } else { chat_template(&config, "tool_use") };
+        let with_tools = text_with_tools.as_deref().map(compile).transpose()?;
+        let mut identity = json!({"template": text, "bos_token": bos_token, "eos_token": eos_token});
+        if let Some(text) = text_with_tools {
+            identity["tool_use"] = text.into();
+        }
+        Ok(TokenizerTemplate { template, with_tools, path, digest: Digest::of_json(&identity) })
+    }
+
+    /// The template of a conversation with these tools: as in transformers, one of the name `tool_use` where
+    /// there are tools.
+    pub fn of(&self, tools: &[Value]) -> &ChatTemplate {
+        self.with_tools.as_ref().filter(|_| !tools.is_empty()).unwrap_or(&self.template)
     }
 }
 
@@ -89,13 +104,13 @@ fn read(path: &Path) -> Result<String, TokenizerError> {
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-/// The template: a string, or a list of named ones, of which `default` counts.
-fn chat_template(config: &Map<String, Value>) -> Option<String> {
+/// A template: a string, which is that of the name `default`, or one of a list of named ones.
+fn chat_template(config: &Map<String, Value>, name: &str) -> Option<String> {
     match config.get("chat_template")? {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => (name == "default").then(|| text.clone()),
         Value::Array(named) => {
-            let default = named.iter().find(|one| one["name"] == "default")?;
-            default["template"].as_str().map(str::to_owned)
+            let found = named.iter().find(|one| one["name"] == name)?;
+            found["template"].as_str().map(str::to_owned)
         }
         _ => None,
     }
@@ -124,7 +139,22 @@ mod tests {
                 .map_err(|error| error.to_string())?;
         }
         let read = TokenizerTemplate::read(folder.path()).map_err(|error| error.to_string())?;
-        read.template.render(&[Message::text(Role::User, "hi")], &[]).map_err(|error| error.to_string())
+        read.of(&[]).render(&[Message::text(Role::User, "hi")], &[]).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn tools_may_have_a_template_of_their_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let named = json!({"chat_template": [
+            {"name": "tool_use", "template": "{{ tools | length }} tools"},
+            {"name": "default", "template": "no tools"},
+        ]});
+        std::fs::write(folder.path().join("tokenizer_config.json"), named.to_string()).expect("written");
+        let read = TokenizerTemplate::read(folder.path()).expect("a template");
+        let tools = [json!({"type": "function", "function": {"name": "f"}})];
+        let messages = [Message::text(Role::User, "hi")];
+        let rendered = |tools: &[Value]| read.of(tools).render(&messages, tools).expect("rendered");
+        assert_eq!((rendered(&tools), rendered(&[])), ("1 tools".to_owned(), "no tools".to_owned()));
     }
 
     #[test]

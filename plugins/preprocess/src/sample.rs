@@ -133,10 +133,10 @@ impl Draft {
     }
 }
 
-/// The `id` of a row as text; none where the host is to give one.
+/// The `id` of a row as text; none where the host is to give one. What can be no id stays, for the host to say so.
 pub(crate) fn into_id(id: Value) -> Option<Value> {
     match id {
-        Value::String(_) => Some(id),
+        Value::String(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Some(id),
         other => text(&other).map(|id| Value::from(id.into_owned())),
     }
 }

@@ -82,6 +82,8 @@
 //! ```
 
 pub mod aggregator;
+#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+mod allocator;
 pub mod backend;
 pub mod base;
 #[doc(hidden)]

@@ -20,6 +20,8 @@ struct Case {
 struct Side {
     rates: Vec<f64>,
     occupancies: Vec<f64>,
+    /// From when all slots were busy for the first time.
+    occupancies_then: Vec<f64>,
     full_after: Vec<f64>,
     /// Microseconds for each request.
     processor: Vec<f64>,
@@ -29,8 +31,9 @@ impl Side {
     fn add(&mut self, arrivals: &Arrivals, in_flight: usize, processor: Duration) {
         self.processor.push(processor.as_secs_f64() * 1e6 / arrivals.count().max(1) as f64);
         self.rates.push(arrivals.rate());
-        self.occupancies.push(arrivals.occupancy(in_flight));
+        self.occupancies.push(arrivals.occupancy(in_flight, Duration::ZERO));
         let full = arrivals.full_after(in_flight);
+        self.occupancies_then.push(full.map_or(f64::NAN, |full| arrivals.occupancy(in_flight, full)));
         self.full_after.push(full.map_or(f64::INFINITY, |full| full.as_secs_f64() * 1e3));
     }
 
@@ -38,12 +41,15 @@ impl Side {
         let processor = format!("{} µs", whole(median(self.processor)));
         let full = median(self.full_after);
         let full = if full.is_finite() { format!("{} ms", whole(full)) } else { "never".to_owned() };
+        let then = median(self.occupancies_then);
+        let then = if then.is_finite() { percent(then) } else { String::new() };
         table.row([
             name,
             whole(median(self.rates)),
             ratio,
             percent(median(self.occupancies)),
             full,
+            then,
             processor,
         ]);
     }
@@ -56,6 +62,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         "of the loop",
         "slots busy",
         "all busy after",
+        "busy from then on",
         "processor a request",
     ]);
     let rounds = lab.either(5, 1);

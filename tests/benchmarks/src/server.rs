@@ -96,11 +96,16 @@ impl Arrivals {
         self.moments.len() as f64 / self.lasted().as_secs_f64().max(1e-9)
     }
 
-    /// How many of so many slots were busy on average, from the first request to the last, as a share.
-    pub(crate) fn occupancy(&self, slots: usize) -> f64 {
+    /// How many of so many slots were busy on average, from a while after the first request to the last, as a share.
+    pub(crate) fn occupancy(&self, slots: usize, after: Duration) -> f64 {
         let (Some(first), Some(last)) = (self.moments.first(), self.moments.last()) else { return 0.0 };
-        let busy: f64 = self.moments.iter().map(|came| (*last - *came).min(self.latency).as_secs_f64()).sum();
-        busy / (*last - *first).as_secs_f64().max(1e-9) / slots as f64
+        let from = *first + after;
+        let within = |came: &Instant| {
+            let (begin, end) = ((*came).max(from), (*came + self.latency).min(*last));
+            end.saturating_duration_since(begin).as_secs_f64()
+        };
+        let busy: f64 = self.moments.iter().map(within).sum();
+        busy / last.saturating_duration_since(from).as_secs_f64().max(1e-9) / slots as f64
     }
 
     /// How long it took until so many requests were there at once.

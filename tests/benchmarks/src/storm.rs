@@ -5,15 +5,15 @@ use crate::process::Terminal;
 use crate::server::TimedServer;
 use crate::table::{Table, percent, whole};
 use gage_load_server::{Answer, Storm, StormShares};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 const IN_FLIGHT: usize = 256;
 /// Of an answer.
-const LATENCY: Duration = Duration::from_millis(50);
+const LATENCY: Duration = Duration::from_millis(100);
 /// After which a request that hangs is given up, in seconds.
-const TIMEOUT_SECONDS: f64 = 1.0;
+const TIMEOUT_SECONDS: f64 = 2.0;
 
 /// Requests by how the server took them.
 #[derive(Default)]
@@ -21,6 +21,9 @@ struct Kinds {
     answered: AtomicU64,
     hung: AtomicU64,
     others: AtomicU64,
+    /// When every sample had come once, and what had been answered until then: afterwards there is nothing to fill
+    /// slots with but samples that came before.
+    all_begun: OnceLock<(Instant, u64)>,
 }
 
 pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
@@ -37,6 +40,9 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
                 Some(_) => &kinds.others,
             };
             kind.fetch_add(1, Ordering::Relaxed);
+            if kinds.all_begun.get().is_none() && storm.different() == rows {
+                let _ = kinds.all_begun.set((Instant::now(), kinds.answered.load(Ordering::Relaxed)));
+            }
             fault
         }
     })?;
@@ -56,6 +62,10 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let busy = answered * LATENCY.as_secs_f64() + hung * TIMEOUT_SECONDS;
     let allowed = answered * IN_FLIGHT as f64 / busy;
     let goodput = answered / arrivals.lasted().as_secs_f64();
+    let (Some(first), Some((all_begun, answered_by_then))) = (arrivals.first(), kinds.all_begun.get()) else {
+        anyhow::bail!("not every sample was asked about");
+    };
+    let steady = *answered_by_then as f64 / (*all_begun - first).as_secs_f64();
     let mut table = Table::new(["what", "figure"]);
     table.row(["samples".to_owned(), whole(rows as f64)]);
     table.row([
@@ -72,13 +82,16 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         format!("{}, {}, {}", whole(answered), whole(hung), whole(others)),
     ]);
     table.row(["answers a second that the slots allow".to_owned(), whole(allowed)]);
-    table.row(["answers a second".to_owned(), whole(goodput)]);
-    table.row(["of what is allowed".to_owned(), percent(goodput / allowed)]);
+    for (what, rate) in [("until the last sample is begun", steady), ("until the last answer", goodput)] {
+        table.row([format!("answers a second {what}"), whole(rate)]);
+        table.row(["of what is allowed".to_owned(), percent(rate / allowed)]);
+    }
     table.print("Fault storm");
     println!(
         "Of a hundred requests 20 are refused (429, wait 100 ms), 5 fail (500), 2 are reset, 1 gets garbage, 1 hangs until the \
          client gives up after {TIMEOUT_SECONDS} s; the others are answered after {} ms. {IN_FLIGHT} in flight. What the slots \
-         allow: every slot busy all the time, with answers and with requests that hang.\n",
+         allow: every slot busy all the time, with answers and with requests that hang. When the last sample is begun, some are \
+         left that were refused or hang, and nothing else to fill the slots with.\n",
         LATENCY.as_millis()
     );
     Ok(())

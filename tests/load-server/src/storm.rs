@@ -44,6 +44,11 @@ impl Storm {
         Storm { shares, seed, retry_after_ms, came: Mutex::default() }
     }
 
+    /// How many different requests came.
+    pub fn different(&self) -> usize {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// The fault that a request meets, if any.
     pub fn fault(&self, request: &Request) -> Option<Answer> {
         let mut hasher = DefaultHasher::new();

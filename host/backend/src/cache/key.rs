@@ -5,7 +5,7 @@
 use super::store::FORMAT;
 use crate::api::{BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest};
 use crate::conversation::public_headers;
-use crate::llama_cpp::flash_number;
+use crate::llama_cpp::{flash_number, split_name};
 use gage_config::{
     BackendKind, BackendSpec, CustomScriptConfig, Grants, HttpBackendConfig, HttpGrant, HttpProtocol,
     LikelihoodSource, LlamaCppConfig, Node, OnLongPrompt, OpenAiOptions, OutputConstraint, TokenLimitName,
@@ -163,12 +163,16 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         cache_type_v: _,
         deterministic: _,
         lora: _,
+        mmproj: _,
+        mmproj_span: _,
+        image_max_tokens: _,
         chat_template: _,
         isolation: _,
         kernels: _,
         default_params: _,
         main_gpu,
         devices,
+        split_mode,
         flash_attention,
         on_long_prompt,
         constraint,
@@ -181,6 +185,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         "details": details,
         "main_gpu": main_gpu,
         "devices": devices,
+        "split_mode": split_name(*split_mode),
         "flash_attention": flash_number(*flash_attention),
         "truncates_prompts": *on_long_prompt == OnLongPrompt::TruncateLeft,
         "constraint": constraint.as_ref().map(|constraint| match constraint {

@@ -8,7 +8,7 @@ use super::reply::{Intake, Reader};
 use super::statistics::Counters;
 use super::tape::Exchange;
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
-use crate::waiting::waiting;
+use crate::waiting::{pause, waiting};
 use base64::Engine as _;
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
@@ -122,11 +122,11 @@ impl HttpClient {
             let failure = self.patient(failure);
             if failure.may_pass && attempts <= retry.most && !self.is_replay() {
                 self.counters.sent_again(failure.kind);
-                let pause = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
+                let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
                 tracing::debug!(
-                    request = %call.id, attempts, ?pause, "sent again: {}", self.scrubber.borrowed(&failure.message)
+                    request = %call.id, attempts, ?wait, "sent again: {}", self.scrubber.borrowed(&failure.message)
                 );
-                waiting(tokio::time::sleep(pause)).await;
+                pause(wait).await;
                 continue;
             }
             self.counters.failed(failure.kind);

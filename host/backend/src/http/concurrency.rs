@@ -1,13 +1,21 @@
 //! How many requests a host takes at the same time, found out as the run goes. Knows no clock.
 //!
 //! The limit doubles with each round of answers until the host is overloaded for the first time (slow
-//! start), and grows by its square root a round from then on. A round in which the host was overloaded
-//! (429, 503, no answer in time) cuts the limit to seven tenths. Where three cuts in a row do not make the
-//! host any better they were not the remedy: they are taken back, and that share of failures is put up with.
-//! So a server that fails at random is still kept busy.
+//! start), and grows by its square root a round from then on. A round of requests of which too many were
+//! refused for now (429, 503) or not answered in time cuts the limit to seven tenths, on trial: where the
+//! host was overloaded, an answer costs less of its slots then. Where it costs as much as before, the limit was
+//! not what was wrong; it is given back, and that share of failures is put up with. So a server that fails at
+//! random is still kept busy.
+//!
+//! A round is of requests that were sent one after the other, and is judged when nearly all of them have ended.
+//! A refusal takes a moment and an answer takes its time, so that among what ended last there are always more
+//! refusals than among what was sent.
+
+use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Where a limit begins, unless a share of the most that is allowed is more: whoever allows thousands knows a
-/// server that takes some hundreds. It is small, for cuts find back from a few times too many, and no further.
+/// server that takes some hundreds.
 const FIRST: f64 = 32.0;
 /// That share.
 const FIRST_SHARE: f64 = 1.0 / 16.0;
@@ -15,12 +23,12 @@ const FIRST_SHARE: f64 = 1.0 / 16.0;
 const CUT: f64 = 0.7;
 /// A share of overloaded answers up to this is put up with.
 const MARGIN: f64 = 0.05;
-/// How far the share must have fallen for a cut to count as the remedy.
-const REMEDY: f64 = 0.7;
-/// So many cuts are tried before they count as useless.
-const MOST_TRIED: u32 = 3;
-/// How many answers a round has.
+/// The largest share that is put up with where cuts do not help; above it the host means what it says.
+const MOST_TOLERATED: f64 = 0.3;
+/// How many requests a round has.
 const ROUND: std::ops::RangeInclusive<u32> = 16..=256;
+/// The share of a round that must have ended: one in a hundred may hang for minutes.
+const ENDED: f64 = 0.95;
 
 /// The limit, and what it rests on.
 #[derive(Debug)]
@@ -29,23 +37,73 @@ pub(super) struct Concurrency {
     most: f64,
     is_adaptive: bool,
     is_slow_start: bool,
-    /// Counts the cuts; answers to requests from before a cut say nothing about it.
-    epoch: u32,
-    answered: u32,
-    overloaded: u32,
-    tried: Option<Trial>,
+    cuts: u32,
+    /// Those that are not judged yet, the one that requests join last.
+    rounds: VecDeque<Round>,
+    /// The number of the first of them.
+    first: u64,
+    trial: Option<Trial>,
     tolerated: f64,
+    /// Whether most requests of the round that was judged last were refused.
+    is_refusing: bool,
 }
 
-/// Cuts of which it is not yet known whether they help.
+/// How a request ended, as far as the limit is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The host had time for it.
+    Taken,
+    /// The host refused it for now.
+    Refused,
+    /// It was not answered in time.
+    Late,
+}
+
+/// Requests that were sent one after the other.
+#[derive(Debug, Default)]
+struct Round {
+    size: u32,
+    sent: u32,
+    ended: u32,
+    refused: u32,
+    late: u32,
+    /// For how long all of them together had a slot, in seconds; without those that were late.
+    spent: f64,
+}
+
+impl Round {
+    fn is_over(&self) -> bool {
+        self.sent >= self.size && f64::from(self.ended) >= (f64::from(self.size) * ENDED).floor()
+    }
+
+    fn overloaded(&self) -> f64 {
+        f64::from(self.refused + self.late)
+    }
+
+    fn share(&self) -> f64 {
+        self.overloaded() / f64::from(self.ended.max(1))
+    }
+
+    /// How long a slot is taken for each request that the host had time for.
+    fn cost(&self) -> f64 {
+        self.spent / (f64::from(self.ended) - self.overloaded())
+    }
+
+    /// Whether more were overloaded than a share explains, chance included (two standard deviations).
+    fn exceeds(&self, share: f64) -> bool {
+        let ended = f64::from(self.ended);
+        self.overloaded() > ended * share + 2.0 * (ended * share * (1.0 - share)).sqrt()
+    }
+}
+
+/// A cut of which it is not yet known whether it helps.
 #[derive(Debug)]
 struct Trial {
-    /// The largest share of overloaded answers so far.
     share: f64,
-    /// The limit before the first of them, and whether it still doubled.
+    cost: f64,
+    /// The limit before, and whether it still doubled.
     limit: f64,
     was_slow_start: bool,
-    cuts: u32,
 }
 
 impl Concurrency {
@@ -57,11 +115,12 @@ impl Concurrency {
             most,
             is_adaptive,
             is_slow_start: true,
-            epoch: 0,
-            answered: 0,
-            overloaded: 0,
-            tried: None,
+            cuts: 0,
+            rounds: VecDeque::new(),
+            first: 0,
+            trial: None,
             tolerated: 0.0,
+            is_refusing: false,
         }
     }
 
@@ -85,56 +144,116 @@ impl Concurrency {
 
     /// How often the limit was cut.
     pub(super) fn cuts(&self) -> u32 {
-        self.epoch
+        self.cuts
     }
 
-    /// What a request that is sent now takes with it.
-    pub(super) fn epoch(&self) -> u32 {
-        self.epoch
+    /// Whether the host refuses most requests.
+    pub(super) fn is_refusing(&self) -> bool {
+        self.is_refusing
     }
 
-    /// Takes note of an answer to a request of an epoch; `in_flight` were under way with it.
-    pub(super) fn answered(&mut self, epoch: u32, is_overloaded: bool, in_flight: usize) {
-        if !self.is_adaptive || epoch != self.epoch {
-            return;
+    /// Whether the limit still doubles.
+    pub(super) fn is_slow_start(&self) -> bool {
+        self.is_adaptive && self.is_slow_start && self.limit < self.most
+    }
+
+    /// Doubles the limit before the answers are there, where nothing speaks against it: refusals come at once, and
+    /// answers may take minutes.
+    pub(super) fn hurry(&mut self) {
+        let thresholds = self.threshold();
+        if self.is_slow_start() && !self.rounds.iter().any(|round| round.exceeds(thresholds)) {
+            self.limit = (self.limit * 2.0).min(self.most);
         }
-        self.answered += 1;
-        self.overloaded += u32::from(is_overloaded);
+    }
+
+    /// A request is sent; says in which round.
+    pub(super) fn sent(&mut self) -> u64 {
+        if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
+            let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());
+            self.rounds.push_back(Round { size, ..Round::default() });
+        }
+        if let Some(round) = self.rounds.back_mut() {
+            round.sent += 1;
+        }
+        self.first + self.rounds.len() as u64 - 1
+    }
+
+    /// A request of a round was given up, and says nothing.
+    pub(super) fn abandoned(&mut self, number: u64) {
+        if let Some(round) = self.round(number) {
+            round.size -= 1;
+            round.sent -= 1;
+        }
+    }
+
+    /// A request of a round ended after a while; `in_flight` were under way with it.
+    pub(super) fn ended(&mut self, number: u64, end: End, took: Duration, in_flight: usize) {
+        let Some(round) = self.round(number) else { return };
+        round.ended += 1;
+        round.refused += u32::from(end == End::Refused);
+        round.late += u32::from(end == End::Late);
+        if end != End::Late {
+            round.spent += took.as_secs_f64();
+        }
+        let is_over = round.is_over();
         // Where the limit is not what holds requests back, a higher one would be a guess.
-        if !is_overloaded && in_flight as f64 >= self.limit * 0.8 {
+        let is_full = in_flight as f64 >= self.limit.floor() * 0.8;
+        if self.is_adaptive && end == End::Taken && is_full && self.trial.is_none() {
             let step = if self.is_slow_start { 1.0 } else { 1.0 / self.limit.sqrt() };
             self.limit = (self.limit + step).min(self.most);
         }
-        let round = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());
-        if self.answered >= round {
-            self.end_round();
+        if is_over {
+            // Those before have requests that take longer than all of this.
+            while self.first <= number {
+                let Some(round) = self.rounds.pop_front() else { break };
+                self.first += 1;
+                if self.first > number {
+                    self.judge(&round);
+                }
+            }
         }
     }
 
-    fn end_round(&mut self) {
-        let share = f64::from(self.overloaded) / f64::from(self.answered);
-        (self.answered, self.overloaded) = (0, 0);
-        if share <= self.tolerated * 1.25 + MARGIN {
-            self.tried = None;
+    fn round(&mut self, number: u64) -> Option<&mut Round> {
+        self.rounds.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The share of overloaded answers that is put up with.
+    fn threshold(&self) -> f64 {
+        self.tolerated * 1.25 + MARGIN
+    }
+
+    fn judge(&mut self, round: &Round) {
+        let trial = self.trial.take();
+        // Where the limit can still be the remedy, that is tried first.
+        let is_cut = trial.is_some() || !self.is_adaptive || self.limit < 2.0;
+        self.is_refusing = is_cut && round.refused * 2 > round.ended;
+        if !self.is_adaptive {
+            return;
+        }
+        let share = round.share();
+        if !round.exceeds(self.threshold()) {
             self.tolerated *= if share < self.tolerated / 2.0 { 0.9 } else { 1.0 };
             return;
         }
-        let trial = match self.tried.take() {
-            Some(trial) if share > trial.share * REMEDY => {
-                Trial { share: trial.share.max(share), cuts: trial.cuts + 1, ..trial }
-            }
-            _ => Trial { share, limit: self.limit, was_slow_start: self.is_slow_start, cuts: 1 },
-        };
-        if trial.cuts > MOST_TRIED {
-            self.tolerated = trial.share;
+        if let Some(trial) = &trial
+            && !round.exceeds(MOST_TOLERATED)
+            // Halfway, in proportion, between what it cost and what it would cost a host that is overloaded.
+            && round.cost() > trial.cost * (self.limit / trial.limit).sqrt()
+        {
+            self.tolerated = share.max(trial.share).min(MOST_TOLERATED);
             self.limit = self.limit.max(trial.limit);
             self.is_slow_start = trial.was_slow_start;
             return;
         }
-        self.tried = Some(trial);
-        self.is_slow_start = false;
+        let was_slow_start = std::mem::take(&mut self.is_slow_start);
+        let begun = Trial { share, cost: round.cost(), limit: self.limit, was_slow_start };
+        self.trial = Some(trial.unwrap_or(begun));
         self.limit = (self.limit * CUT).max(1.0);
-        self.epoch = self.epoch.wrapping_add(1);
+        self.cuts = self.cuts.saturating_add(1);
+        // Requests from before say nothing about the new limit.
+        self.first += self.rounds.len() as u64;
+        self.rounds.clear();
     }
 }
 
@@ -144,63 +263,4 @@ fn first(most: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rounds of requests, as many at a time as the limit allows; `is_overloaded` sees how many are in
-    /// flight and a number that counts up.
-    fn play(concurrency: &mut Concurrency, rounds: u32, is_overloaded: impl Fn(usize, u64) -> bool) {
-        let mut number = 0;
-        for _ in 0..rounds {
-            let (epoch, in_flight) = (concurrency.epoch(), concurrency.limit());
-            for index in 0..in_flight {
-                number += 1;
-                let failed = is_overloaded(index, number);
-                // Whoever waits goes ahead as soon as the limit allows.
-                concurrency.answered(epoch, failed, concurrency.limit());
-            }
-        }
-    }
-
-    #[test]
-    fn a_host_that_takes_all_soon_gets_all() {
-        for (most, first, rounds) in [(8, 8, 0), (64, 32, 1), (256, 32, 3), (4_096, 256, 4)] {
-            let mut concurrency = Concurrency::new(most, true);
-            assert_eq!(concurrency.limit(), first);
-            play(&mut concurrency, rounds, |_, _| false);
-            assert_eq!((concurrency.limit(), concurrency.cuts()), (most, 0));
-        }
-    }
-
-    #[test]
-    fn a_host_that_takes_a_hundred_gets_about_a_hundred() {
-        let mut concurrency = Concurrency::new(4_096, true);
-        play(&mut concurrency, 100, |index, _| index >= 100);
-        assert!((50..=180).contains(&concurrency.limit()), "{concurrency:?}");
-        assert!(concurrency.cuts() > 3, "{concurrency:?}");
-    }
-
-    #[test]
-    fn failures_that_have_nothing_to_do_with_load_are_put_up_with() {
-        let mut concurrency = Concurrency::new(256, true);
-        // About a fifth, in an order without a period.
-        play(&mut concurrency, 200, |_, number| {
-            number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17).wrapping_mul(0xff51_afd7_ed55_8ccd)
-                >> 40
-                < (1 << 24) / 5
-        });
-        assert!(concurrency.limit() >= 128, "{concurrency:?}");
-    }
-
-    #[test]
-    fn one_is_always_left_and_a_fixed_limit_stays() {
-        let mut concurrency = Concurrency::new(8, true);
-        for _ in 0..50 {
-            play(&mut concurrency, 4, |_, _| true);
-            assert!((1..=8).contains(&concurrency.limit()), "{concurrency:?}");
-        }
-        let mut fixed = Concurrency::new(100, false);
-        play(&mut fixed, 20, |_, _| true);
-        assert_eq!(fixed.limit(), 100);
-    }
-}
+mod tests;

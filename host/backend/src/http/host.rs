@@ -2,16 +2,18 @@
 
 use super::breaker::{Breaker, BreakerSettings, Turn};
 use super::budget::Budget;
-use super::concurrency::Concurrency;
+use super::concurrency::{Concurrency, End};
 use gage_config::{HttpLimits, HttpRetry};
 use serde_json::json;
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 
-/// How fast the share of refusals follows the answers.
-const FOLLOWING: f64 = 1.0 / 16.0;
+/// How long nobody needs to have been refused for the limit to double before the answers are there. A refusal
+/// comes back in less, from wherever it comes.
+const HURRY: Duration = Duration::from_millis(100);
 
 /// The hosts that the backends of a process ask, each with its limits.
 #[derive(Clone, Default)]
@@ -54,6 +56,8 @@ pub(super) enum NotSent {
 pub(super) struct Host {
     state: Mutex<State>,
     permits: Semaphore,
+    /// Whoever has it looks after the limit for all who wait.
+    hurrying: Semaphore,
 }
 
 struct State {
@@ -64,7 +68,8 @@ struct State {
     owed: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
-    refused_share: f64,
+    /// When the limit may double next.
+    hurry_at: Option<Instant>,
     breaker: Breaker,
     requests: Option<Budget>,
     tokens: Option<Budget>,
@@ -88,14 +93,14 @@ impl Host {
             owed: 0,
             in_flight: 0,
             paused_until: None,
-            refused_share: 0.0,
+            hurry_at: None,
             breaker,
             requests: None,
             tokens: None,
             pauses: 0,
             paused: Duration::ZERO,
         };
-        Host { state: Mutex::new(state), permits: Semaphore::new(permits) }
+        Host { state: Mutex::new(state), permits: Semaphore::new(permits), hurrying: Semaphore::new(1) }
     }
 
     fn add(&self, limits: &HttpLimits) {
@@ -120,8 +125,8 @@ impl Host {
 
     /// Waits until a request may be sent that takes about so many tokens, and at most so long.
     pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<Pass<'_>, NotSent> {
-        let permit = self.permits.acquire().await.map_err(|_| NotSent::Closed)?;
-        let mut pass = Pass { host: self, permit: Some(permit), epoch: 0, tokens, is_sent: false };
+        let permit = self.permit().await.map_err(|_| NotSent::Closed)?;
+        let mut pass = Pass { host: self, permit: Some(permit), sent: None, tokens };
         let ready = {
             let mut state = self.state();
             let now = now();
@@ -142,14 +147,47 @@ impl Host {
                         Turn::Refuse(lasted) => return Err(NotSent::OutOfReach(lasted)),
                         Turn::Go => {
                             state.in_flight += 1;
-                            pass.epoch = state.concurrency.epoch();
-                            pass.is_sent = true;
+                            pass.sent = Some(Sent { round: state.concurrency.sent(), at: now });
                             return Ok(pass);
                         }
                     },
                 }
             };
             tokio::time::sleep_until(tokio::time::Instant::from_std(until)).await;
+        }
+    }
+
+    /// Waits until the limit lets a further request go.
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        let mut permit = pin!(self.permits.acquire());
+        while self.state().concurrency.is_slow_start() {
+            tokio::select! {
+                biased;
+                permit = &mut permit => return permit,
+                () = self.hurry() => {}
+            }
+        }
+        permit.await
+    }
+
+    /// Doubles the limit after a while, where nothing speaks against it.
+    async fn hurry(&self) {
+        // The semaphore is never closed.
+        let _turn = self.hurrying.acquire().await;
+        let at = {
+            let now = now();
+            *self.state().hurry_at.get_or_insert_with(|| now.checked_add(HURRY).unwrap_or(now))
+        };
+        tokio::time::sleep_until(tokio::time::Instant::from_std(at)).await;
+        let mut state = self.state();
+        let now = now();
+        state.hurry_at = now.checked_add(HURRY);
+        if state.paused_until.is_none_or(|until| until <= now) {
+            state.concurrency.hurry();
+            self.follow_limit(&mut state);
         }
     }
 
@@ -201,9 +239,15 @@ impl Host {
 pub(super) struct Pass<'h> {
     host: &'h Host,
     permit: Option<SemaphorePermit<'h>>,
-    epoch: u32,
+    /// Nothing until it is used.
+    sent: Option<Sent>,
     tokens: u64,
-    is_sent: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Sent {
+    round: u64,
+    at: Instant,
 }
 
 impl Pass<'_> {
@@ -217,18 +261,24 @@ impl Pass<'_> {
         used_tokens: Option<u64>,
     ) {
         let mut state = self.host.state();
-        let is_overloaded = matches!(ending, Ending::Refused | Ending::Late);
-        let in_flight = state.in_flight;
-        state.concurrency.answered(self.epoch, is_overloaded, in_flight);
+        let now = now();
+        if let Some(sent) = self.sent.take() {
+            let end = match ending {
+                Ending::Refused => End::Refused,
+                Ending::Late => End::Late,
+                Ending::Answered | Ending::Broken => End::Taken,
+            };
+            let in_flight = state.in_flight;
+            state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at), in_flight);
+            state.in_flight = in_flight.saturating_sub(1);
+        }
         match ending {
             Ending::Answered | Ending::Refused => state.breaker.reached(),
-            Ending::Broken => state.breaker.failed(now()),
+            Ending::Broken => state.breaker.failed(now),
             Ending::Late => state.breaker.abandoned(),
         }
-        let refused = if ending == Ending::Refused { 1.0 } else { 0.0 };
-        state.refused_share += (refused - state.refused_share) * FOLLOWING;
         // One refusal among many answers concerns that request. Where most are refused, all wait.
-        if let Some(wait) = asked.filter(|_| ending == Ending::Refused && state.refused_share > 0.5) {
+        if let Some(wait) = asked.filter(|_| ending == Ending::Refused && state.concurrency.is_refusing()) {
             Host::pause(&mut state, wait);
         }
         if let Some(wait) = exhausted {
@@ -241,9 +291,6 @@ impl Pass<'_> {
     }
 
     fn leave(&mut self, state: &mut State) {
-        if std::mem::take(&mut self.is_sent) {
-            state.in_flight = state.in_flight.saturating_sub(1);
-        }
         let Some(permit) = self.permit.take() else { return };
         if state.owed > 0 {
             state.owed -= 1;
@@ -260,8 +307,10 @@ impl Drop for Pass<'_> {
     fn drop(&mut self) {
         if self.permit.is_some() {
             let mut state = self.host.state();
-            if self.is_sent {
+            if let Some(sent) = self.sent.take() {
                 state.breaker.abandoned();
+                state.concurrency.abandoned(sent.round);
+                state.in_flight = state.in_flight.saturating_sub(1);
             }
             self.leave(&mut state);
         }
@@ -304,7 +353,8 @@ mod tests {
         let hosts = HttpHosts::default();
         let host = hosts.host("http://h", &limits(64), &retry());
         let began = now();
-        for _ in 0..11 {
+        // Two rounds: after the first one the limit is cut, which might have been the remedy.
+        for _ in 0..32 + 22 {
             let pass = host.enter(1, LONGEST).await.expect("a pass");
             assert_eq!(now(), began, "few refusals are the matter of those who were refused");
             pass.end(Ending::Refused, Some(Duration::from_secs(7)), None, None);
@@ -360,7 +410,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn permits_follow_the_limit_and_none_is_lost() {
         let host = Arc::new(Host::new(&limits(512), &retry()));
-        for (ending, rounds) in [(Ending::Answered, 200), (Ending::Late, 30), (Ending::Answered, 200)] {
+        for (ending, rounds) in [(Ending::Answered, 200), (Ending::Late, 30), (Ending::Answered, 900)] {
             for _ in 0..rounds {
                 let mut passes = Vec::new();
                 while passes.len() < host.state().concurrency.limit() {

@@ -8,13 +8,14 @@ use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppO
 use super::process::{self, ModelProgram};
 use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
 use super::runtime::internal;
+use super::showing::{images_of, rendered_with, with_marked_images};
 use super::special::{SpecialTokens, texts_of, unused_mark};
 use super::thread;
 use super::tokenizer::Prompt;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
-    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, Reply, RequestTiming,
-    RollingOutput, RollingRequest,
+    EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
+    RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
 use gage_config::OutputConstraint;
@@ -22,10 +23,14 @@ use gage_core::{Digest, Message, ModelOutput, Object, SamplingParams, Usage};
 use gage_template::ChatTemplate;
 use llama_cpp_2::json_schema_to_grammar;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
+
+/// Why no mark can be put into a text.
+const NO_MARK: &str = "its text uses all noncharacters";
 
 /// A model that llama.cpp runs.
 struct LlamaCppBackend {
@@ -83,12 +88,20 @@ pub async fn open(
     if let Some(digest) = template.digest() {
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
     }
+    if let Some(path) = model.mmproj.clone() {
+        let digest = blocking(move || file_digest(&path)).await?;
+        details.insert("mmproj_digest".to_owned(), digest.to_string().into());
+    }
     let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     Ok(Arc::new(LlamaCppBackend {
         info: BackendInfo {
             kind: "llama_cpp",
             model: file_name.to_string_lossy().into_owned(),
-            capabilities: Capabilities { generate: true, loglikelihood: true, media: false },
+            capabilities: Capabilities {
+                generate: true,
+                loglikelihood: true,
+                media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
+            },
             max_concurrency: loaded.settings.concurrency(),
             details,
         },
@@ -190,19 +203,35 @@ impl LlamaCppBackend {
     ) -> Result<(Prompt, Vec<ScoredText>), BackendError> {
         if let Some(text) = rendered {
             // Whatever special tokens it spells are meant, as far as anybody can tell.
-            let prompt = Prompt { text, has_special_tokens: true, mark: None };
+            let prompt = Prompt { text, has_special_tokens: true, ..Prompt::default() };
             return Ok((
                 prompt,
                 continuations.iter().map(|one| scored_text(one, one.text.clone())).collect(),
             ));
         }
-        if messages.iter().any(Message::has_media) {
-            let message = format!("request '{id}': llama_cpp takes text only, and a message holds media");
+        let takes = self.info.capabilities.media;
+        if let Some(kind) = takes.refuses(messages) {
+            let message = format!(
+                "request '{id}': the model takes {}, and a message holds media ({})",
+                takes.described(),
+                kind.type_name()
+            );
             return Err(BackendError::new(BackendErrorKind::Unsupported, message));
         }
         let rejected = |reason: String| {
             BackendError::new(BackendErrorKind::Rejected, format!("request '{id}': {reason}"))
         };
+        let images = images_of(id, messages)?;
+        let mut image_mark = None;
+        let shown = if images.is_empty() {
+            Cow::Borrowed(messages)
+        } else {
+            let texts = texts_of(messages).chain(continuations.iter().map(|one| one.text.as_str()));
+            let unused = unused_mark(texts).ok_or_else(|| rejected(NO_MARK.to_owned()))?;
+            image_mark = Some(unused);
+            Cow::Owned(with_marked_images(messages, unused))
+        };
+        let messages = shown.as_ref();
         let texts =
             texts_of(messages).chain(continuations.iter().map(|continuation| continuation.text.as_str()));
         let is_templated = !self.template.is_none();
@@ -212,15 +241,15 @@ impl LlamaCppBackend {
                 request = id,
                 "a message spells a special token of the model; it is read as plain text"
             );
-            let unused =
-                unused_mark(texts).ok_or_else(|| rejected("its text uses all noncharacters".to_owned()))?;
+            let unused = unused_mark(texts).ok_or_else(|| rejected(NO_MARK.to_owned()))?;
             mark = Some(unused);
         }
-        let rendered = match mark {
-            None => self.template.render(messages, tools),
-            Some(mark) => self.template.render(&self.special_tokens.marked_messages(messages, mark), tools),
+        let marked = match mark {
+            None => Cow::Borrowed(messages),
+            Some(mark) => Cow::Owned(self.special_tokens.marked_messages(messages, mark)),
         };
-        let text = rendered.map_err(|error| rejected(error.to_string()))?;
+        let rendered = rendered_with(&self.template, &marked, tools, image_mark, images.len());
+        let text = rendered.map_err(rejected)?;
         let continuations = continuations.iter().map(|continuation| {
             let text = match mark {
                 None => continuation.text.clone(),
@@ -228,7 +257,8 @@ impl LlamaCppBackend {
             };
             scored_text(continuation, text)
         });
-        Ok((Prompt { text, has_special_tokens: is_templated, mark }, continuations.collect()))
+        let prompt = Prompt { text, has_special_tokens: is_templated, mark, image_mark, images };
+        Ok((prompt, continuations.collect()))
     }
 
     /// Hands a request to the model and waits for the answer.

@@ -76,10 +76,11 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
         ..ModelOptions::new(options.model_path.clone())
     };
     let mut opened = load_model(&mut model_options).map_err(|error| error.to_string())?;
-    let (model, context, loaded) = opened.context(&mut model_options).map_err(|error| error.to_string())?;
+    let (model, context, vision, loaded) =
+        opened.context(&mut model_options).map_err(|error| error.to_string())?;
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);
-    let mut host = Scheduler::new(model, context, settings, &model_options, shares);
+    let mut host = Scheduler::new(model, context, settings, &model_options, shares, vision);
     let parameters = settings.context_parameters(&model_options, sequence_count(&settings, shares).max(16));
     let mut bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
@@ -144,17 +145,13 @@ impl Words<'_> {
         let mut text = format!("{beginning}:");
         for number in 0..self.tokens {
             text.push_str(&format!(" What is {number} plus {}?", number * 7 % 90));
-            let prompt = Prompt { text: text.clone(), has_special_tokens: false, mark: None };
-            if self.tokenizer.tokens(&prompt, "").is_ok_and(|tokens| tokens.len() >= self.tokens) {
+            let prompt = Prompt::plain(&text);
+            if self.tokenizer.tokens(&prompt, &[], "").is_ok_and(|tokens| tokens.len() >= self.tokens) {
                 break;
             }
         }
         text
     }
-}
-
-fn prompt_of(text: &str) -> Prompt {
-    Prompt { text: text.to_owned(), has_special_tokens: false, mark: None }
 }
 
 const OPTIONS: [&str; 4] =
@@ -188,7 +185,12 @@ fn host_answers(
 ) -> Result<(u64, u64, f64), String> {
     let tasks = prompts.iter().map(|prompt| {
         let params = SamplingParams { max_new_tokens: Some(answer_tokens), ..SamplingParams::default() };
-        Task::Generate(GenerateTask { prompt: prompt_of(prompt), params, constraint: None, logprobs: None })
+        Task::Generate(GenerateTask {
+            prompt: Prompt::plain(prompt),
+            params,
+            constraint: None,
+            logprobs: None,
+        })
     });
     let (answers, seconds) = run(host, tasks.collect())?;
     let (mut asked, mut answered) = (0, 0);
@@ -204,7 +206,7 @@ fn host_answers(
 fn host_choices(host: &mut Scheduler<'_>, questions: &[String]) -> Result<f64, String> {
     let option = |text: &&str| ScoredText { id: (*text).to_owned(), text: (*text).to_owned(), byte_count: 1 };
     let tasks = questions.iter().map(|question| Task::Score {
-        prompt: prompt_of(question),
+        prompt: Prompt::plain(question),
         continuations: OPTIONS.iter().map(option).collect(),
     });
     Ok(run(host, tasks.collect())?.1)
@@ -224,7 +226,7 @@ impl Bare<'_> {
         let (mut asked, mut answered) = (0, 0);
         let mut open: Vec<(i32, usize, LlamaToken)> = Vec::new();
         for (sequence, prompt) in (0_i32..).zip(prompts) {
-            let tokens = self.tokenizer.tokens(&prompt_of(prompt), "")?;
+            let tokens = self.tokenizer.tokens(&Prompt::plain(prompt), &[], "")?;
             let row = self.prompt(sequence, &tokens)?;
             asked += u64::try_from(tokens.len()).unwrap_or(0);
             answered += 1;
@@ -255,9 +257,9 @@ impl Bare<'_> {
     fn choices(&mut self, questions: &[String]) -> Result<f64, BackendError> {
         let began = Instant::now();
         for question in questions {
-            let prompt = self.tokenizer.tokens(&prompt_of(question), "")?.len();
+            let prompt = self.tokenizer.tokens(&Prompt::plain(question), &[], "")?.len();
             for option in OPTIONS {
-                let tokens = self.tokenizer.tokens(&prompt_of(question), option)?;
+                let tokens = self.tokenizer.tokens(&Prompt::plain(question), &[], option)?;
                 let mut sum = 0.0;
                 for (piece, begin) in tokens.chunks(self.call_tokens).zip((0..).step_by(self.call_tokens)) {
                     self.batch.clear();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// What a model is and how it is run; what is not known is left out.
 pub fn details_of(loaded: &Loaded, options: &ModelOptions, is_apart: bool) -> Object {
-    let Loaded { facts, settings, kernels } = loaded;
+    let Loaded { facts, settings, kernels, projector } = loaded;
     let details = json!({
         "architecture": facts.architecture,
         "name": facts.name,
@@ -29,6 +29,8 @@ pub fn details_of(loaded: &Loaded, options: &ModelOptions, is_apart: bool) -> Ob
         "cache_type_k": options.cache_type_k,
         "cache_type_v": options.cache_type_v,
         "lora_scale": options.lora.as_ref().map(|(_, scale)| scale),
+        "mmproj_projector": projector,
+        "image_max_tokens": options.image_max_tokens,
         "kernels": kernels,
         "default_seed": DEFAULT_SEED,
         "default_max_new_tokens": DEFAULT_MAX_NEW_TOKENS,

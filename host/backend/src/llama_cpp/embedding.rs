@@ -80,8 +80,8 @@ impl<'m> Embedder<'m> {
     }
 
     fn vector(&mut self, text: String) -> Result<(Vec<f32>, usize), BackendError> {
-        let prompt = Prompt { text, has_special_tokens: false, mark: None };
-        let tokens = self.tokenizer.tokens(&prompt, "")?;
+        let prompt = Prompt::plain(&text);
+        let tokens = self.tokenizer.tokens(&prompt, &[], "")?;
         if tokens.is_empty() {
             return Err(BackendError::new(BackendErrorKind::Rejected, "it is empty"));
         }

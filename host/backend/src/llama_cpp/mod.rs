@@ -31,13 +31,17 @@ mod relay;
 mod runtime;
 mod sampling;
 mod scheduler;
+mod showing;
 mod special;
 mod text;
 mod thread;
 mod tokenizer;
 mod variants;
+mod vision;
+mod vocabulary;
 mod worker;
 
 pub use backend::open;
-pub use options::{LlamaCppOptions, ModelOptions, cache_name, flash_number};
+pub use options::{LlamaCppOptions, ModelOptions, cache_name, flash_number, split_name};
 pub use process::{ModelProgram, serve_model};
+pub use vocabulary::Vocabulary;

@@ -5,7 +5,7 @@ use super::options::{LlamaCppOpenError, ModelOptions, to_usize};
 use super::runtime::runtime;
 use super::tokenizer::token_text;
 use llama_cpp_2::model::LlamaModel;
-use llama_cpp_2::model::params::LlamaModelParams;
+use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
 use serde::{Deserialize, Serialize};
 
 /// The version of the crate that llama.cpp comes in, as the workspace pins it.
@@ -48,7 +48,13 @@ pub struct ModelFacts {
 /// # Errors
 /// When llama.cpp cannot be started or refuses the file.
 pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, LlamaCppOpenError> {
-    let mut parameters = LlamaModelParams::default().with_n_gpu_layers(gpu_layers);
+    let split_mode = match options.split_mode.as_str() {
+        "row" => LlamaSplitMode::Row,
+        "none" => LlamaSplitMode::None,
+        _ => LlamaSplitMode::Layer,
+    };
+    let mut parameters =
+        LlamaModelParams::default().with_n_gpu_layers(gpu_layers).with_split_mode(split_mode);
     if let Some(main_gpu) = options.main_gpu {
         parameters = parameters.with_main_gpu(i32::try_from(main_gpu).unwrap_or(0));
     }

@@ -8,11 +8,15 @@ use super::protocol::Loaded;
 use super::runtime::{kernels, new_context};
 use super::sampling::grammar;
 use super::scheduler::sequence_count;
+use super::vision::{Vision, projector_of};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::model::{LlamaLoraAdapter, LlamaModel};
 
 /// How much is asked for, in tenths, as long as memory is short.
 const LADDER: [u32; 4] = [10, 9, 7, 5];
+
+/// A model with its context and what makes tokens of images, and what was found out about them.
+pub type OpenContext<'m> = (&'m LlamaModel, LlamaContext<'m>, Option<Vision<'m>>, Loaded);
 
 /// A model in memory.
 pub struct OpenModel {
@@ -27,7 +31,13 @@ pub struct OpenModel {
 /// # Errors
 /// When it is no model, or does not fit.
 pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LlamaCppOpenError> {
-    Gguf::read(&options.model_path)?;
+    let gguf = Gguf::read(&options.model_path)?;
+    if gguf.architecture() == Some("clip") {
+        return Err(LlamaCppOpenError::Setting(format!(
+            "{} makes tokens of images for a model, and is none; name it as `mmproj`, and the model as `model_path`",
+            options.model_path.display()
+        )));
+    }
     let asked = options.gpu_layers;
     let mut failed = None;
     for tenths in LADDER {
@@ -71,10 +81,7 @@ impl OpenModel {
     ///
     /// # Errors
     /// When an option is out of bounds, or the model does not fit.
-    pub fn context(
-        &mut self,
-        options: &mut ModelOptions,
-    ) -> Result<(&LlamaModel, LlamaContext<'_>, Loaded), LlamaCppOpenError> {
+    pub fn context(&mut self, options: &mut ModelOptions) -> Result<OpenContext<'_>, LlamaCppOpenError> {
         let OpenModel { model, adapter } = self;
         let model: &LlamaModel = model;
         if let Some(text) = &options.grammar {
@@ -84,11 +91,14 @@ impl OpenModel {
         let vocabulary = usize::try_from(facts.vocabulary_size).unwrap_or(0);
         let gguf = Gguf::read(&options.model_path)?;
         let asked = Settings::resolve(options, facts.training_context, vocabulary)?;
+        let mut vision = Vision::open(model, options, asked.threads)?;
+        let image_tokens = vision.as_ref().map_or(0, Vision::needed_call);
         let mut last = String::new();
         for (slots, context_length) in rungs(&asked, options.context_length.is_none()) {
             options.slots = slots;
             options.context_length = Some(context_length);
-            let settings = Settings::resolve(options, facts.training_context, vocabulary)?;
+            let resolved = Settings::resolve(options, facts.training_context, vocabulary)?;
+            let settings = Settings { image_tokens, ..resolved };
             let sequences = sequence_count(&settings, keeps_prefixes(model));
             let parameters = settings.context_parameters(options, sequences);
             let made = has_room(&gguf, options, &settings)
@@ -106,7 +116,12 @@ impl OpenModel {
                     LlamaCppOpenError::Setting(format!("the adapter cannot be used: {error}"))
                 })?;
             }
-            return Ok((model, context, Loaded { facts, settings, kernels: kernels() }));
+            if let Some(vision) = &mut vision {
+                vision.set_call(settings.largest_call());
+            }
+            let projector = options.mmproj.as_deref().map(projector_of).transpose()?;
+            let loaded = Loaded { facts, settings, kernels: kernels(), projector };
+            return Ok((model, context, vision, loaded));
         }
         Err(LlamaCppOpenError::Memory(format!(
             "the model file {} does not fit into memory, even with {} slots and a context of {}: {last}; use a \
@@ -123,7 +138,7 @@ impl OpenModel {
 fn has_room(gguf: &Gguf, options: &ModelOptions, settings: &Settings) -> Result<(), String> {
     let bits = (cache_bits(&options.cache_type_k), cache_bits(&options.cache_type_v));
     let cells = u64::try_from(settings.cells()).unwrap_or(u64::MAX);
-    let call_tokens = u64::try_from(settings.call_tokens).unwrap_or(u64::MAX);
+    let call_tokens = u64::try_from(settings.largest_call()).unwrap_or(u64::MAX);
     // The weights are mapped already; with layers on a GPU the rest may lie there.
     if settings.gpu_layers == 0
         && let (Some(needs), Some(available)) = (MemoryNeeds::of(gguf, cells, bits, call_tokens), available())

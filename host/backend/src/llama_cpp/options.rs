@@ -1,6 +1,6 @@
 //! What a model is opened with, and what can be wrong with it.
 
-use gage_config::{CacheType, FlashAttention};
+use gage_config::{CacheType, FlashAttention, SplitMode};
 use gage_core::SamplingParams;
 use gage_template::ChatTemplateError;
 use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams};
@@ -59,6 +59,8 @@ pub struct ModelOptions {
     pub main_gpu: Option<u32>,
     /// The devices that the model is split over; empty for all.
     pub devices: Vec<u32>,
+    /// How it is split: `layer`, `row` or `none`.
+    pub split_mode: String,
     /// `auto`, `on` or `off`, as llama.cpp numbers them: -1, 1, 0.
     pub flash_attention: i32,
     /// How keys are stored, as the name of a type.
@@ -71,6 +73,10 @@ pub struct ModelOptions {
     pub truncates_prompts: bool,
     /// An adapter on top of the model, and how strongly it counts.
     pub lora: Option<(PathBuf, f32)>,
+    /// The GGUF file of what makes tokens of images.
+    pub mmproj: Option<PathBuf>,
+    /// Most tokens of one image, for models whose images differ in them.
+    pub image_max_tokens: Option<u32>,
     /// A grammar that answers will be held to, so that one that is wrong is found before a request comes.
     pub grammar: Option<String>,
 }
@@ -87,12 +93,15 @@ impl ModelOptions {
             gpu_layers: 0,
             main_gpu: None,
             devices: Vec::new(),
+            split_mode: split_name(SplitMode::Layer),
             flash_attention: flash_number(FlashAttention::Auto),
             cache_type_k: "f16".to_owned(),
             cache_type_v: "f16".to_owned(),
             deterministic: false,
             truncates_prompts: false,
             lora: None,
+            mmproj: None,
+            image_max_tokens: None,
             grammar: None,
         }
     }
@@ -111,6 +120,12 @@ pub fn flash_number(choice: FlashAttention) -> i32 {
 pub fn cache_name(choice: CacheType) -> String {
     let name = CacheType::NAMES.iter().find(|(_, known)| *known == choice).map(|(name, _)| *name);
     name.unwrap_or("f16").to_owned()
+}
+
+/// The name of a way to split a model, as it is written in a configuration.
+pub fn split_name(choice: SplitMode) -> String {
+    let name = SplitMode::NAMES.iter().find(|(_, known)| *known == choice).map(|(name, _)| *name);
+    name.unwrap_or("layer").to_owned()
 }
 
 fn cache_type(name: &str) -> KvCacheType {
@@ -180,6 +195,8 @@ pub struct Settings {
     pub deterministic: bool,
     /// Layers on the GPU.
     pub gpu_layers: u32,
+    /// Tokens of an image that have to be computed in one call; 0 where none have to.
+    pub image_tokens: usize,
 }
 
 impl Settings {
@@ -219,6 +236,7 @@ impl Settings {
             call_rows: call_tokens,
             deterministic: options.deterministic,
             gpu_layers: options.gpu_layers,
+            image_tokens: 0,
         })
     }
 
@@ -234,9 +252,14 @@ impl Settings {
         (self.context_length.saturating_mul(sequences)).next_multiple_of(256)
     }
 
+    /// Most tokens of a call, whether of text or of an image.
+    pub fn largest_call(&self) -> usize {
+        self.call_tokens.max(self.image_tokens)
+    }
+
     /// Parameters of the context for so many sequences.
     pub fn context_parameters(&self, options: &ModelOptions, sequences: usize) -> LlamaContextParams {
-        let tokens = to_u32(self.call_tokens);
+        let tokens = to_u32(self.largest_call());
         // The fused kernel splits its sums by the number of threads.
         let flash = if self.deterministic { 0 } else { options.flash_attention };
         LlamaContextParams::default()

@@ -6,6 +6,8 @@
 //! the tail, whose logits are wanted. Only whole chunks are kept for later prompts: they hold
 //! the same bits whether they were computed for this prompt or for another one.
 
+use std::ops::Range;
+
 /// How many tokens two sequences have in common at their beginning.
 pub fn common<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
@@ -17,15 +19,50 @@ pub fn whole_chunks(length: usize, chunk: usize) -> usize {
     length.saturating_sub(1) / chunk * chunk
 }
 
-/// How many tokens of a prompt are held already, in whole chunks.
-pub fn reusable<T: PartialEq>(held: &[T], prompt: &[T], chunk: usize) -> usize {
+/// How much of a prompt can be kept where figures must not depend on what came before: its whole chunks, or all up to
+/// the end of an image, whichever is more. An image is computed by itself, and what stands before it in calls that end
+/// where it begins; so a border of chunks counts only outside of images, but the end of an image always does.
+///
+/// `held` tokens are there, `length` is that of the prompt, and `images` are the spans of its images, in order.
+pub fn whole_parts(held: usize, length: usize, images: &[Range<usize>], chunk: usize) -> usize {
     let chunk = chunk.max(1);
-    common(held, prompt).min(whole_chunks(prompt.len(), chunk)) / chunk * chunk
+    let most = held.min(length.saturating_sub(1));
+    let mut border = most.min(whole_chunks(length, chunk)) / chunk * chunk;
+    for image in images.iter().rev() {
+        if image.start < border && border < image.end {
+            border = image.start / chunk * chunk;
+        }
+    }
+    let ends = images.iter().map(|image| image.end).filter(|end| *end <= most);
+    ends.max().unwrap_or(0).max(border)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_are_kept_whole() {
+        let (one, two) = (3..9, 9..10);
+        // One image behind three tokens, another right behind it; chunks of four.
+        let images = [one.clone(), two.clone()];
+        for (held, length, expected) in [
+            (0, 20, 0),
+            (3, 20, 0),
+            (8, 20, 0),
+            (9, 20, 9),
+            (10, 20, 10),
+            (11, 20, 10),
+            (12, 20, 12),
+            (20, 20, 16),
+        ] {
+            assert_eq!(whole_parts(held, length, &images, 4), expected, "{held} of {length}");
+        }
+        assert_eq!(whole_parts(20, 10, &[one], 4), 9, "the last token is computed anew");
+        assert_eq!(whole_parts(9, 20, &[], 4), 8);
+        // A border at which an image begins is one.
+        assert_eq!(whole_parts(7, 20, std::slice::from_ref(&(4..8)), 4), 4);
+    }
 
     #[test]
     fn the_tail_is_never_empty() {
@@ -46,8 +83,8 @@ mod tests {
             (&[1, 1, 2, 3], 0),
         ];
         for (held, expected) in cases {
-            assert_eq!(reusable(held, &prompt, 4), expected, "{held:?}");
+            assert_eq!(whole_parts(common(held, &prompt), prompt.len(), &[], 4), expected, "{held:?}");
         }
-        assert_eq!(reusable(&prompt[..8], &prompt[..8], 4), 4, "the tail is computed afresh");
+        assert_eq!(whole_parts(8, 8, &[], 4), 4, "the tail is computed afresh");
     }
 }

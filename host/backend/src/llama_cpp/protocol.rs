@@ -15,7 +15,7 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::time::Duration;
 
 /// The version of these messages.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Longest message in bytes, 1 GiB.
 const MOST_BYTES: u32 = 1 << 30;
@@ -58,6 +58,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// What llama.cpp says about itself and the machine: the kernels in use.
     pub kernels: String,
+    /// What makes tokens of images, as its file calls it.
+    pub projector: Option<String>,
 }
 
 /// A request.
@@ -210,12 +212,14 @@ impl From<JobError> for BackendError {
 /// What a model counted since it was loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Tokens that were computed.
+    /// Tokens that were computed, those of images among them.
     pub evaluated_tokens: u64,
     /// Tokens of prompts that were taken over from other prompts.
     pub reused_tokens: u64,
     /// Tokens of answers.
     pub generated_tokens: u64,
+    /// Images that were computed.
+    pub images: u64,
     /// Calls of the model.
     pub calls: u64,
     /// Most requests that were worked on at once.

@@ -149,7 +149,8 @@ fn chain(
     let mut samplers = Vec::new();
     if let Some(repetition) = params.repetition_penalty.filter(|penalty| *penalty != 1.0) {
         let sampler = LlamaSampler::penalties(vocabulary_size, window, single(repetition), 0.0, 0.0);
-        samplers.push(sampler.with_tokens(prompt));
+        // Images have no tokens that an answer could repeat.
+        samplers.push(sampler.with_tokens(prompt.iter().filter(|token| token.0 >= 0)));
     }
     let frequency = single(params.frequency_penalty.unwrap_or(0.0));
     let presence = single(params.presence_penalty.unwrap_or(0.0));

@@ -19,6 +19,7 @@ mod generation;
 mod prepare;
 mod request;
 mod scoring;
+mod seeing;
 mod sequences;
 
 pub use generation::DEFAULT_MAX_NEW_TOKENS;
@@ -26,10 +27,11 @@ pub use scoring::MOST_LANES;
 
 use super::batch::{TokenBatch, shorten};
 use super::options::{ModelOptions, Settings, to_u32};
-use super::prefix::whole_chunks;
+use super::prefix::{whole_chunks, whole_parts};
 use super::protocol::{Answer, Counts, Done, Job, Task};
 use super::runtime::internal;
 use super::tokenizer::{Pieces, Tokenizer};
+use super::vision::Vision;
 use crate::api::BackendError;
 use gage_core::FinishReason;
 use llama_cpp_2::context::LlamaContext;
@@ -97,6 +99,7 @@ impl<'m> Scheduler<'m> {
         settings: Settings,
         options: &ModelOptions,
         shares: bool,
+        vision: Option<Vision<'m>>,
     ) -> Scheduler<'m> {
         let count = i32::try_from(sequence_count(&settings, shares)).unwrap_or(i32::MAX);
         let most_held = if settings.deterministic { 1 } else { MOST_HELD };
@@ -107,6 +110,7 @@ impl<'m> Scheduler<'m> {
                 tokenizer: Tokenizer::new(model),
                 settings,
                 truncates_prompts: options.truncates_prompts,
+                vision,
             },
             context,
             batch: TokenBatch::new(settings.call_tokens, MOST_LANES + 1),
@@ -180,6 +184,7 @@ impl<'m> Scheduler<'m> {
     /// Computes one call.
     pub fn step(&mut self) {
         self.admit();
+        self.see();
         self.batch.clear();
         self.rows.clear();
         if let Err(error) = self.fill().and_then(|()| self.batch.decode(&mut self.context)) {
@@ -249,12 +254,15 @@ impl<'m> Scheduler<'m> {
                 break;
             }
             let tagged = if self.shares { request.lanes_in_use + 1 } else { 1 };
-            let sequences = request.sequences.get(..tagged).unwrap_or(&request.sequences);
+            let sequences: Vec<i32> = request.sequences.iter().copied().take(tagged).collect();
             let whole = whole_chunks(request.prompt.len(), settings.call_tokens);
             while let Some(token) = request.prompt.get(request.computed).filter(|_| !self.batch.is_full()) {
+                if request.next_image().is_some() {
+                    break;
+                }
                 let position = request.computed;
                 let is_last = position + 1 == request.prompt.len();
-                let row = self.batch.add(*token, position, sequences, is_last)?;
+                let row = self.batch.add(*token, position, &sequences, is_last)?;
                 if is_last {
                     self.rows.push(Row { row, request: index, branch: None, position });
                 }
@@ -360,7 +368,13 @@ impl<'m> Scheduler<'m> {
 
     /// Gives the sequences of a request back, but for what a later one may begin like.
     fn release(&mut self, request: Request, is_whole: bool) {
-        let Request { sequences, prompt, computed, .. } = request;
+        let settings = self.preparation.settings;
+        let mut kept = if is_whole && self.shares { request.computed.min(request.prompt.len()) } else { 0 };
+        if settings.deterministic {
+            kept = whole_parts(kept, request.prompt.len(), &request.spans(), settings.call_tokens);
+        }
+        let cells = request.cells_of(kept);
+        let Request { sequences, prompt, .. } = request;
         let mut sequences = sequences.into_iter();
         let first = sequences.next();
         for sequence in sequences {
@@ -368,18 +382,13 @@ impl<'m> Scheduler<'m> {
             self.sequences.give(sequence);
         }
         let Some(first) = first else { return };
-        let settings = self.preparation.settings;
-        let mut kept = if is_whole && self.shares { computed.min(prompt.len()) } else { 0 };
-        if settings.deterministic {
-            kept = whole_chunks(kept, settings.call_tokens);
-        }
         let kept = shorten(&mut self.context, first, kept);
         if kept == 0 {
             self.sequences.give(first);
             return;
         }
         let tokens = prompt.into_iter().take(kept).collect();
-        for dropped in self.sequences.hold(Held { sequence: first, tokens }) {
+        for dropped in self.sequences.hold(Held { sequence: first, tokens, cells }) {
             self.drop_held(dropped);
         }
     }

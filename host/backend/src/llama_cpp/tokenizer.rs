@@ -1,5 +1,7 @@
 //! Text to tokens and back.
 
+use super::runtime::internal;
+use super::vision::ImageFacts;
 use crate::api::{BackendError, BackendErrorKind};
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
@@ -11,7 +13,7 @@ use std::collections::HashMap;
 const MOST_BYTES: usize = 1 << 28;
 
 /// A conversation as the text that a model reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prompt {
     /// The text.
     pub text: String,
@@ -19,6 +21,19 @@ pub struct Prompt {
     pub has_special_tokens: bool,
     /// Where this code point stands, no token may span it; see [`super::special`].
     pub mark: Option<char>,
+    /// Where this code point stands, the next image does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_mark: Option<char>,
+    /// The files of the images in base64, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
+}
+
+impl Prompt {
+    /// A text in which nothing special is meant.
+    pub fn plain(text: &str) -> Prompt {
+        Prompt { text: text.to_owned(), ..Prompt::default() }
+    }
 }
 
 /// The tokens of a model.
@@ -45,9 +60,16 @@ impl<'m> Tokenizer<'m> {
     /// A model that wants its sequences to begin with a certain token gets it, unless the text
     /// that a template rendered begins with it already.
     ///
+    /// The text is split where an image stands, which takes as many places as it has positions.
+    ///
     /// # Errors
-    /// When the text is longer than 256 MiB.
-    pub fn tokens(&self, prompt: &Prompt, continuation: &str) -> Result<Vec<LlamaToken>, BackendError> {
+    /// When the text is longer than 256 MiB, or does not have a place for each image.
+    pub fn tokens(
+        &self,
+        prompt: &Prompt,
+        images: &[ImageFacts],
+        continuation: &str,
+    ) -> Result<Vec<LlamaToken>, BackendError> {
         let text = format!("{}{continuation}", prompt.text);
         if text.len() > MOST_BYTES {
             let message =
@@ -62,12 +84,25 @@ impl<'m> Tokenizer<'m> {
         {
             tokens.push(first);
         }
-        let mut add = |part: &str| {
-            self.vocabulary.tokenize_into(part.as_bytes(), &mut tokens, false, prompt.has_special_tokens);
+        let pieces: Vec<&str> = match prompt.image_mark {
+            None => vec![&text],
+            Some(mark) => text.split(mark).collect(),
         };
-        match prompt.mark {
-            None => add(&text),
-            Some(mark) => text.split(mark).filter(|part| !part.is_empty()).for_each(add),
+        if pieces.len() != images.len() + 1 {
+            return Err(internal(format!("{} places for {} images", pieces.len() - 1, images.len())));
+        }
+        for (index, piece) in pieces.into_iter().enumerate() {
+            if let Some(facts) = index.checked_sub(1).and_then(|index| images.get(index)) {
+                tokens.extend(std::iter::repeat_n(LlamaToken::new(facts.number), facts.positions));
+            }
+            let mut add = |part: &str| {
+                self.vocabulary.tokenize_into(part.as_bytes(), &mut tokens, false, prompt.has_special_tokens);
+            };
+            match prompt.mark {
+                None if piece.is_empty() => {}
+                None => add(piece),
+                Some(mark) => piece.split(mark).filter(|part| !part.is_empty()).for_each(add),
+            }
         }
         Ok(tokens)
     }

@@ -21,7 +21,7 @@ pub fn run(
     };
     let shares = keeps_prefixes(&opened.model);
     // The model is borrowed by its contexts, so all that is asked of it is done in here.
-    let (model, context, loaded) = match opened.context(&mut options) {
+    let (model, context, vision, loaded) = match opened.context(&mut options) {
         Ok(made) => made,
         Err(error) => return refuse(&error, say),
     };
@@ -29,7 +29,7 @@ pub fn run(
     if say(FromModel::Opened(Box::new(loaded))).is_break() {
         return;
     }
-    let mut scheduler = Scheduler::new(model, context, settings, &options, shares);
+    let mut scheduler = Scheduler::new(model, context, settings, &options, shares, vision);
     let mut embedder: Option<Embedder<'_>> = None;
     loop {
         let mut first = if scheduler.is_idle() {

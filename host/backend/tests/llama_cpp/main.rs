@@ -7,3 +7,4 @@ mod deterministic;
 mod lora;
 mod support;
 mod tiny_model;
+mod vision;

@@ -2,6 +2,7 @@
 
 use super::{BudgetArguments, ConfigArguments, DEFAULT_LOG, positive};
 use clap::Args;
+use std::path::PathBuf;
 
 const PLAN_EXAMPLES: &str = "\
 Examples:
@@ -29,6 +30,11 @@ pub(crate) struct PlanArguments {
     /// How long a request takes, in seconds: a number, or from the least to the most.
     #[arg(long, value_name = "SECONDS", default_value = "0.5..5", value_parser = range)]
     pub(crate) latency: (f64, f64),
+
+    /// A tokenizer.json, or a folder with one, that counts the tokens of prompts; by default that of a model's
+    /// file, or the one beside the tokenizer_config of the dataset, else they are taken to have 4 bytes each.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tokenizer: Option<PathBuf>,
 
     /// Print the plan as JSON rather than as a table.
     #[arg(long, env = "GAGE_HOST_JSON")]

@@ -9,7 +9,8 @@ use crate::arguments::{DEFAULT_LOG, DataArguments, DataCommand};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_config::{Environment, PipelineConfig, Problems, load_datasets};
-use gage_data::{DataError, LocateOptions, Prepared, Streamed, stream};
+use gage_core::Sample;
+use gage_data::{DataError, Kept, LocateOptions, Prepared, Streamed, stream_kept};
 use gage_engine::{LocatedDataset, Plan};
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -111,15 +112,16 @@ fn loader_of(path: &Path) -> Option<String> {
     loaders.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, loader)| (*loader).to_owned())
 }
 
-/// Streams a dataset through its preprocessors, on all cores.
-fn read(
+/// Streams a dataset through its preprocessors, on all cores, and keeps of each Sample what is needed.
+fn read<K: Kept>(
     dataset: &LocatedDataset,
     most: Option<u64>,
-    take: impl FnMut(Prepared) -> ControlFlow<()>,
+    keep: impl Fn(Box<Sample>) -> K + Sync,
+    take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     match dataset.open(most) {
-        Ok(rows) => stream(rows, &dataset.preparation(), workers, &|| false, take),
+        Ok(rows) => stream_kept(rows, &dataset.preparation(), workers, &|| false, &keep, take),
         Err(error) => Streamed { failure: Some(error), ..Streamed::default() },
     }
 }

@@ -6,14 +6,12 @@ use crate::arguments::{DEFAULT_LOG, ExportArguments, Format, RelationshipName};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::shown_path;
+use gage_record::format::EXPORTS_FOLDER;
 use gage_report::export::{
     ExportError, ExportFormat, ExportOptions, Exported, Publisher, Relationship, export,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
-
-/// The folder of exports in that of a run.
-const EXPORTS: &str = "exports";
 
 pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -54,7 +52,7 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn usual_path(run: &Path, format: ExportFormat) -> PathBuf {
-    run.join(EXPORTS).join(format.file_name().unwrap_or(format.name()))
+    run.join(EXPORTS_FOLDER).join(format.file_name().unwrap_or(format.name()))
 }
 
 fn refuse(error: ExportError) -> ExitCode {

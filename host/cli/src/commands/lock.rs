@@ -5,8 +5,9 @@ use crate::arguments::LockArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use anyhow::Context as _;
+use gage_backend::OpenOptions;
 use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Session, identity};
+use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
 use gage_suite::{Lock, LockDifference, Origin, SuiteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -109,10 +110,13 @@ fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), Ex
         is_cancelled: &|| false,
     };
     let datasets = plan.as_ref().and_then(|plan| Datasets::locate(plan, &locating, &mut problems));
+    let hub = setup::model_hub();
+    let models = plan.as_ref().and_then(|plan| fetch_models(plan, &hub, &locating, &mut problems));
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    let session = match (&plan, &datasets) {
-        (Some(plan), Some(_)) => {
+    let session = match (&plan, &datasets, models) {
+        (Some(plan), Some(_), Some(model_files)) => {
             let opening = setup::opening(crate::arguments::DEFAULT_LOG);
+            let opening = OpenOptions { model_files, ..opening };
             runtime.block_on(Session::open(plan, &registry, &opening, &mut problems))
         }
         _ => None,

@@ -6,7 +6,7 @@ use super::setup;
 use crate::arguments::PlanArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_data::{LocateOptions, NoProgress};
+use gage_data::{LocateOptions, NoProgress, TokenCounter};
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan};
 use gage_report::smallest_detectable_difference;
 use serde_json::{Value, json};
@@ -18,6 +18,10 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = setup::logs(&arguments.log) {
         return Ok(terminal::refuse(&message, Some("write it like info, or warn,plugin=debug")));
     }
+    let tokenizer = match arguments.tokenizer.as_deref().map(TokenCounter::read).transpose() {
+        Ok(tokenizer) => tokenizer,
+        Err(message) => return Ok(terminal::refuse(&message, None)),
+    };
     let (config, mut problems) = setup::suite(&arguments.config)?;
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
@@ -44,6 +48,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         task_parallelism: arguments.task_parallelism,
         max_samples: arguments.max_samples,
         latency: arguments.latency,
+        tokenizer: tokenizer.as_ref(),
     };
     let estimate = plan.estimate(&datasets, &options);
     let exceeded = exceeded(&plan, &estimate);
@@ -89,7 +94,6 @@ fn document(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String])
     document["assumptions"] = json!({
         "concurrency": arguments.concurrency,
         "latency_s": {"low": arguments.latency.0, "high": arguments.latency.1},
-        "bytes_per_token": 4,
         "power": 0.8,
         "alpha": 0.05,
         "proportion": HARDEST,

@@ -6,13 +6,11 @@ use crate::arguments::{DEFAULT_LOG, ReportArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_config::shown_path;
+use gage_record::format::REPORT_FILE;
 use gage_report::compare::{CompareError, ComparedSource};
 use gage_report::html::{HtmlError, comparisons_with_first, write_html_file};
 use serde_json::json;
 use std::path::Path;
-
-/// The report in a run's folder.
-const REPORT_FILE: &str = "report.html";
 
 pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;

@@ -15,7 +15,9 @@ pub(super) use finish::{Origin, describe_requests, finish};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
-use gage_engine::{Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, identity, run};
+use gage_engine::{
+    Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, fetch_models, identity, run,
+};
 use gage_record::{RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use gage_suite::{Loaded, Lock};
@@ -82,6 +84,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         terminal::show_problems(&problems);
         return Ok(ExitCode::Configuration);
     };
+    let Some(model_files) = fetch_models(&plan, &setup::model_hub(), &locating, &mut problems) else {
+        terminal::show_problems(&problems);
+        return Ok(ExitCode::Configuration);
+    };
     let observability = match observing::observability(&arguments.observe, &run_id) {
         Ok(observability) => observability,
         Err(message) => return Ok(terminal::refuse(&message, None)),
@@ -114,7 +120,8 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
             return Ok(terminal::refuse(&message, Some(help)));
         }
     };
-    let opening = OpenOptions { tape: tape.clone(), answers, ..setup::opening(&arguments.logs.log) };
+    let opening =
+        OpenOptions { tape: tape.clone(), answers, model_files, ..setup::opening(&arguments.logs.log) };
     let session = runtime.block_on(Session::open(&plan, &registry, &opening, &mut problems));
     if let Some(session) = &session {
         session.check_media(&plan, &datasets, &mut problems);
@@ -255,8 +262,29 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
         cluster_by: spec.cluster_by.as_ref().map(|path| path.as_str().to_owned()),
         repeat: spec.repeat,
         prompts: Vec::new(),
+        metric_paths: metric_paths(spec, scoring),
+        judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
     }
+}
+
+/// The paths that a suite gives the metrics of a task; those that read a clock find it where no record has it.
+fn metric_paths(spec: &TaskSpec, scoring: &Scoring) -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    for planned in scoring.metrics.iter().filter(|planned| !planned.is_timing) {
+        let metric_id = &planned.metric_id;
+        let Some(metric) = spec.metrics.iter().find(|metric| metric.metric_id == *metric_id) else {
+            continue;
+        };
+        let given = metric.params.to_json();
+        for input in &planned.metric.description().inputs {
+            let param =
+                input.path_params.iter().find(|param| given.get(param).is_some_and(|path| !path.is_null()));
+            let path = param.and_then(|param| Some((param, given[param].as_str()?)));
+            paths.extend(path.map(|(param, path)| (format!("{metric_id}.{param}"), path.to_owned())));
+        }
+    }
+    paths
 }
 
 /// Errors of the user's making end with another code than those of the program or the machine.
@@ -265,6 +293,11 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
         RunError::Different(_) | RunError::Changed { .. } | RunError::Data(_) => {
             let message = format!("{:#}", anyhow::Error::new(error));
             Ok(terminal::refuse(&message, Some("use another --run-id to begin a new run")))
+        }
+        error @ RunError::FewerSamples { recorded, .. } => {
+            let help =
+                format!("give --max-samples {recorded} or more, or leave it out; the run is as it was");
+            Ok(terminal::refuse(&error.to_string(), Some(&help)))
         }
         RunError::Record(
             error @ (RecordError::RunExists { .. }

@@ -139,7 +139,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
             ));
         }
     }
-    terminal::answer(gage_core::printable(&lines.join("\n")))?;
+    terminal::answer(terminal::wrapped(&gage_core::printable(&lines.join("\n")), 10))?;
     Ok(ExitCode::Done)
 }
 

@@ -7,6 +7,7 @@ use crate::terminal::{self, CompilingLine};
 use anyhow::anyhow;
 use gage_backend::{ModelProgram, OpenOptions};
 use gage_config::{PipelineConfig, Problems};
+use gage_data::hub::{HubToken, ModelHub};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
 use gage_suite::{Loaded, SuiteError};
@@ -26,6 +27,21 @@ pub(crate) const COMPILE: &str = "compile-component";
 
 /// The argument by which this program is called to run a model, as a child of itself.
 pub(crate) const SERVE_MODEL: &str = "serve-model";
+
+/// The hub that models are fetched from, as the environment says.
+pub(crate) fn model_hub() -> ModelHub {
+    let variable = |name| std::env::var(name).ok().filter(|text| !text.trim().is_empty());
+    ModelHub {
+        endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned()),
+        token: hub_token(),
+    }
+}
+
+/// The token that is sent to a hub.
+pub(crate) fn hub_token() -> Option<HubToken> {
+    let token = std::env::var("HF_TOKEN").ok().filter(|token| !token.trim().is_empty());
+    token.map(|token| HubToken::new(&token))
+}
 
 /// What the backends of a command have in common.
 pub(crate) fn opening(log: &str) -> OpenOptions {

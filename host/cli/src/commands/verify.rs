@@ -11,7 +11,7 @@ use gage_engine::{NoProgress, Plan, Stop, rescore};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunReader, RunStatus, compare};
 use gage_report::{Phases, write_reports};
-use gage_suite::{Checked, FileState, check_run};
+use gage_suite::{Checked, FileState, check_run, is_of_older_summary, samples_differ};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -72,7 +72,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
         Err(error) => return Ok(Again::Impossible(error.to_string())),
     };
     let mut problems = gage_config::Problems::default();
-    let Some(scoring) = Plan::scoring(&config, &mut registry, &mut problems) else {
+    let Some(scoring) = Plan::scoring(&config, &identity["prompts"], &mut registry, &mut problems) else {
         let first = problems.sorted().first().map(|problem| problem.message.clone());
         return Ok(Again::Impossible(first.unwrap_or_default()));
     };
@@ -96,9 +96,11 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     })?;
     let before: Value = run.summary().unwrap_or_default();
     let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
-    let figures = compare("summary", &before, &now);
+    let mut figures = compare("summary", &before, &now);
+    figures.retain(|difference| !is_of_older_summary(difference));
     let samples_differ =
-        !have_equal_bytes(&run.path().join(SAMPLES_FILE), &scored.folder.path_of(SAMPLES_FILE))?;
+        !have_equal_bytes(&run.path().join(SAMPLES_FILE), &scored.folder.path_of(SAMPLES_FILE))?
+            && samples_differ(run, &RunReader::open(scored.folder.path())?).unwrap_or(true);
     let plugins = compare("plugins", &identity["plugins"], &scored.manifest.identity["plugins"]);
     // Those that prepare samples and judge answers take no part in scoring.
     let plugins = plugins.into_iter().filter(|one| one.now.is_some()).collect();
@@ -165,6 +167,8 @@ fn state_name(state: &FileState) -> &'static str {
         FileState::Missing => "missing",
         FileState::Changed { .. } => "changed",
         FileState::Damaged(_) => "damaged",
+        FileState::Foreign => "foreign",
+        FileState::Unpinned => "unpinned",
     }
 }
 
@@ -176,6 +180,10 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
             FileState::Missing => format!("{}: MISSING", file.name),
             FileState::Changed { found } => format!("{}: CHANGED, it has {found}", file.name),
             FileState::Damaged(reason) => format!("{}: DAMAGED: {reason}", file.name),
+            FileState::Foreign => format!("{}: NOT OF THE RUN, which has written no such file", file.name),
+            FileState::Unpinned => {
+                format!("{}: not compared, for the program that wrote it kept no digest of it", file.name)
+            }
         });
     }
     match again {

@@ -80,12 +80,8 @@ impl GateSpec {
         let metric_id = table.required_id("metric", problems);
         let task_id = table.text("task", problems);
         table.required("margin", problems);
-        let margin = positive(&mut table, "margin", MARGIN_HELP, problems);
-        let alpha = positive(&mut table, "alpha", ALPHA_HELP, problems);
-        if let (Some(alpha), Some(node)) = (alpha.filter(|alpha| *alpha > 0.5), table.get("alpha")) {
-            let message = format!("`alpha` must be at most 0.5, found {alpha}");
-            problems.error(node.span, &table.path_of("alpha"), message).help(ALPHA_HELP);
-        }
+        let margin = positive(&mut table, "margin", f64::MAX, (POSITIVE, MARGIN_HELP), problems);
+        let alpha = positive(&mut table, "alpha", 0.5, (ALPHA_RANGE, ALPHA_HELP), problems);
         let min_coverage = table.float("min_coverage", 0.0..=1.0, problems);
         let sub_scores = read_sub_scores(&mut table, problems);
         table.finish(problems);
@@ -130,18 +126,49 @@ impl GateSpec {
 
 const MARGIN_HELP: &str = "it is the largest loss that you accept, such as 0.01: no number of samples can \
                            show that nothing at all was lost";
+/// Words for what is greater than 0, rather than the digits of the largest number that there is.
+const POSITIVE: &str = "a number greater than 0";
+const ALPHA_RANGE: &str = "a number greater than 0 and at most 0.5";
 const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
 
-/// A number greater than 0.
-fn positive(table: &mut Table<'_>, key: &'static str, help: &str, problems: &mut Problems) -> Option<f64> {
-    let number = table.float(key, f64::MIN..=f64::MAX, problems)?;
-    if number > 0.0 {
-        return Some(number);
-    }
-    let span = table.get(key).map_or(table.span, |node| node.span);
-    let message = format!("`{key}` must be greater than 0, found {number}");
-    problems.error(span, &table.path_of(key), message).help(help);
+/// A number greater than 0 and at most as large; the text says what is allowed, then why.
+fn positive(
+    table: &mut Table<'_>,
+    key: &'static str,
+    most: f64,
+    (wanted, help): (&str, &str),
+    problems: &mut Problems,
+) -> Option<f64> {
+    let node = table.get(key)?;
+    let number = match number_of(node) {
+        Some(number) if number > 0.0 && number <= most => return Some(number),
+        Some(number) => shown(number),
+        None => return table.mistyped(node, key, wanted, problems),
+    };
+    let message = match most.is_finite() && most < 1.0 {
+        true => format!("`{key}` must be greater than 0 and at most {most}, found {number}"),
+        false => format!("`{key}` must be greater than 0, found {number}"),
+    };
+    problems.error(node.span, &table.path_of(key), message).help(help);
     None
+}
+
+fn number_of(node: &Node) -> Option<f64> {
+    match node.value {
+        // Whole numbers in a configuration stay far below 2^53.
+        NodeValue::Int(number) => Some(number as f64),
+        NodeValue::Float(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// A number with few digits.
+fn shown(number: f64) -> String {
+    if number == 0.0 || (1e-6..1e9).contains(&number.abs()) {
+        number.to_string()
+    } else {
+        format!("{number:e}")
+    }
 }
 
 /// `{f1: 0.02, mae: {margin: 0.1, higher_is_better: false}}`.
@@ -151,23 +178,18 @@ fn read_sub_scores(table: &mut Table<'_>, problems: &mut Problems) -> Vec<SubSco
     let entries = node.as_map().unwrap_or_default();
     let read = |entry: &crate::node::Entry, problems: &mut Problems| {
         let path = format!("{path}.{}", entry.key);
-        let short = match entry.node.value {
-            // Whole numbers in a configuration stay far below 2^53.
-            NodeValue::Int(number) => Some(number as f64),
-            NodeValue::Float(number) => Some(number),
-            _ => None,
-        };
-        let (margin, higher_is_better) = match short {
-            Some(margin) if margin > 0.0 => (margin, None),
+        let (margin, higher_is_better) = match number_of(&entry.node) {
+            Some(margin) if margin > 0.0 && margin.is_finite() => (margin, None),
             Some(margin) => {
-                let message = format!("the margin of `{}` must be greater than 0, found {margin}", entry.key);
+                let message =
+                    format!("the margin of `{}` must be greater than 0, found {}", entry.key, shown(margin));
                 problems.error(entry.node.span, &path, message).help(MARGIN_HELP);
                 return None;
             }
             None => {
                 let mut table = Table::open(&entry.node, path, problems)?;
                 table.required("margin", problems);
-                let margin = positive(&mut table, "margin", MARGIN_HELP, problems);
+                let margin = positive(&mut table, "margin", f64::MAX, (POSITIVE, MARGIN_HELP), problems);
                 let higher_is_better = table.boolean("higher_is_better", problems);
                 table.finish(problems);
                 (margin?, higher_is_better)

@@ -109,7 +109,7 @@ impl<'f> Batch<'f> {
                 State::Converted(text, name) => match sample_of(&text, &name) {
                     Ok(mut sample) => {
                         complete(&mut sample, item.number);
-                        State::Sample(Box::new(sample))
+                        State::Sample(sample)
                     }
                     Err(rejection) => rejected(item, self.files, &self.raw, rejection),
                 },
@@ -136,18 +136,19 @@ impl<'f> Batch<'f> {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Prepared> {
+    pub(super) fn finish<K>(self, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
         let Batch { raw, items, files } = self;
         let finish = |item: Item| {
-            let (index, row_digest) = (item.index, digest_of(&item));
+            let (index, row_digest, number) = (item.index, digest_of(&item), item.number);
             let result = match item.state {
-                State::Sample(sample) => Ok(sample),
+                State::Sample(sample) => Ok(keep(sample)),
                 State::Rejected(rejection) => Err(rejection),
                 // Without a preprocessor nothing becomes a Sample.
                 State::Row | State::Converted(..) => {
                     Err(located(&item, files, &raw, Rejection::of_plugin("no preprocessor", missing())))
                 }
             };
+            let result = result.map_err(|rejection| Rejection { id: format!("row-{number}"), ..rejection });
             Prepared { index, row_digest, result }
         };
         items.into_iter().map(finish).collect()
@@ -167,13 +168,14 @@ fn digest_of(item: &Item) -> String {
 }
 
 /// The Sample that a text spells, or whose fault it is that it spells none.
-fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Sample, Rejection> {
+fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Box<Sample>, Rejection> {
     Sample::from_text(text.as_str()).map_err(|problems| {
         // Text that is no JSON at all is the plugin's fault, and not the row's.
         if let Err(error) = text.parse() {
             return Rejection::of_plugin(preprocessor, error);
         }
         let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let message = format!("{message} (in the Sample that {preprocessor} made)");
         let pointer = problems.into_iter().next().map(|problem| problem.pointer);
         Rejection::of_sample("invalid_sample", message, pointer)
     })

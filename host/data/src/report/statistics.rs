@@ -51,7 +51,8 @@ pub struct StatisticsReport {
     pub values: BTreeMap<String, Vec<Count>>,
     /// How many different ones there are of each, up to a thousand.
     pub distinct: BTreeMap<String, u64>,
-    /// Samples with the same messages, options and references as an earlier one.
+    /// Samples with the same messages, few-shot examples, options, references, tools, inputs and sampling
+    /// parameters as an earlier one.
     pub duplicates: u64,
     /// The first of them, by id.
     pub first_duplicates: Vec<String>,
@@ -80,7 +81,8 @@ struct Numbers {
 
 impl Numbers {
     fn add(&mut self, number: u64) {
-        self.histogram.saturating_record(number);
+        // It grows with what is recorded, which only `record` has it do.
+        let _ = self.histogram.record(number);
         self.sum += u128::from(number);
         self.min = self.min.min(number);
         self.max = self.max.max(number);
@@ -213,7 +215,17 @@ impl Statistics {
 
     fn duplicate(&mut self, sample: &Sample) {
         const SHOWN: usize = 5;
-        let content = format!("{:?}\0{:?}\0{:?}", sample.messages, sample.options, sample.references);
+        // Everything that a model is shown or held to; not where the row is from, and what else is known of it.
+        let content = format!(
+            "{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}\0{:?}",
+            sample.messages,
+            sample.few_shot_examples,
+            sample.options,
+            sample.references,
+            sample.tools,
+            sample.inputs,
+            sample.own_sampling()
+        );
         let digest = Digest::of_bytes(content.as_bytes());
         let short = u64::from_str_radix(digest.hex().get(..16).unwrap_or_default(), 16).unwrap_or_default();
         if !self.seen.insert(short) {

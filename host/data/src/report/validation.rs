@@ -64,7 +64,7 @@ pub struct ValidationReport {
 
 impl Validation {
     /// Counts a row.
-    pub fn add(&mut self, prepared: &Prepared) {
+    pub fn add<K>(&mut self, prepared: &Prepared<K>) {
         self.rows += 1;
         let rejection = match &prepared.result {
             Ok(_) => {
@@ -94,7 +94,7 @@ impl Validation {
                 index: prepared.index,
                 message: rejection.message.clone(),
                 pointer: rejection.pointer.clone(),
-                row: rejection.row.clone(),
+                row: rejection.row.to_string(),
             });
         }
     }

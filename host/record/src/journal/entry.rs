@@ -7,8 +7,8 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// A line to be written. An answer is written as soon as it is there, since it was dear to get; its
-/// scores follow when those that are scored with it are there too.
+/// A line to be written. An answer is written as soon as it is there, since it was dear to get, and once more when its
+/// judges have replied, where it has some; its scores follow when those that are scored with it are there too.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum JournalEntry<'a> {
@@ -47,6 +47,13 @@ pub struct AnswerEntry<'a> {
     pub timing: SampleTiming,
     /// Always true.
     pub awaits_scores: bool,
+    /// Whether judges are to be asked first; the line with what they said takes the place of this one.
+    #[serde(skip_serializing_if = "is_false")]
+    pub awaits_judges: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A JSON object, written without some of its keys.

@@ -3,7 +3,7 @@
 use super::line::Seed;
 use super::scan::{GoodLine, Scanned, scan};
 use super::{Header, seed_of, segment_paths};
-use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
+use crate::format::JOURNAL_VERSION;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
 use serde::Deserialize;
@@ -12,13 +12,15 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+mod entries;
 mod records;
 
+use entries::{Entries, Entry, Line, State};
 pub use records::{Answers, RecordsInOrder};
 
-/// Where the last record of every sample is. Holds 48 bytes a sample, however large it is.
+/// Where the last record of every sample is. Holds about 41 bytes a sample, however large it is.
 #[derive(Debug)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -39,26 +41,13 @@ struct Segment {
 #[derive(Debug)]
 struct TaskEntries {
     task_id: String,
-    /// In the order of the journal; empty once the entries are made of them.
-    lines: Vec<Line>,
-    /// Sorted by index, each index once.
-    entries: Vec<Entry>,
-}
-
-/// A line of the journal.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    index: u64,
-    row: u64,
-    outcome: Outcome,
-    holds: Holds,
-    scored_together: u32,
-    span: Span,
+    entries: Entries,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Whole,
+    Unjudged,
     Answer,
     Scores,
 }
@@ -69,29 +58,6 @@ struct Span {
     /// Beginning at the first byte of the first file.
     offset: u64,
     length: u32,
-}
-
-/// A sample.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    index: u64,
-    row: u64,
-    record: Span,
-    /// Of length 0 where there are none.
-    scores: Span,
-    scored_together: u16,
-    outcome: Outcome,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Finished, and was never to be scored.
-    Whole,
-    /// Answered, and not scored yet.
-    Awaits,
-    /// Answered and scored.
-    Scored,
 }
 
 /// What the index knows of a sample.
@@ -121,12 +87,17 @@ impl IndexedSample {
     /// Whether nothing is left to be done: it did not fail for a reason that may have passed, and has its
     /// scores.
     pub fn is_finished(&self) -> bool {
-        self.state != State::Awaits && !self.outcome.is_retried_on_resume()
+        self.state.has_ended() && !self.outcome.is_retried_on_resume()
     }
 
-    /// Whether the model's answer is there, so that only scores may be wanting.
+    /// Whether the model's answer is there, and what its judges said, so that only scores may be wanting.
     pub fn is_answered(&self) -> bool {
-        self.state != State::Whole
+        matches!(self.state, State::Awaits | State::Scored)
+    }
+
+    /// Whether the model's answer is there, and its judges are still to be asked.
+    pub fn awaits_judges(&self) -> bool {
+        self.state == State::Unjudged
     }
 }
 
@@ -143,26 +114,24 @@ impl JournalIndex {
         for (position, path) in paths.into_iter().enumerate() {
             builder.add_segment(path, position + 1 == count)?;
         }
-        builder.finish()
+        Ok(builder.finish())
     }
 
     /// What is known of a sample.
     pub fn get(&self, task_id: &str, index: u64) -> Option<IndexedSample> {
-        let entries = self.entries(task_id);
-        let position = entries.binary_search_by_key(&index, |entry| entry.index).ok()?;
-        entries.get(position).map(Entry::sample)
+        self.entries(task_id)?.get(index).map(Entry::sample)
     }
 
-    /// The samples of a task with their indices, in order; those that await their scores too.
+    /// The samples of a task with their indices, in order; those that await their judges or their scores too.
     pub fn samples(&self, task_id: &str) -> impl Iterator<Item = (u64, IndexedSample)> {
-        self.entries(task_id).iter().map(|entry| (entry.index, entry.sample()))
+        self.iter(task_id).map(|(index, entry)| (index, entry.sample()))
     }
 
     /// Reads the samples of a task, in order, that are finished and were never to be scored.
     pub fn whole_records(&self, task_id: &str) -> impl Iterator<Item = Result<SampleRecord, RecordError>> {
         let mut reader = Answers::new(self);
-        let whole = self.entries(task_id).iter().filter(|entry| entry.state == State::Whole);
-        whole.map(move |entry| reader.read_at(entry.record))
+        let whole = self.iter(task_id).filter(|(_, entry)| entry.state == State::Whole);
+        whole.map(move |(_, entry)| reader.read_at(entry.record()))
     }
 
     /// Reads answers back that need scores.
@@ -175,7 +144,7 @@ impl JournalIndex {
         self.get(task_id, index).is_some()
     }
 
-    /// Number of samples that are there, those that await their scores among them.
+    /// Number of samples that are there, those that await their judges or their scores among them.
     pub fn len(&self) -> usize {
         self.tasks.iter().map(|task| task.entries.len()).sum()
     }
@@ -192,11 +161,11 @@ impl JournalIndex {
         task_ids
     }
 
-    /// How the samples of a task ended; those that await their scores have not.
+    /// How the samples of a task ended; those that await their judges or their scores have not.
     pub fn outcomes(&self, task_id: &str) -> OutcomeCounts {
         let mut counts = OutcomeCounts::default();
-        let ended = self.entries(task_id).iter().filter(|entry| entry.state != State::Awaits);
-        ended.for_each(|entry| counts.add(entry.outcome));
+        let ended = self.iter(task_id).filter(|(_, entry)| entry.state.has_ended());
+        ended.for_each(|(_, entry)| counts.add(entry.sample().outcome));
         counts
     }
 
@@ -207,7 +176,7 @@ impl JournalIndex {
 
     /// Reads the records in the order of tasks that is given and of their indices, one at a
     /// time. Tasks that have records and are not named come after the others, by name. Answers that
-    /// await their scores are passed over.
+    /// await their judges or their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
         let mut order: Vec<usize> = Vec::with_capacity(self.tasks.len());
         let named = task_order.iter().map(AsRef::as_ref);
@@ -220,9 +189,12 @@ impl JournalIndex {
         RecordsInOrder::new(self, order)
     }
 
-    fn entries(&self, task_id: &str) -> &[Entry] {
-        let task = self.positions.get(task_id).and_then(|position| self.tasks.get(*position));
-        task.map(|task| task.entries.as_slice()).unwrap_or_default()
+    fn entries(&self, task_id: &str) -> Option<&Entries> {
+        self.tasks.get(*self.positions.get(task_id)?).map(|task| &task.entries)
+    }
+
+    fn iter(&self, task_id: &str) -> impl Iterator<Item = (u64, &Entry)> {
+        self.entries(task_id).map(Entries::iter).unwrap_or_default()
     }
 }
 
@@ -237,6 +209,8 @@ struct RecordKey<'a> {
     outcome: Outcome,
     #[serde(default)]
     awaits_scores: bool,
+    #[serde(default)]
+    awaits_judges: bool,
     #[serde(default)]
     scores: Option<ScoresKey>,
 }
@@ -296,58 +270,8 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// The index: of each sample the last record, and its last scores.
-    ///
-    /// # Errors
-    /// When there are scores without their answer.
-    pub(super) fn finish(mut self) -> Result<JournalIndex, RecordError> {
-        for task in &mut self.index.tasks {
-            let mut lines = std::mem::take(&mut task.lines);
-            // A stable sort keeps the lines of one sample in the order of the journal.
-            lines.sort_by_key(|line| line.index);
-            for line in lines {
-                let last = task.entries.last_mut().filter(|entry| entry.index == line.index);
-                match (line.holds, last) {
-                    (Holds::Scores, Some(entry)) if entry.row == line.row && entry.state != State::Whole => {
-                        entry.scores = line.span;
-                        entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
-                        entry.outcome = line.outcome;
-                        entry.state = State::Scored;
-                    }
-                    (Holds::Scores, _) => {
-                        let reason = format!(
-                            "sample {} of the task `{}` has scores and no answer",
-                            line.index, task.task_id
-                        );
-                        return Err(RecordError::invalid(Path::new(JOURNAL_FOLDER), reason));
-                    }
-                    (_, Some(entry)) => *entry = line.entry(),
-                    (_, None) => task.entries.push(line.entry()),
-                }
-            }
-            task.entries.shrink_to_fit();
-        }
-        Ok(self.index)
-    }
-}
-
-impl Line {
-    fn entry(self) -> Entry {
-        Entry {
-            index: self.index,
-            row: self.row,
-            record: self.span,
-            scores: Span::default(),
-            scored_together: 0,
-            outcome: self.outcome,
-            state: if self.holds == Holds::Answer { State::Awaits } else { State::Whole },
-        }
-    }
-}
-
-impl Entry {
-    fn sample(&self) -> IndexedSample {
-        let scored_together = (self.scored_together > 0).then_some(self.scored_together);
-        IndexedSample { outcome: self.outcome, scored_together, row: self.row, state: self.state }
+    pub(super) fn finish(self) -> JournalIndex {
+        self.index
     }
 }
 
@@ -363,6 +287,7 @@ impl JournalIndex {
             scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
             holds: match (&key.scores, key.awaits_scores) {
                 (Some(_), _) => Holds::Scores,
+                (None, true) if key.awaits_judges => Holds::Unjudged,
                 (None, true) => Holds::Answer,
                 (None, false) => Holds::Whole,
             },
@@ -374,12 +299,15 @@ impl JournalIndex {
                 let position = self.tasks.len();
                 self.positions.insert(key.task_id.clone().into_owned(), position);
                 let task_id = key.task_id.into_owned();
-                self.tasks.push(TaskEntries { task_id, lines: Vec::new(), entries: Vec::new() });
+                self.tasks.push(TaskEntries { task_id, entries: Entries::default() });
                 position
             }
         };
-        if let Some(task) = self.tasks.get_mut(position) {
-            task.lines.push(found);
+        if let Some(task) = self.tasks.get_mut(position)
+            && !task.entries.add(&found)
+        {
+            let task_id = &task.task_id;
+            return Err(format!("sample {} of the task `{task_id}` has scores and no answer", found.index));
         }
         Ok(())
     }
@@ -416,11 +344,6 @@ mod tests {
             format!("{}{}{}", record.task_id, record.index, output["answer"].as_str().unwrap())
         };
         index.records_in_order(task_order).map(|record| name(record.unwrap())).collect()
-    }
-
-    #[test]
-    fn an_entry_is_small() {
-        assert_eq!(size_of::<Entry>(), 56);
     }
 
     #[test]
@@ -468,6 +391,7 @@ mod tests {
             judge_output: None,
             timing: record.timing,
             awaits_scores: true,
+            awaits_judges: false,
         })
     }
 
@@ -511,6 +435,38 @@ mod tests {
         // Asked once more, it awaits its scores once more.
         writer.append_batch(&[answer(&second)]).unwrap();
         assert!(!JournalIndex::read(&folder).unwrap().get("t", 1).unwrap().is_finished());
+    }
+
+    #[test]
+    fn an_answer_is_there_before_its_judges_have_replied() {
+        let (first, second) = (record("t", 0, "a"), record("t", 1, "b"));
+        let unjudged = |record| match answer(record) {
+            JournalEntry::Answer(entry) => JournalEntry::Answer(AnswerEntry { awaits_judges: true, ..entry }),
+            entry => entry,
+        };
+        let (_root, folder) = written(&[]);
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        writer.append_batch(&[unjudged(&first), unjudged(&second)]).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        let sample = index.get("t", 1).unwrap();
+        assert!(sample.awaits_judges() && !sample.is_answered() && !sample.is_finished());
+        assert_eq!((index.outcomes("t").total(), answers(&index, &["t"]).len()), (0, 0));
+        let read = index.answers().read("t", 1).unwrap().unwrap();
+        assert_eq!((read.model_output, read.judge_output), (second.model_output.clone(), None));
+
+        // One is judged; of the other the judge fails, and nothing is scored before either.
+        let failed = SampleRecord { outcome: Outcome::JudgeUnparseable, ..second.clone() };
+        writer.append_batch(&[answer(&first), JournalEntry::Whole(&failed)]).unwrap();
+        let index = JournalIndex::read(&folder).unwrap();
+        assert!(index.get("t", 0).unwrap().is_answered() && !index.get("t", 1).unwrap().is_answered());
+        assert_eq!(index.outcomes("t").get(Outcome::JudgeUnparseable), 1);
+        assert_eq!(index.answers().read_whole("t", 1).unwrap().unwrap().sample_id, "s-1");
+        assert_eq!(index.answers().read_whole("t", 0).unwrap(), None);
+        writer
+            .append_batch(&[unjudged(&first), JournalEntry::Scores(&scores(&first, Outcome::Scored))])
+            .unwrap();
+        let error = JournalIndex::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("has scores and no answer"), "{error}");
     }
 
     #[test]

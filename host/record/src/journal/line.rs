@@ -59,6 +59,13 @@ pub(super) fn decode(line: &[u8], seed: Seed) -> Result<&[u8], &'static str> {
     if seed.checksum(json) == expected { Ok(json) } else { Err("the checksum does not fit") }
 }
 
+/// Whether a line was written to its end, whatever became of it since: it has the shape of one, and nothing
+/// of it is zeros, as what never came to the disk is.
+pub(super) fn is_whole(line: &[u8]) -> bool {
+    let json = line.strip_suffix(b"\n").and_then(|line| line.split_first_chunk::<8>()).map(|(_, rest)| rest);
+    json.is_some_and(|json| json.starts_with(b" {") && json.ends_with(b"}") && !json.contains(&0))
+}
+
 fn checksum(digits: &[u8; 8]) -> Option<u32> {
     digits.iter().try_fold(0_u32, |sum, digit| {
         let value = match digit {

@@ -30,7 +30,7 @@ pub(super) struct Scanned {
 /// memory.
 ///
 /// # Errors
-/// When a bad line stands before a good one, when the file cannot be read, and what the
+/// When a bad line stands before a good one or is written to its end, when the file cannot be read, and what the
 /// visitor returns.
 pub(super) fn scan(
     path: &Path,
@@ -56,6 +56,10 @@ pub(super) fn scan(
             (Ok(json), None) => {
                 seed = visit(GoodLine { number, offset, length, json })?;
                 good_bytes = offset + length as u64;
+            }
+            (Err(reason), _) if line::is_whole(&buffer) => {
+                let reason = format!("{reason}, and the line is whole, so that it was not torn");
+                return Err(RecordError::damaged(path, number, reason));
             }
             (Err(reason), None) => first_bad = Some((number, reason)),
             (Err(_), Some(_)) => {}
@@ -94,21 +98,35 @@ mod tests {
         let whole = lines.concat();
         let last = lines[2].len() as u64;
         let good_bytes = whole.len() as u64 - last;
-        let mut flipped = whole.clone();
-        let end = flipped.len() - 3;
-        flipped[end] ^= 1;
-
         assert_eq!(scan_bytes(b"").unwrap(), (Scanned { good_bytes: 0, torn_bytes: 0 }, 0));
         let untorn = Scanned { good_bytes: whole.len() as u64, torn_bytes: 0 };
         assert_eq!(scan_bytes(&whole).unwrap(), (untorn, 3));
-        assert_eq!(scan_bytes(&flipped).unwrap(), (Scanned { good_bytes, torn_bytes: last }, 2));
+        // The pages of a line that never came to the disk are zeros.
+        let mut zeroed = whole.clone();
+        let place = zeroed.len() - 3;
+        zeroed[place] = 0;
+        assert_eq!(scan_bytes(&zeroed).unwrap(), (Scanned { good_bytes, torn_bytes: last }, 2));
         let without_newline = &whole[..whole.len() - 1];
         assert_eq!(scan_bytes(without_newline).unwrap(), (Scanned { good_bytes, torn_bytes: last - 1 }, 2));
 
         let mut damaged = whole.clone();
         damaged[lines[0].len() + 12] ^= 1;
         let error = scan_bytes(&damaged).unwrap_err().to_string();
-        assert!(error.starts_with("j, line 2: the checksum does not fit, and good lines follow"), "{error}");
+        assert!(error.starts_with("j, line 2: the checksum does not fit, and the line is whole"), "{error}");
+    }
+
+    #[test]
+    fn a_line_that_was_written_to_its_end_is_never_torn() {
+        let lines = lines(3);
+        let whole = lines.concat();
+        for number in 0..3 {
+            let mut flipped = whole.clone();
+            flipped[lines[..number].concat().len() + 12] ^= 1;
+            let error = scan_bytes(&flipped).unwrap_err().to_string();
+            let expected =
+                format!("j, line {}: the checksum does not fit, and the line is whole", number + 1);
+            assert!(error.starts_with(&expected), "{error}");
+        }
     }
 
     #[test]

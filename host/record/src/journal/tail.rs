@@ -211,6 +211,7 @@ mod tests {
             judge_output: None,
             timing: whole.timing,
             awaits_scores: true,
+            awaits_judges: false,
         };
         let scores = ScoresEntry {
             task_id: "t".to_owned(),
@@ -255,6 +256,6 @@ mod tests {
         bytes[second] ^= 1;
         std::fs::write(&path, bytes).unwrap();
         let error = JournalTail::new(folder.path(), "run").read_new(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("good lines follow"), "{error}");
+        assert!(error.contains("line 2: the checksum does not fit, and the line is whole"), "{error}");
     }
 }

@@ -126,3 +126,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn numbers_at_the_end_of_the_range_are_no_panic() {
+    let scores: Vec<Drawn> =
+        (0..40).map(|number| drawn(if number % 2 == 0 { f64::MAX } else { -f64::MAX }, number)).collect();
+    for statistic in [Statistic::WeightedMean, Statistic::Quantile(500), Statistic::Quantile(900)] {
+        for is_clustered in [false, true] {
+            let found = resampled(&scores, statistic, is_clustered);
+            assert!(found.is_none_or(|found| found.interval.low <= found.interval.high), "{found:?}");
+        }
+    }
+}

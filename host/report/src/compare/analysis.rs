@@ -2,8 +2,10 @@
 
 use super::gating::{self, Judged};
 use super::identity::{self, Difference, IdentityPart};
+use super::margin::ROUNDING;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, Measure, PairedTask};
+use super::permutations::{MOST_PERMUTATIONS, Permutations};
 use super::plan::{CompareError, ComparePlan, TaskPlan};
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
 use super::sign_flip::{SignFlipTest, sign_flip_tests};
@@ -26,7 +28,7 @@ pub struct CompareOptions {
     pub most_flips: usize,
     /// What may differ besides the model.
     pub allowed: Vec<IdentityPart>,
-    /// Random permutations of a test that is not exact; default 10,000.
+    /// Random permutations of a test that is not exact, or more where the level of a gate needs them; default 10,000.
     pub permutations: u32,
     /// Threads; default: as many as there are cores. Figures do not depend on it.
     pub threads: usize,
@@ -61,15 +63,27 @@ pub fn compare(
     let paired = collecting::read(base, new, &plan.tasks, options.most_flips)?;
     let tasks: Vec<_> = paired.iter().map(|(task, _)| task.counts()).collect();
 
+    let gated = plan.tasks.iter().flat_map(|task| &task.measures).filter(|planned| planned.gate.is_some());
+    let permutations = Permutations { usual: options.permutations, gated: gated.count() };
     let mut tests = Tests::default();
     let mut examined = Vec::new();
     for ((task, grouping), planned) in paired.iter().zip(&plan.tasks) {
         for (position, (measure, column)) in task.measures.iter().zip(&task.columns).enumerate() {
             if let Some(planned) = planned.measures.get(position) {
-                examined.push((examine(task, measure, column, grouping, &mut tests), planned));
+                let alpha = planned.gate.map(|limits| limits.alpha);
+                let wanted = permutations.of(alpha);
+                let found =
+                    examine(task, measure, column, grouping, wanted, options.permutations, &mut tests);
+                if let (Some(alpha), true) =
+                    (alpha, wanted > MOST_PERMUTATIONS && !tests.is_exact(&found.test))
+                {
+                    return Err(permutations.too_small(alpha, &planned.measure));
+                }
+                examined.push((found, planned));
             }
         }
     }
+    let same_run = is_same_run(base, new);
     let results = tests.run(options);
     let mut metrics: Vec<MetricComparison> = Vec::with_capacity(examined.len());
     let mut judged = Vec::with_capacity(examined.len());
@@ -86,18 +100,15 @@ pub fn compare(
     adjust_slices(&mut metrics);
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
     gating::judge(&mut metrics, &judged, refusal.as_ref());
-    let verdict = (!options.gate.is_empty())
-        .then(|| {
-            let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
-            let missing = (!plan.missing.is_empty()).then_some(Verdict::Mismatch);
-            Verdict::of_all(gates.chain(refusal.as_ref().map(|(verdict, _)| *verdict)).chain(missing))
-        })
-        .flatten();
+    let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
+    // Without a gate no metric has one.
+    let verdict = Verdict::of_all(gates.chain(refusal.as_ref().map(|(verdict, _)| *verdict)));
     Ok(Comparison {
         format_version: COMPARISON_VERSION,
         base: described(base),
         new: described(new),
-        verdict: verdict.or(refusal.as_ref().map(|(verdict, _)| *verdict)),
+        verdict,
+        same_run,
         refusal: refusal.map(|(_, reason)| reason),
         differences,
         tasks,
@@ -114,6 +125,12 @@ fn described(source: &ComparedSource) -> ComparedRun {
         status: source.manifest().status.name(),
         models: source.models(),
     }
+}
+
+/// Whether two folders hold the same run: ids alone may be the same in folders of different suites.
+fn is_same_run(base: &ComparedSource, new: &ComparedSource) -> bool {
+    let (base, new) = (base.manifest(), new.manifest());
+    base.run_id == new.run_id && base.created_at == new.created_at && base.identity == new.identity
 }
 
 /// Metrics whose scoring has another version.
@@ -157,8 +174,15 @@ impl Tests {
         }
     }
 
+    fn is_exact(&self, test: &Pending) -> bool {
+        match test {
+            Pending::Done(_) => true,
+            Pending::Number(number) => self.0.get(*number).is_some_and(SignFlipTest::is_exact),
+        }
+    }
+
     fn run(self, options: &CompareOptions) -> Results {
-        let found = sign_flip_tests(&self.0, options.permutations, options.threads);
+        let found = sign_flip_tests(&self.0, options.threads);
         let note = |found: super::SignFlipResult| TestNote {
             name: "sign_flip",
             worse: found.worse,
@@ -194,6 +218,8 @@ fn examine(
     measure: &Measure,
     column: &Column,
     grouping: &Grouping,
+    permutations: u32,
+    usual: u32,
     tests: &mut Tests,
 ) -> Examined {
     let name = [task.task_id.as_str(), &measure.metric_id, measure.sub_score.as_deref().unwrap_or_default()];
@@ -219,7 +245,7 @@ fn examine(
                 let (Some((base, new, _)), Some(key)) = (part.means(), names.get(*slice as usize)) else {
                     continue;
                 };
-                slice_tests.push(tests.add(part.test(seed_of(&[&name[..], &[by, key]].concat()))));
+                slice_tests.push(tests.add(part.test(seed_of(&[&name[..], &[by, key]].concat()), usual)));
                 slices.push(SliceDrift {
                     by: by.to_owned(),
                     key: key.clone(),
@@ -248,6 +274,7 @@ fn examine(
         unscored_base: Column::unscored(&column.base, task.paired()),
         unscored_new: Column::unscored(&column.new, task.paired()),
         not_finite: column.not_finite,
+        too_large: column.too_large,
         base: means.map(|(base, ..)| base),
         new: means.map(|(_, new, _)| new),
         difference: means.map(|(.., difference)| difference),
@@ -262,7 +289,7 @@ fn examine(
         error_tags: if measure.sub_score.is_none() { column.tags.drift() } else { Vec::new() },
         slices,
     };
-    let test = tests.add(scores.test(seed));
+    let test = tests.add(scores.test(seed, permutations));
     Examined { metric, scores, test, slice_tests }
 }
 
@@ -321,7 +348,9 @@ fn overall(metrics: &[MetricComparison], judged: &[Judged]) -> Vec<Overall> {
             overall.base = base.divided_by(count);
             overall.new = new.divided_by(count);
             overall.difference = overall.new - overall.base;
-            let stderr = spread.standard_error().filter(|stderr| *stderr > 0.0);
+            // Equal differences say nothing of other samples.
+            let reach = ROUNDING * overall.base.abs().max(overall.new.abs());
+            let stderr = spread.standard_error().filter(|stderr| *stderr * count.sqrt() > reach);
             overall.interval = stderr
                 .and_then(|stderr| t_interval(overall.difference, stderr, overall.n - 1, IntervalMethod::T));
             overall

@@ -50,13 +50,6 @@ pub(super) fn refusal(
         );
         return Some((Verdict::Mismatch, reason));
     }
-    if !plan.missing.is_empty() {
-        let reason = format!(
-            "only one of the runs has {}, which the gate asks about; make a new baseline",
-            plan.missing.join(", ")
-        );
-        return Some((Verdict::Mismatch, reason));
-    }
     for (name, source) in [("baseline", base), ("new run", new)] {
         if !source.has_ended() {
             let id = source.run_id();
@@ -68,6 +61,14 @@ pub(super) fn refusal(
                 format!("the {name} '{id}' is {status}: finish it with `run --run-id {id} --resume` first");
             return Some((Verdict::Incomplete, reason));
         }
+    }
+    // What a run has is known when it has ended.
+    if !plan.missing.is_empty() {
+        let reason = format!(
+            "only one of the runs has {}, which the gate asks about; make a new baseline",
+            plan.missing.join(", ")
+        );
+        return Some((Verdict::Mismatch, reason));
     }
     let sum = |part: fn(&TaskPairing) -> u64| tasks.iter().map(part).sum::<u64>();
     if sum(|task| task.total) == 0 {
@@ -103,7 +104,9 @@ pub(super) fn judge(
         let decided = Verdict::of_tests(ratio <= 1.0, margin_p_value <= limits.alpha);
         let verdict = match refusal {
             Some((verdict, _)) => *verdict,
-            None if metric.n == 0 || metric.coverage < limits.min_coverage => Verdict::Incomplete,
+            None if metric.too_large > 0 || metric.n == 0 || metric.coverage < limits.min_coverage => {
+                Verdict::Incomplete
+            }
             None => decided,
         };
         let samples_needed = (verdict == Verdict::Inconclusive)

@@ -2,8 +2,11 @@
 //! alone may differ.
 
 use super::source::ComparedSource;
-use gage_config::{PipelineConfig, TaskSpec};
-use gage_core::Object;
+use gage_config::{
+    BackendKind, HttpProtocol, OnLongPrompt, OpenAiOptions, OutputConstraint, PipelineConfig,
+    RoleAdapterSpec, TaskSpec,
+};
+use gage_core::{Object, SamplingParams};
 use gage_record::differences;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +17,7 @@ use serde_json::{Value, json};
 pub enum IdentityPart {
     /// The rows, and what makes Samples of them.
     Datasets,
-    /// The prompts of the model under test.
+    /// The prompts of the model under test, and of the roles that support it.
     Prompts,
     /// Components, and the versions of the scoring.
     Plugins,
@@ -69,6 +72,9 @@ const FREE_KEYS: [&str; 8] = [
     "cluster_by",
 ];
 
+/// The keys that go into the body of every request as they are.
+const BODY: &str = "extra_body";
+
 /// Keys of a dataset that say where it is or how much of it is read.
 const PLACE_KEYS: [&str; 7] =
     ["path", "paths", "sha256", "labels_path", "content_root", "streaming", "limit"];
@@ -105,6 +111,10 @@ pub(super) fn compare(
                 IdentityPart::Plugins | IdentityPart::Settings => shared(before, now),
                 _ => (before, now),
             };
+            let (before, now) = match part {
+                IdentityPart::Settings => without_what_models_imply(before, now),
+                _ => (before, now),
+            };
             for what in differences(&before, &now) {
                 let what = match part {
                     // Plugins are those of the whole run.
@@ -136,13 +146,16 @@ impl<'r> Identity<'r> {
         let (Some(config), Some(task)) = (self.config, task) else { return Value::Null };
         match part {
             IdentityPart::Datasets => self.dataset(config, &task.dataset_id),
-            IdentityPart::Prompts => {
-                let role = config.inference_role_of(task);
-                role.map_or(Value::Null, |role| self.manifest["prompts"][&role.adapter_id]["digest"].clone())
-            }
+            IdentityPart::Prompts => self.prompts(config, task),
             IdentityPart::Plugins => self.manifest["plugins"].clone(),
             IdentityPart::Judges => self.judges(config, task),
-            IdentityPart::Settings => settings(config, task),
+            IdentityPart::Settings => {
+                let mut settings = settings(config, task);
+                if let Some(role) = config.inference_role_of(task) {
+                    settings["model"] = self.manifest["backends"][&role.backend_id]["model"].clone();
+                }
+                settings
+            }
         }
     }
 
@@ -152,6 +165,21 @@ impl<'r> Identity<'r> {
         let mut params = entry.map_or(Value::Null, |entry| entry["params"].clone());
         remove(&mut params, &PLACE_KEYS);
         json!({"content": self.manifest["datasets"][dataset_id], "params": params})
+    }
+
+    /// The prompt of the model under test, and those of the roles that find something for it to read.
+    fn prompts(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
+        let digest = |role: &RoleAdapterSpec| self.manifest["prompts"][&role.adapter_id]["digest"].clone();
+        let steps = &task.steps;
+        let support = steps.support.iter().filter_map(|step| config.support_role_of(step));
+        let tools = steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools));
+        let support: Object = support
+            .chain(tools)
+            .map(|role| (role.adapter_id.clone(), digest(role)))
+            .filter(|(_, digest)| !digest.is_null())
+            .collect();
+        let model = config.inference_role_of(task).map_or(Value::Null, digest);
+        if support.is_empty() { model } else { json!({"model": model, "support": support}) }
     }
 
     /// For each judge of a task its model and its prompt.
@@ -164,7 +192,10 @@ impl<'r> Identity<'r> {
             let name = judge.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone());
             Some((
                 name,
-                json!({"model": backend["model"], "digest": backend["details"]["digest"], "prompt": prompt}),
+                json!({
+                    "model": backend["model"], "digest": backend["details"]["digest"], "prompt": prompt,
+                    "asked": asked(config, role, SamplingParams::default()),
+                }),
             ))
         });
         Value::Object(described.collect())
@@ -189,6 +220,20 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
             remove(step, &["adapter_id"]);
         }
     }
+    // As it is asked in the end, rather than by which of several places says so.
+    remove(&mut merged, &["sampling_params"]);
+    if let Some(role) = config.inference_role_of(task) {
+        merged["asked"] = asked(config, role, task.sampling_params.clone());
+    }
+    let support = task.steps.support.iter().filter_map(|step| config.support_role_of(step));
+    let tools = task.steps.inference.tools.iter().filter_map(|tools| config.tool_role_of(tools));
+    let others = support
+        .chain(tools)
+        .map(|role| (role.adapter_id.clone(), asked(config, role, SamplingParams::default())));
+    let others: Object = others.collect();
+    if !others.is_empty() {
+        merged["roles"] = Value::Object(others);
+    }
     let metrics = task.metrics.iter().map(|metric| {
         let described =
             json!({"implementation": metric.implementation.to_string(), "params": metric.params.to_json()});
@@ -196,6 +241,50 @@ fn settings(config: &PipelineConfig, task: &TaskSpec) -> Value {
     });
     merged["metrics"] = Value::Object(metrics.collect());
     merged
+}
+
+/// How a role is asked, wherever that is written: its sampling, over it what is given, under it what its backend says,
+/// and what its backend holds answers to. Where the model is, and how fast it runs, does not count.
+fn asked(config: &PipelineConfig, role: &RoleAdapterSpec, over: SamplingParams) -> Value {
+    let params = over.over(&role.sampling_params);
+    let Some(backend) = config.backend_of(role) else { return json!({"sampling_params": params}) };
+    let mut asked = json!({"sampling_params": params.over(backend.default_params())});
+    match &backend.kind {
+        BackendKind::Http(http) => {
+            if !http.extra_body.is_empty() {
+                asked[BODY] = json!(http.extra_body);
+            }
+            if let HttpProtocol::OpenAi(OpenAiOptions { response_format: Some(format), .. }) = &http.protocol
+            {
+                asked["response_format"] = format.clone();
+            }
+        }
+        BackendKind::LlamaCpp(llama) => {
+            match &llama.constraint {
+                Some(OutputConstraint::Grammar(text)) => asked["grammar"] = json!(text),
+                Some(OutputConstraint::JsonSchema(schema)) => asked["json_schema"] = schema.clone(),
+                Some(OutputConstraint::Choices(choices)) => asked["choices"] = json!(choices),
+                None => {}
+            }
+            if llama.on_long_prompt == OnLongPrompt::TruncateLeft {
+                asked["on_long_prompt"] = json!("truncate_left");
+            }
+        }
+        BackendKind::CustomScript(_) => {}
+    }
+    asked
+}
+
+/// Takes the name of the model under test out, and where it is another one also the keys that only its server knows.
+fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value) {
+    let is_other = before["model"] != now["model"];
+    for settings in [&mut before, &mut now] {
+        remove(settings, &["model"]);
+        if is_other && let Some(asked) = settings.get_mut("asked") {
+            remove(asked, &[BODY]);
+        }
+    }
+    (before, now)
 }
 
 /// Of two objects with members of their own the parts that both have: a metric or a plugin more changes

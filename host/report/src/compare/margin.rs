@@ -1,6 +1,7 @@
 //! What can be ruled out of the mean of differences that are not only −1, 0 and 1.
 
 use super::binomial::crossing;
+use super::sign_flip::MOST_EXACT;
 use statrs::function::beta::beta_reg;
 #[cfg(test)]
 use statrs::function::erf::erfc;
@@ -20,11 +21,54 @@ pub(super) struct Units {
     pub(super) reach: f64,
 }
 
-/// Mean, variance (over n − 1) and skewness.
-struct Moments {
-    mean: f64,
+/// A deviation below this part of what a sample can change by is rounding.
+pub(super) const ROUNDING: f64 = 1e-12;
+
+/// A sum over units, with what its test needs.
+struct RobustSum {
+    total: f64,
+    /// Of the total.
     variance: f64,
+    /// Of the total.
     skewness: f64,
+    degrees: f64,
+}
+
+/// The sum of `(total, size)` of independent units, with a variance that does not rest on how large they are.
+///
+/// The variance is CR2 of Bell and McCaffrey, "Bias Reduction in Standard Errors for Linear Regression with
+/// Multi-Stage Samples", Survey Methodology 28 (2002), for a mean: the square of a unit's residual divided by one minus
+/// its share of the samples. The degrees of freedom are theirs too, by Satterthwaite's method, with a working model in
+/// which the samples of a unit change together: a unit that holds half of the samples is half of what is known, so the
+/// degrees may be few among many units. With units of one size it is the usual variance, over n − 1, with n − 1 degrees.
+fn robust_sum(units: impl Iterator<Item = (f64, f64)> + Clone) -> RobustSum {
+    let (total, samples) =
+        units.clone().fold((0.0, 0.0), |(total, samples), (value, size)| (total + value, samples + size));
+    let all: f64 = units.clone().map(|(_, size)| size * size).sum();
+    let (mut variance, mut cubes) = (0.0, 0.0);
+    // The residuals are B = M·Ω·M with Ω the squared sizes; wanted are the traces of A·B and (A·B)², where A
+    // holds the weights. Outside of the diagonal B is a sum of products, so one pass over the units is enough.
+    let (mut trace, mut diagonal) = (0.0, 0.0);
+    let (mut shares, mut sizes, mut mixed) = (0.0, 0.0, 0.0);
+    for (value, size) in units {
+        let share = size / samples;
+        let residual = size.mul_add(-total / samples, value);
+        let weight = 1.0 / (1.0 - share);
+        variance += weight * residual * residual;
+        cubes += residual.powi(3);
+        let square = size * size;
+        let product = share.mul_add(all * share, -2.0 * share * square);
+        let entry = square + product;
+        trace += weight * entry;
+        diagonal += weight * weight * (entry * entry - product * product);
+        shares += weight * share * share;
+        sizes += weight * square * square;
+        mixed += weight * share * square;
+    }
+    let outside =
+        2.0 * shares * sizes + (all * shares).powi(2) + 2.0 * mixed * mixed - 4.0 * all * shares * mixed;
+    let skewness = if variance > 0.0 { cubes / variance.powf(1.5) } else { 0.0 };
+    RobustSum { total, variance, skewness, degrees: (trace * trace / (outside + diagonal)).max(1.0) }
 }
 
 impl Units {
@@ -36,53 +80,119 @@ impl Units {
         self.sizes.iter().sum()
     }
 
-    /// Moments of `total + margin · size` with the imagined units.
-    fn moments(&self, margin: f64) -> Moments {
-        let size = self.samples() / self.count();
-        let imagined = [self.reach, -self.reach].map(|difference| (difference + margin) * size);
-        let imagined = (0..IMAGINED_PAIRS).flat_map(|_| imagined);
-        let real = self.totals.iter().zip(&self.sizes).map(|(total, size)| total + margin * size);
-        let values = || real.clone().chain(imagined.clone());
-        let count = self.count() + 2.0 * f64::from(IMAGINED_PAIRS);
-        let mean = values().sum::<f64>() / count;
-        let power = |exponent: i32| values().map(|value| (value - mean).powi(exponent)).sum::<f64>() / count;
-        let variance = power(2) * count / (count - 1.0);
-        let skewness = if variance > 0.0 { power(3) / variance.powf(1.5) } else { 0.0 };
-        Moments { mean, variance, skewness }
+    /// The size of the unit that a sample is in, on average over the samples.
+    fn usual_size(&self) -> f64 {
+        self.sizes.iter().map(|size| size * size).sum::<f64>() / self.samples()
+    }
+
+    /// The sum of `total + margin · size` with the imagined units, in units of the scale, so that no power of it is
+    /// out of range.
+    fn with_imagined(&self, margin: f64) -> RobustSum {
+        let scale = self.reach.max(margin);
+        let (reach, margin) = (self.reach / scale, margin / scale);
+        let size = self.usual_size();
+        let imagined = [reach, -reach].map(|difference| ((difference + margin) * size, size));
+        let imagined = (0..IMAGINED_PAIRS).flat_map(move |_| imagined);
+        let real = self.totals.iter().zip(&self.sizes);
+        robust_sum(real.map(|(total, size)| (margin.mul_add(*size, total / scale), *size)).chain(imagined))
     }
 
     /// The standard error of the mean difference of a sample, with the imagined units; never 0 where a
     /// sample could have changed.
     pub(super) fn standard_error(&self) -> f64 {
-        (self.moments(0.0).variance * self.count()).sqrt() / self.samples()
+        let real = self.count() / (self.count() + 2.0 * f64::from(IMAGINED_PAIRS));
+        (self.with_imagined(0.0).variance * real).sqrt() * self.reach / self.samples()
+    }
+
+    /// The standard error of the mean difference of a sample as it was observed, with its degrees of freedom. `None`
+    /// for fewer than two units, and where all differences are equal, which says nothing of other samples.
+    fn observed(&self) -> Option<(f64, f64)> {
+        if self.totals.len() < 2 || self.reach <= 0.0 {
+            return None;
+        }
+        let units = self.totals.iter().zip(&self.sizes).map(|(total, size)| (total / self.reach, *size));
+        let RobustSum { variance, degrees, .. } = robust_sum(units);
+        let error = variance.sqrt() / self.samples();
+        (error * self.samples().sqrt() > ROUNDING).then_some((error * self.reach, degrees))
     }
 
     /// The p-value against "the mean fell by the margin or more": small where that can be ruled out. 1 for
     /// fewer than two units.
     ///
-    /// Student's test of the mean of the units, with two changes that keep it honest where few samples
+    /// Student's test of the mean of the samples, with two changes that keep it honest where few samples
     /// change by much, as is the rule: the transformation of Hall, "On the Removal of Skewness by
     /// Transformation", Journal of the Royal Statistical Society B 54 (1992), and two pairs of imagined
     /// units with the largest gain and the largest loss, in the manner of Agresti and Caffo, "Simple and
     /// Effective Confidence Intervals for Proportions and Differences of Proportions", The American
-    /// Statistician 54 (2000). Without them a hundred equal scores would rule out everything.
+    /// Statistician 54 (2000). Without them a hundred equal scores would rule out everything. An imagined unit is as
+    /// large as the one that a sample is in.
     pub(super) fn margin_p_value(&self, margin: f64) -> f64 {
         if self.totals.len() < 2 || self.reach <= 0.0 {
             return 1.0;
         }
-        let Moments { mean, variance, skewness } = self.moments(margin);
-        let count = self.count() + 2.0 * f64::from(IMAGINED_PAIRS);
-        let t = mean * (count / variance).sqrt();
-        let root = count.sqrt();
-        let straight = t
-            + skewness / root * (t * t / 3.0 + 1.0 / 6.0)
-            + skewness * skewness * t.powi(3) / (27.0 * count);
-        student_upper_tail(straight, self.count() - 1.0)
+        let RobustSum { total, variance, skewness, degrees } = self.with_imagined(margin);
+        // Bounded, as where nothing varies it is infinite.
+        let t = (total / variance.sqrt()).clamp(-1e9, 1e9);
+        let straight = t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t.powi(3) / 27.0;
+        // What is imagined is not known.
+        let known = (self.count() - 1.0) / (self.count() + 2.0 * f64::from(IMAGINED_PAIRS) - 1.0);
+        student_upper_tail(straight, (degrees * known).max(1.0))
+    }
+
+    /// The loss of every sample that the test by sign flips calls at the level `alpha` with the chance `wanted`, where
+    /// differences vary as they did; where they did not, as the imagined units do. `None` where no loss is called: of n
+    /// units no more than 2ⁿ signs can be tried.
+    pub(super) fn visible_loss(&self, alpha: f64, wanted: f64) -> Option<f64> {
+        let level = attainable(alpha, self.totals.len()).filter(|_| self.totals.len() > 1)?;
+        let (error, degrees) = self.observed().unwrap_or_else(|| (self.standard_error(), self.count() - 1.0));
+        let visible = error * visible_shift(degrees, level, wanted);
+        Some(visible).filter(|visible| visible.is_finite() && *visible > 0.0)
+    }
+
+    /// About how many samples tell with the chance `wanted` whether a difference like the observed `gain` is less
+    /// than the margin, at the level `alpha`, or a loss, at the level `adjusted`: the smaller of both numbers.
+    pub(super) fn samples_needed(
+        &self,
+        gain: f64,
+        margin: f64,
+        (alpha, adjusted): (f64, f64),
+        wanted: f64,
+    ) -> Option<f64> {
+        let size = self.samples() / self.count();
+        let deviation = self.observed().map_or(0.0, |(error, _)| error * self.samples().sqrt());
+        let factor = |level: f64| normal_quantile(level) + normal_quantile(1.0 - wanted);
+        // The variance of the mean of n samples is `deviation² / n`, and what is imagined adds `imagined² / n²`.
+        let imagined = self.reach * self.usual_size() * (2.0 * f64::from(IMAGINED_PAIRS)).sqrt();
+        let to_pass = (margin + gain > 0.0).then(|| {
+            let reach = factor(alpha) / (margin + gain);
+            let (one, two) = (reach * deviation, reach * imagined);
+            f64::midpoint(one * one, (one * one).hypot(2.0 * two))
+        });
+        let to_fail = (gain < -ROUNDING * self.reach).then(|| {
+            let root = factor(adjusted) * deviation / gain;
+            // So many signs that one of all is rare enough.
+            (root * root).max((1.0 / adjusted).log2().ceil() * size)
+        });
+        let least = [to_pass, to_fail].into_iter().flatten().reduce(f64::min)?;
+        Some(least).filter(|count| *count < 1e15)
     }
 }
 
-/// The probability that Student's t is greater.
+/// The largest level up to `alpha` that the test by sign flips of so many units has; `None` below the first one.
+fn attainable(alpha: f64, units: usize) -> Option<f64> {
+    if units > MOST_EXACT {
+        return Some(alpha);
+    }
+    // At most 2^28.
+    let signs = (1_u64 << units) as f64;
+    Some((alpha * signs).floor() / signs).filter(|level| *level > 0.0)
+}
+
+/// The probability that Student's t is greater; 1 where t is no number, as nothing is shown by that.
 pub(super) fn student_upper_tail(t: f64, degrees: f64) -> f64 {
+    if t.is_nan() {
+        return 1.0;
+    }
     let both = beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t));
     if t >= 0.0 { both / 2.0 } else { 1.0 - both / 2.0 }
 }

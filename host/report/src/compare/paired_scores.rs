@@ -1,6 +1,6 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
-use super::margin::{Units, normal_quantile, visible_shift};
+use super::margin::{ROUNDING, Units};
 use super::pairing::Measure;
 use super::result::TestNote;
 use super::{mcnemar, sign_flip::SignFlipTest};
@@ -138,8 +138,14 @@ impl PairedScores {
             ),
         };
         // Where all differences are equal their spread says nothing of other samples.
-        let stderr = if stderr > 0.0 { stderr } else { self.units().standard_error() };
+        let is_spread = self.is_spread(stderr * (self.count() as f64).sqrt());
+        let stderr = if is_spread { stderr } else { self.units().standard_error() };
         t_interval(difference, stderr, units.checked_sub(1)?, method)
+    }
+
+    /// Whether a deviation is more than what rounding makes of equal differences.
+    pub(super) fn is_spread(&self, deviation: f64) -> bool {
+        deviation > ROUNDING * self.lowest.abs().max(self.highest.abs())
     }
 
     /// The number of samples, how many rose and how many fell.
@@ -150,7 +156,7 @@ impl PairedScores {
     }
 
     /// The exact test, or the differences for the test by sign flips.
-    pub(super) fn test(&self, seed: u64) -> Result<TestNote, SignFlipTest> {
+    pub(super) fn test(&self, seed: u64, permutations: u32) -> Result<TestNote, SignFlipTest> {
         if self.gains.is_empty() {
             return Ok(TestNote { name: "none", worse: 1.0, better: 1.0, permutations: None });
         }
@@ -162,7 +168,7 @@ impl PairedScores {
                 permutations: None,
             });
         }
-        Err(SignFlipTest { differences: self.units().totals, seed })
+        Err(SignFlipTest { differences: self.units().totals, seed, permutations })
     }
 
     /// The p-value against "the mean fell by the margin or more".
@@ -180,23 +186,14 @@ impl PairedScores {
             let changed = (self.worse + self.better) as f64 / self.gains.len().max(1) as f64;
             return mcnemar::smallest_visible(self.count(), changed, alpha, WANTED_POWER);
         }
-        let units = self.units();
-        let degrees = units.totals.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
-        let visible = units.standard_error() * visible_shift(degrees, alpha, WANTED_POWER);
-        Some(visible).filter(|visible| visible.is_finite() && *visible > 0.0)
+        self.units().visible_loss(alpha, WANTED_POWER)
     }
 
     /// About how many samples tell in four runs of five whether a difference like the observed one is a loss,
     /// or less than the margin: the smaller of both numbers.
     pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
         let gain = self.mean_gain();
-        let deviation = self.units().standard_error() * (self.gains.len() as f64).sqrt();
-        let needed = |level: f64, distance: f64| {
-            let root = (normal_quantile(level) + normal_quantile(1.0 - WANTED_POWER)) * deviation / distance;
-            Some(root * root).filter(|count| distance > 0.0 && *count < 1e15)
-        };
-        let (to_pass, to_fail) = (needed(alpha, margin + gain), needed(adjusted_alpha, -gain));
-        let least = [to_pass, to_fail].into_iter().flatten().reduce(f64::min)?;
+        let least = self.units().samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;
         // Below 2^53.
         Some((least.ceil() as u64).max(self.count() + 1))
     }

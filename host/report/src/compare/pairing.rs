@@ -57,6 +57,7 @@ pub(super) struct Column {
     pub(super) base: Side,
     pub(super) new: Side,
     pub(super) not_finite: u64,
+    pub(super) too_large: u64,
     pub(super) tags: Tags,
     /// The worst first; with the numbers of the samples.
     flips: Vec<(usize, f64, Flip)>,
@@ -105,6 +106,7 @@ impl PairedTask {
     pub(super) fn add_base(&mut self, sample: &ReadSample) {
         for (column, value) in self.columns.iter_mut().zip(&sample.values) {
             column.not_finite += u64::from(value.is_not_finite);
+            column.too_large += u64::from(value.is_too_large);
             column.tags.add_base(&value.tags);
         }
         let Some((number, is_new)) = self.number_of(sample, State::OnlyInBase) else { return };
@@ -121,6 +123,7 @@ impl PairedTask {
     pub(super) fn add_new(&mut self, sample: &ReadSample, cluster: u64, slices: &[Vec<usize>]) {
         for (column, value) in self.columns.iter_mut().zip(&sample.values) {
             column.not_finite += u64::from(value.is_not_finite);
+            column.too_large += u64::from(value.is_too_large);
             column.tags.add_new(&value.tags);
         }
         let Some((number, is_new)) = self.number_of(sample, State::OnlyInNew) else { return };

@@ -1,6 +1,7 @@
 //! What is compared: the metrics that both runs have, and what the gate asks of them.
 
 use super::pairing::Measure;
+use super::permutations::MOST_PERMUTATIONS;
 use super::source::ComparedSource;
 use crate::{Aggregation, MetricFigure, ReportError};
 use gage_config::GateSpec;
@@ -21,6 +22,22 @@ pub enum CompareError {
         what: String,
         /// What there is.
         known: String,
+    },
+
+    /// The level of a gate is finer than random permutations can show.
+    #[error(
+        "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} gated metrics the \
+         smallest level that {MOST_PERMUTATIONS} random sign flips can show is {least}; use that or more, or gate fewer metrics"
+    )]
+    LevelTooSmall {
+        /// The metric.
+        metric: String,
+        /// Its level.
+        alpha: String,
+        /// How many metrics and sub-scores are gated.
+        gated: usize,
+        /// The smallest level with so many.
+        least: String,
     },
 }
 

@@ -6,6 +6,9 @@ use gage_record::SampleRecord;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+/// Largest size of a score that is compared; the squares of a million million of them are in the range of `f64`.
+pub(super) const LARGEST_SCORE: f64 = 1e100;
+
 /// What tells that two samples of one id are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentBy {
@@ -42,6 +45,8 @@ pub(super) struct ReadValue {
     /// How the last repeat without a score ended.
     pub(super) end: Outcome,
     pub(super) is_not_finite: bool,
+    /// Beyond what counts.
+    pub(super) is_too_large: bool,
     /// The reasons of all repeats, each once.
     pub(super) tags: Vec<String>,
     scored: u32,
@@ -82,8 +87,14 @@ impl<'m> SampleReader<'m> {
 
     fn begin(&self, record: &SampleRecord) -> ReadSample {
         let content = self.content.of(record);
-        let value =
-            ReadValue { score: 0.0, end: record.outcome, is_not_finite: false, tags: Vec::new(), scored: 0 };
+        let value = ReadValue {
+            score: 0.0,
+            end: record.outcome,
+            is_not_finite: false,
+            is_too_large: false,
+            tags: Vec::new(),
+            scored: 0,
+        };
         ReadSample {
             sample_id: record.sample_id.clone(),
             id_hash: hash(&record.sample_id),
@@ -119,12 +130,13 @@ impl ReadValue {
             }
         }
         match card.and_then(|card| number_of(card, measure)) {
-            Some(score) if score.is_finite() => {
+            Some(score) if score.abs() <= LARGEST_SCORE => {
                 self.score += score;
                 self.scored += 1;
             }
-            Some(_) => {
-                self.is_not_finite = true;
+            Some(score) => {
+                self.is_too_large |= score.is_finite();
+                self.is_not_finite |= !score.is_finite();
                 self.end = Outcome::Skipped;
             }
             None => {

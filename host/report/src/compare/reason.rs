@@ -1,5 +1,6 @@
 //! Answers in words.
 
+use super::reading::LARGEST_SCORE;
 use super::result::{GateNote, MetricComparison, TaskPairing};
 use super::verdict::Verdict;
 use gage_core::Outcome;
@@ -27,9 +28,12 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
             p_value(gate.margin_p_value)
         ),
         Verdict::Inconclusive => {
-            let mut text = format!(
-                "{change}, which may be an accident ({}); a loss of {margin} or more cannot be ruled out ({})",
-                p_value(gate.worse_adjusted),
+            let mut text = match gain < 0.0 {
+                true => format!("{change}, which may be an accident ({})", p_value(gate.worse_adjusted)),
+                false => change,
+            };
+            text += &format!(
+                "; a loss of {margin} or more cannot be ruled out ({})",
                 p_value(gate.margin_p_value)
             );
             match gate.samples_needed {
@@ -44,6 +48,7 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
             }
             text
         }
+        Verdict::Incomplete if metric.too_large > 0 => too_large(metric),
         Verdict::Incomplete => {
             let mut text = format!(
                 "{} of the samples are scored in both runs; the gate asks for {}",
@@ -64,6 +69,15 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
         }
         Verdict::Mismatch => "the runs are not of the same thing".to_owned(),
     }
+}
+
+/// `2 samples have scores beyond ±1e100, …`.
+pub(super) fn too_large(metric: &MetricComparison) -> String {
+    let (samples, have) = if metric.too_large == 1 { ("sample", "has") } else { ("samples", "have") };
+    format!(
+        "{} {samples} {have} scores too large to compare (beyond ±{LARGEST_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
+        count(metric.too_large)
+    )
 }
 
 fn change(metric: &MetricComparison, gain: f64) -> String {

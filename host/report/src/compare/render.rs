@@ -11,11 +11,14 @@ pub use markdown::markdown;
 pub use terminal::render_comparison;
 
 use super::reason;
-use super::result::{Comparison, MetricComparison, SliceDrift};
+use super::result::{Comparison, MetricComparison, SliceDrift, TagDrift};
 use super::verdict::Verdict;
 
 /// Up to this q-value a slice is said to have changed.
 const CHANGED: f64 = 0.05;
+
+/// What is said of a run that is compared with itself.
+const SAME_RUN: &str = "both are the same run, so nothing can differ";
 
 /// Most slices and reasons that are shown for a metric.
 const MOST_PARTS: usize = 5;
@@ -106,12 +109,33 @@ fn counts_of(metric: &MetricComparison) -> String {
         .map(|clusters| format!(" in {} clusters", reason::count(clusters)))
         .unwrap_or_default();
     let coverage = reason::percent(metric.coverage);
-    format!("{worse} worse, {better} better of {}{clusters}; coverage {coverage}", reason::count(metric.n))
+    let too_large = match metric.too_large {
+        0 => String::new(),
+        number => format!("; {} scores too large to compare", reason::count(number)),
+    };
+    format!(
+        "{worse} worse, {better} better of {}{clusters}; coverage {coverage}{too_large}",
+        reason::count(metric.n)
+    )
 }
 
-/// The slices that changed, the surest first.
-fn changed_slices(metric: &MetricComparison) -> Vec<&SliceDrift> {
-    metric.slices.iter().filter(|slice| slice.q_value <= CHANGED).take(MOST_PARTS).collect()
+/// What drifted, a line each: the reasons, then the slices that changed, of each the first few and how many more.
+fn drift_lines(metric: &MetricComparison) -> Vec<String> {
+    let tags = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
+    let mut lines = first_few(tags.map(|tag| format!("tag {}", tag_line(tag))), "tags");
+    // The surest first.
+    let slices = metric.slices.iter().filter(|slice| slice.q_value <= CHANGED);
+    lines.extend(first_few(slices.map(|slice| format!("slice {}", slice_line(slice))), "slices"));
+    lines
+}
+
+fn first_few(mut lines: impl Iterator<Item = String>, what: &str) -> Vec<String> {
+    let mut shown: Vec<String> = lines.by_ref().take(MOST_PARTS).collect();
+    match lines.count() {
+        0 => {}
+        more => shown.push(format!("… and {more} more {what}")),
+    }
+    shown
 }
 
 fn slice_line(slice: &SliceDrift) -> String {
@@ -125,19 +149,12 @@ fn slice_line(slice: &SliceDrift) -> String {
     )
 }
 
-/// The reasons whose number changed, or that samples have which became worse.
-fn drifting_tags(metric: &MetricComparison) -> Vec<String> {
-    let changed = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
-    changed
-        .take(MOST_PARTS)
-        .map(|tag| {
-            let name = reason::shortened(&tag.tag);
-            let (base, new) = (reason::count(tag.base), reason::count(tag.new));
-            let worse = match tag.worse {
-                0 => String::new(),
-                worse => format!(", {} of those that became worse", reason::count(worse)),
-            };
-            format!("{name}: {base} → {new}{worse}")
-        })
-        .collect()
+fn tag_line(tag: &TagDrift) -> String {
+    let name = reason::shortened(&tag.tag);
+    let (base, new) = (reason::count(tag.base), reason::count(tag.new));
+    let worse = match tag.worse {
+        0 => String::new(),
+        worse => format!(", {} of those that became worse", reason::count(worse)),
+    };
+    format!("{name}: {base} → {new}{worse}")
 }

@@ -19,6 +19,8 @@ pub struct Comparison {
     pub new: ComparedRun,
     /// The answer of the gate; without one only why the runs cannot be compared, if they cannot.
     pub verdict: Option<Verdict>,
+    /// Whether both are one and the same run, or copies of it.
+    pub same_run: bool,
     /// Why nothing can be said of any metric; absent where it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -90,6 +92,8 @@ pub struct MetricComparison {
     pub unscored_new: BTreeMap<Outcome, u64>,
     /// Scores that are no finite numbers.
     pub not_finite: u64,
+    /// Samples of either run whose scores are beyond ±1e100, which is too large to compare: the metric is invalid.
+    pub too_large: u64,
     /// The means of the n samples.
     pub base: Option<f64>,
     /// The same for the new run.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Up to so many differences other than zero all signs are tried: 2^28 sums, as pairs of 2^14.
-const MOST_EXACT: usize = 28;
+pub(super) const MOST_EXACT: usize = 28;
 
 /// Signs of one 64-bit number are those of a block of so many differences.
 const BLOCK: usize = 64;
@@ -29,6 +29,15 @@ pub struct SignFlipTest {
     pub differences: Vec<f64>,
     /// Which random signs: equal seeds give equal figures.
     pub seed: u64,
+    /// How many random signs are tried where there are too many to try all; p is then at least one part of one more.
+    pub permutations: u32,
+}
+
+impl SignFlipTest {
+    /// Whether all signs are tried.
+    pub(super) fn is_exact(&self) -> bool {
+        self.differences.iter().filter(|difference| **difference != 0.0).count() <= MOST_EXACT
+    }
 }
 
 /// What a test found.
@@ -45,13 +54,14 @@ pub struct SignFlipResult {
 /// Does tests on so many threads. Signs depend on the seed, the number of the permutation and the number
 /// of the difference alone, and each sum is taken in the order of the differences; so figures do not
 /// depend on the number of threads.
-pub fn sign_flip_tests(tests: &[SignFlipTest], permutations: u32, threads: usize) -> Vec<SignFlipResult> {
+pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipResult> {
     let prepared: Vec<Prepared> = tests.iter().map(Prepared::new).collect();
     let mut jobs = Vec::new();
     for (number, test) in prepared.iter().enumerate() {
         if test.sizes.len() > MOST_EXACT {
-            let starts = (0..permutations).step_by(TOGETHER as usize);
-            jobs.extend(starts.map(|start| (number, start..(start + TOGETHER).min(permutations))));
+            let end = test.permutations;
+            let starts = (0..end).step_by(TOGETHER as usize);
+            jobs.extend(starts.map(|start| (number, start..start.saturating_add(TOGETHER).min(end))));
         }
     }
     let next = AtomicUsize::new(0);
@@ -89,7 +99,8 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], permutations: u32, threads: usize
         if test.sizes.len() <= MOST_EXACT {
             return test.all_signs();
         }
-        let share = |count: u32| f64::from(count + 1) / (f64::from(permutations) + 1.0);
+        let permutations = test.permutations;
+        let share = |count: u32| (f64::from(count) + 1.0) / (f64::from(permutations) + 1.0);
         SignFlipResult { worse: share(worse), better: share(better), permutations: Some(permutations) }
     };
     prepared.iter().zip(counts).map(result).collect()
@@ -105,6 +116,7 @@ struct Prepared {
     /// What rounding may change.
     tolerance: f64,
     seed: u64,
+    permutations: u32,
 }
 
 impl Prepared {
@@ -113,7 +125,7 @@ impl Prepared {
         let sizes: Vec<f64> = changed().map(f64::abs).collect();
         let observed = changed().filter(|difference| *difference > 0.0).sum();
         let tolerance = 1e-11 * sizes.iter().sum::<f64>();
-        Prepared { sizes, observed, tolerance, seed: test.seed }
+        Prepared { sizes, observed, tolerance, seed: test.seed, permutations: test.permutations }
     }
 
     /// How many permutations of a range have a sum that is as low as the observed one, and as high.

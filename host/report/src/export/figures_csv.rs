@@ -6,7 +6,7 @@ use super::{ExportError, Exported};
 use crate::{Interval, MetricFigure};
 use std::path::Path;
 
-const HEADINGS: [&str; 20] = [
+const HEADINGS: [&str; 21] = [
     "run_id",
     "model",
     "task_id",
@@ -26,6 +26,7 @@ const HEADINGS: [&str; 20] = [
     "level",
     "method",
     "scorer_version",
+    "prompt_version",
     "error",
 ];
 
@@ -147,6 +148,7 @@ fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [S
         number(part.interval.map(|interval| interval.level)),
         method.and_then(|method| method.as_str().map(str::to_owned)).unwrap_or_default(),
         figure.scorer_version.clone(),
+        figure.prompt_version.clone(),
         part.error.unwrap_or_default().to_owned(),
     ]
 }

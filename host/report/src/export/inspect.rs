@@ -94,8 +94,10 @@ fn specification(run: &Run<'_>, task: &TaskSummary, id: &str) -> Value {
     let scorers: Vec<Value> = figures
         .iter()
         .map(|figure| {
-            let metadata =
-                json!({"implementation": figure.implementation, "scorer_version": figure.scorer_version});
+            let metadata = json!({
+                "implementation": figure.implementation, "scorer_version": figure.scorer_version,
+                "prompt_version": figure.prompt_version,
+            });
             json!({"name": figure.metric_id, "metadata": metadata})
         })
         .collect();

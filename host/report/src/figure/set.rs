@@ -4,7 +4,7 @@ use super::MetricFigure;
 use super::builder::FigureBuilder;
 use crate::fold::Folds;
 use crate::grouping::Grouping;
-use crate::{MetricDescription, ReportError, TaskDescription};
+use crate::{MetricDescription, ReportError, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 
@@ -55,8 +55,8 @@ impl<'a> FigureSet<'a> {
         Ok(())
     }
 
-    /// The paths at which no sample has a value, with their keys in the suite.
-    pub(crate) fn unfound_paths(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// The paths at which no sample has a value.
+    pub(crate) fn unfound_paths(&self) -> Vec<UnfoundPath> {
         self.grouping.unfound_paths()
     }
 

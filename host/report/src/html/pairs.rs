@@ -11,8 +11,10 @@ pub fn comparisons_with_first(sources: &[ComparedSource]) -> Result<Vec<Comparis
     let with_base = |new: &ComparedSource| {
         let gate = new.config().map(|config| config.gate.clone()).unwrap_or_default();
         match compare(base, new, &CompareOptions { gate, ..CompareOptions::default() }) {
-            // A gate on what neither run has is no reason not to show them.
-            Err(CompareError::UnknownInGate { .. }) => compare(base, new, &CompareOptions::default()),
+            // A gate that cannot be asked is no reason not to show them.
+            Err(CompareError::UnknownInGate { .. } | CompareError::LevelTooSmall { .. }) => {
+                compare(base, new, &CompareOptions::default())
+            }
             other => other,
         }
     };

@@ -34,8 +34,16 @@ const LEFT_OUT: [(&str, &str, &[&str]); 11] = [
 ];
 
 /// Of the settings of a backend.
-const BACKEND: &[&str] =
-    &["model_path", "api_key", "headers", "max_concurrency", "async_max_concurrency", "threads", "isolation"];
+const BACKEND: &[&str] = &[
+    "model_path",
+    "mmproj",
+    "api_key",
+    "headers",
+    "max_concurrency",
+    "async_max_concurrency",
+    "threads",
+    "isolation",
+];
 
 /// The keys that name the entries of sections.
 const IDS: [(&str, &str); 6] = [

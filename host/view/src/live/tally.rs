@@ -12,6 +12,9 @@ const WINDOW_SECONDS: u64 = 15;
 /// Points of the line of samples over time.
 const BINS: u64 = 60;
 
+/// A day, in tenths of a millisecond; what takes longer counts as that.
+const LONGEST_LATENCY: u64 = 24 * 3_600 * 10_000;
+
 /// How a run stands.
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -25,8 +28,8 @@ pub(super) struct Tally {
 
 impl Default for Tally {
     fn default() -> Tally {
-        // Three digits, and as large as it must be.
-        let latency = Histogram::new(3).ok();
+        // From a tenth of a millisecond to a day, with three digits.
+        let latency = Histogram::new_with_bounds(1, LONGEST_LATENCY, 3).ok();
         Tally { tasks: BTreeMap::new(), finished: BTreeMap::new(), latency, completion_tokens: 0 }
     }
 }

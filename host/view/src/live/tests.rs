@@ -6,6 +6,7 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
     let metric = |score| MetricResult {
         metric_id: "m".to_owned(),
         scorer_version: "1".to_owned(),
+        prompt_version: String::new(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
         error: None,
@@ -23,7 +24,12 @@ fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord
         model_output: None,
         judge_output: None,
         metrics: score.map(metric).into_iter().collect(),
-        timing: SampleTiming { latency_ms: 12.0, attempts: 1, finished_unix_ms, ..SampleTiming::default() },
+        timing: SampleTiming {
+            latency_ms: if index == 1 { 90_000.0 } else { 12.0 },
+            attempts: 1,
+            finished_unix_ms,
+            ..SampleTiming::default()
+        },
         timing_metrics: Vec::new(),
     }
 }
@@ -67,6 +73,8 @@ fn a_run_is_followed_until_it_has_ended() {
     assert_eq!((&figure["value"], &figure["n"]), (&json!(0.5), &json!(2)));
     assert!(figure["interval"]["low"].as_f64().unwrap() > 0.0 && figure["coverage"].as_f64().unwrap() < 0.7);
     assert_eq!(three["latency"]["p50_ms"], 12.0);
+    let slow = three["latency"]["p95_ms"].as_f64().unwrap();
+    assert!((slow / 90_000.0 - 1.0).abs() < 0.001, "{slow}: slow calls are not cut off");
     let rate = three["samples_per_s"].as_f64().unwrap();
     assert!(rate > 0.2 && rate < 0.35, "{rate}");
     assert!(three["eta_s"].as_f64().unwrap() > 15.0, "{three:#}");

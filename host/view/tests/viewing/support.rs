@@ -67,6 +67,7 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
     let metric = MetricResult {
         metric_id: "exact_match".to_owned(),
         scorer_version: "1".to_owned(),
+        prompt_version: String::new(),
         outcome: Outcome::Scored,
         card: Some(card),
         error: None,
@@ -171,6 +172,8 @@ pub(crate) fn end(folder: &RunFolder, mut manifest: Manifest) {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        metric_paths: Vec::new(),
+        judges: Vec::new(),
         sampling_params: Object::new(),
     };
     let written = write_reports(folder, &[task], &Phases::default(), &no_folds).expect("reports");

@@ -42,6 +42,9 @@ pub(super) fn sample(text: &str, params: &Params, cache_suffix: Option<&str>) ->
         Some(version) => version.write(&mut json),
         None => write_text(&mut json, SCHEMA_VERSION),
     }
+    if matches!(fields.id, Some(Field::Bool(_) | Field::Nested(_))) {
+        return None;
+    }
     if let Some(id) = fields.id.and_then(Field::as_text) {
         known_member(&mut json, "id");
         id.write(&mut json);

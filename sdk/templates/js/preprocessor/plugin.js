@@ -19,7 +19,8 @@ export default preprocessor({
     return {
       schema_version: "v1",
       messages: [{ role: "user", content: [{ type: "text", text }] }],
-      label: textOf(row[answer_field]),
+      // All right answers; the first is the Sample's label.
+      references: [{ answer: [{ type: "text", text: textOf(row[answer_field]) }] }],
     };
   },
 });

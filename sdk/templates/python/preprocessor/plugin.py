@@ -20,5 +20,6 @@ def {{snake}}(
     return {
         "schema_version": "v1",
         "messages": [{"role": "user", "content": [{"type": "text", "text": question}]}],
-        "label": str(row[answer_field]),
+        # All right answers; the first is the Sample's label.
+        "references": [{"answer": [{"type": "text", "text": str(row[answer_field])}]}],
     }

@@ -5,9 +5,8 @@ use super::{Event, Scheduler};
 use crate::api::BackendError;
 use crate::llama_cpp::batch::shorten;
 use crate::llama_cpp::options::to_u32;
-use crate::llama_cpp::prefix::common;
+use crate::llama_cpp::prefix::{common, whole_parts};
 use crate::llama_cpp::runtime::internal;
-use llama_cpp_2::token::LlamaToken;
 use std::time::Instant;
 
 /// Tokens that are worth waiting for until another request has computed them.
@@ -36,7 +35,7 @@ impl Scheduler<'_> {
             if request.is_generation() && generating >= settings.slots {
                 return;
             }
-            let source = self.source(&request.prompt);
+            let source = self.source(request);
             let (cells, count) = (request.cells(), request.lanes() + 1);
             if matches!(source, Source::Later) {
                 return;
@@ -51,14 +50,20 @@ impl Scheduler<'_> {
     }
 
     /// Where the beginning of a prompt can be taken from. The last token is always computed.
-    fn source(&self, prompt: &[LlamaToken]) -> Source {
+    fn source(&self, asked: &Request) -> Source {
+        let prompt = &asked.prompt;
         if !self.shares {
             return Source::Nowhere;
         }
         let most = prompt.len().saturating_sub(1);
         let settings = self.preparation.settings;
-        let chunk = settings.deterministic.then_some(settings.call_tokens);
-        let held = self.sequences.best(prompt, chunk).map(|(sequence, length)| (sequence, length.min(most)));
+        let spans = asked.spans();
+        let counted = |common: usize| match settings.deterministic {
+            true => whole_parts(common, prompt.len(), &spans, settings.call_tokens),
+            false => common,
+        };
+        let held =
+            self.sequences.best(prompt, counted).map(|(sequence, length)| (sequence, length.min(most)));
         let held = held.filter(|(_, length)| *length > 0);
         let (mut now, mut later) = (None, 0);
         for request in &self.active {

@@ -8,6 +8,9 @@ use crate::llama_cpp::options::{Settings, to_u32, to_usize};
 use crate::llama_cpp::protocol::{GenerateTask, ScoredText};
 use crate::llama_cpp::sampling::Chooser;
 use crate::llama_cpp::tokenizer::{Prompt, Tokenizer};
+use crate::llama_cpp::vision::{ImageFacts, PlacedImage, Vision, further_cells, placed};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
@@ -21,6 +24,28 @@ pub struct Preparation<'m> {
     pub settings: Settings,
     /// Whether prompts that are too long lose their beginning rather than fail.
     pub truncates_prompts: bool,
+    /// What makes tokens of images.
+    pub vision: Option<Vision<'m>>,
+}
+
+/// A prompt as tokens, with the images among them.
+pub struct Prompted {
+    /// Its tokens; where an image stands, its number once for each position.
+    pub tokens: Vec<LlamaToken>,
+    /// Its images, in order.
+    pub images: Vec<PlacedImage>,
+}
+
+impl Prompted {
+    /// Cells that it takes.
+    fn cells(&self) -> usize {
+        self.tokens.len() + further_cells(&self.images)
+    }
+
+    /// Where its last image ends.
+    fn last_image(&self) -> usize {
+        self.images.last().map_or(0, |image| image.span().end)
+    }
 }
 
 fn rejected(name: &str, reason: impl std::fmt::Display) -> BackendError {
@@ -32,28 +57,57 @@ fn too_long(name: &str, reason: impl std::fmt::Display) -> BackendError {
 }
 
 impl Preparation<'_> {
+    /// What is known of the images of a prompt, and their files, in order.
+    fn look(&mut self, name: &str, prompt: &Prompt) -> Result<(Vec<ImageFacts>, Vec<Vec<u8>>), BackendError> {
+        let mut found = (Vec::new(), Vec::new());
+        for (number, data) in (1..).zip(&prompt.images) {
+            let broken = |reason: String| rejected(name, format_args!("its image {number}: {reason}"));
+            let vision =
+                self.vision.as_mut().ok_or_else(|| broken("the model has no `mmproj`".to_owned()))?;
+            let bytes = STANDARD
+                .decode(data.trim())
+                .map_err(|error| broken(format!("its data is not base64: {error}")))?;
+            found.0.push(vision.look(&bytes).map_err(broken)?);
+            found.1.push(bytes);
+        }
+        Ok(found)
+    }
+
     /// The prompt of an answer.
     pub fn generation(
-        &self,
+        &mut self,
         name: &str,
         task: GenerateTask,
-    ) -> Result<(Vec<LlamaToken>, Generation), BackendError> {
-        let mut tokens = self.tokenizer.tokens(&task.prompt, "")?;
+    ) -> Result<(Prompted, Generation), BackendError> {
+        let (facts, images) = self.look(name, &task.prompt)?;
+        let mut tokens = self.tokenizer.tokens(&task.prompt, &facts, "")?;
         if tokens.is_empty() {
             tokens.push(self.tokenizer.lead().ok_or_else(|| rejected(name, "the prompt is empty"))?);
+        }
+        let images = placed(&tokens, facts, images);
+        let mut prompt = Prompted { tokens, images };
+        if prompt.last_image() >= prompt.tokens.len() {
+            return Err(rejected(name, "an image stands at the end of the prompt; let text follow it"));
         }
         let context = self.settings.context_length;
         let asked = task.params.max_new_tokens.unwrap_or(DEFAULT_MAX_NEW_TOKENS);
         let mut left_out = 0;
-        if tokens.len() >= context {
-            if !self.truncates_prompts {
+        if prompt.cells() >= context {
+            let is_cut = self.truncates_prompts && prompt.images.is_empty();
+            if !is_cut {
+                let help = match (self.truncates_prompts, prompt.images.is_empty()) {
+                    (true, false) => "`on_long_prompt: truncate_left` cuts no prompt with images",
+                    (_, false) => "lower `image_max_tokens`, or show smaller images",
+                    _ => "set `on_long_prompt: truncate_left`",
+                };
                 let message = format!(
                     "the prompt has {} tokens and leaves no room for an answer in a context of {context}; raise \
-                     `context_length`, or set `on_long_prompt: truncate_left`",
-                    tokens.len(),
+                     `context_length`, or {help}",
+                    prompt.cells(),
                 );
                 return Err(too_long(name, message));
             }
+            let tokens = &mut prompt.tokens;
             // Room for the answer, but never more than half of all.
             let kept = context - to_usize(asked).min(context / 2).max(1);
             left_out = tokens.len() - kept;
@@ -61,30 +115,31 @@ impl Preparation<'_> {
             let first = usize::from(tokens.first().copied() == self.tokenizer.first());
             tokens.drain(first.min(kept)..first.min(kept) + left_out);
         }
-        let room = to_u32(context - tokens.len());
+        let room = to_u32(context - prompt.cells());
         let chooser =
-            Chooser::new(&task, self.model, &self.tokenizer, &tokens, context).map_err(|error| {
+            Chooser::new(&task, self.model, &self.tokenizer, &prompt.tokens, context).map_err(|error| {
                 BackendError { message: format!("request '{name}': {}", error.message), ..error }
             })?;
         let stops = task.params.stop.unwrap_or_default();
         let generation = Generation::new(chooser, stops, asked.min(room), left_out, task.logprobs.is_some());
-        Ok((tokens, generation))
+        Ok((prompt, generation))
     }
 
     /// The prompt that continuations share, the continuations, and how many tokens the prompt has by itself.
     pub fn scoring(
-        &self,
+        &mut self,
         name: &str,
         prompt: &Prompt,
         continuations: &[ScoredText],
-    ) -> Result<(Vec<LlamaToken>, Scoring, usize), BackendError> {
+    ) -> Result<(Prompted, Scoring, usize), BackendError> {
         if continuations.is_empty() {
             return Err(rejected(name, "there are no continuations"));
         }
-        let tokens = self.tokenizer.tokens(prompt, "")?;
+        let (facts, images) = self.look(name, prompt)?;
+        let tokens = self.tokenizer.tokens(prompt, &facts, "")?;
         let mut wholes = Vec::with_capacity(continuations.len());
         for ScoredText { id, text, .. } in continuations {
-            let whole = self.tokenizer.tokens(prompt, text)?;
+            let whole = self.tokenizer.tokens(prompt, &facts, text)?;
             if text.is_empty() || whole.is_empty() {
                 return Err(rejected(name, format_args!("the continuation '{id}' is empty")));
             }
@@ -92,30 +147,37 @@ impl Preparation<'_> {
         }
         let branches = branches(&tokens, wholes, self.tokenizer.lead())
             .ok_or_else(|| rejected(name, "the prompt is empty, so that nothing can follow it"))?;
+        let images = placed(&tokens, facts, images);
+        let last_image = images.last().map_or(0, |image| image.span().end);
+        let further = further_cells(&images);
         for (text, branch) in continuations.iter().zip(&branches) {
-            if branch.tokens.len() > self.settings.context_length {
+            if !images.is_empty() && branch.scored_from <= last_image {
+                let message = format!(
+                    "nothing stands between the last image and the continuation '{}' that the model could be asked \
+                     about; let text follow the image",
+                    text.id
+                );
+                return Err(rejected(name, message));
+            }
+            if branch.tokens.len() + further > self.settings.context_length {
                 let message = format!(
                     "prompt and continuation '{}' have {} tokens, too many for a context of {}; raise \
                      `context_length`, or give fewer examples",
                     text.id,
-                    branch.tokens.len(),
+                    branch.tokens.len() + further,
                     self.settings.context_length
                 );
                 return Err(too_long(name, message));
             }
         }
-        let (prompt, scoring) = self.of_branches(branches);
-        Ok((prompt, scoring, tokens.len().max(1)))
+        let (tokens_in_common, scoring) = self.of_branches(branches, further);
+        let prompt = Prompted { tokens: tokens_in_common, images };
+        Ok((prompt, scoring, (tokens.len() + further).max(1)))
     }
 
     /// The windows in which a text is scored, each a request of its own, and the number of its tokens.
-    pub fn rolling(
-        &self,
-        name: &str,
-        text: &str,
-    ) -> Result<(Vec<(Vec<LlamaToken>, Scoring)>, usize), BackendError> {
-        let plain = Prompt { text: text.to_owned(), has_special_tokens: false, mark: None };
-        let mut tokens = self.tokenizer.tokens(&plain, "")?;
+    pub fn rolling(&self, name: &str, text: &str) -> Result<(Vec<(Prompted, Scoring)>, usize), BackendError> {
+        let mut tokens = self.tokenizer.tokens(&Prompt::plain(text), &[], "")?;
         if tokens.first().is_some_and(|token| Some(*token) == self.tokenizer.first()) {
             tokens.remove(0);
         }
@@ -129,16 +191,21 @@ impl Preparation<'_> {
             )
         })?;
         let windows = windows(&tokens, lead, self.settings.context_length);
-        Ok((windows.into_iter().map(|window| self.of_branches(vec![window])).collect(), tokens.len()))
+        let of = |window| {
+            let (tokens, scoring) = self.of_branches(vec![window], 0);
+            (Prompted { tokens, images: Vec::new() }, scoring)
+        };
+        Ok((windows.into_iter().map(of).collect(), tokens.len()))
     }
 
-    fn of_branches(&self, branches: Vec<Branch<LlamaToken>>) -> (Vec<LlamaToken>, Scoring) {
+    /// What branches share, and the rounds in which they are scored, where so many cells are taken beside.
+    fn of_branches(&self, branches: Vec<Branch<LlamaToken>>, further: usize) -> (Vec<LlamaToken>, Scoring) {
         let shared = shared(&branches);
         let prompt: Vec<LlamaToken> = branches
             .first()
             .map(|branch| branch.tokens.iter().copied().take(shared).collect())
             .unwrap_or_default();
-        let room = self.settings.context_length.next_multiple_of(256).saturating_sub(prompt.len());
+        let room = self.settings.context_length.next_multiple_of(256).saturating_sub(prompt.len() + further);
         (prompt, Scoring::new(branches, shared, room))
     }
 }

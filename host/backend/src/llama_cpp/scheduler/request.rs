@@ -1,13 +1,16 @@
 //! A request that is being worked on.
 
 use super::generation::Generation;
+use super::prepare::Prompted;
 use super::scoring::Scoring;
 use crate::api::BackendError;
 use crate::llama_cpp::options::{to_u32, to_usize};
 use crate::llama_cpp::protocol::{Answer, ScoredText};
 use crate::llama_cpp::runtime::internal;
+use crate::llama_cpp::vision::{PlacedImage, further_cells};
 use gage_core::{ContinuationScore, FinishReason, Usage};
 use llama_cpp_2::token::LlamaToken;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What is done for a request.
@@ -40,6 +43,8 @@ pub struct Request {
     pub name: String,
     /// What all its sequences begin with.
     pub prompt: Vec<LlamaToken>,
+    /// The images in it, in order.
+    pub images: Vec<PlacedImage>,
     /// What is done for it.
     pub work: Work,
     /// Its sequences; the first holds the prompt.
@@ -56,11 +61,13 @@ pub struct Request {
 
 impl Request {
     /// A request that waits.
-    pub fn new(number: u64, name: &str, prompt: Vec<LlamaToken>, work: Work) -> Request {
+    pub fn new(number: u64, name: &str, prompt: Prompted, work: Work) -> Request {
+        let Prompted { tokens, images } = prompt;
         Request {
             number,
             name: name.to_owned(),
-            prompt,
+            prompt: tokens,
+            images,
             work,
             sequences: Vec::new(),
             lanes_in_use: 0,
@@ -75,6 +82,25 @@ impl Request {
         self.sequences = sequences;
         self.computed = computed;
         self.started = Instant::now();
+    }
+
+    /// The image that has to be computed next, if one stands where the prompt is computed up to.
+    pub fn next_image(&self) -> Option<&PlacedImage> {
+        if self.sequences.is_empty() {
+            return None;
+        }
+        self.images.iter().find(|image| image.start == self.computed)
+    }
+
+    /// Where its images stand.
+    pub fn spans(&self) -> Vec<Range<usize>> {
+        self.images.iter().map(PlacedImage::span).collect()
+    }
+
+    /// Cells that the first so many positions of its prompt take.
+    pub fn cells_of(&self, positions: usize) -> usize {
+        let images = self.images.iter().filter(|image| image.span().end <= positions);
+        positions + further_cells(images)
     }
 
     /// Whether it is an answer.
@@ -103,7 +129,7 @@ impl Request {
 
     /// Cells that it may need.
     pub fn cells(&self) -> usize {
-        self.prompt.len()
+        self.cells_of(self.prompt.len())
             + match &self.work {
                 Work::Generate(generation) => to_usize(generation.most_tokens),
                 Work::Score { scoring, .. } | Work::Window { scoring, .. } => scoring.most_cells,
@@ -115,7 +141,7 @@ impl Request {
     /// # Errors
     /// When a likelihood is not a number.
     pub fn finish(&mut self, reason: FinishReason) -> Result<Answer, BackendError> {
-        let prompt_length = self.prompt.len();
+        let prompt_length = self.cells_of(self.prompt.len());
         let spent = Work::Window { scoring: Scoring::new(Vec::new(), 0, 0), window: 0 };
         match std::mem::replace(&mut self.work, spent) {
             Work::Generate(generation) => Ok(Answer::Generated(generation.finish(reason, prompt_length))),

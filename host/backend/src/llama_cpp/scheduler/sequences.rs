@@ -1,6 +1,6 @@
 //! Which sequences are free, and which hold the beginnings of earlier prompts.
 
-use crate::llama_cpp::prefix::{common, reusable};
+use crate::llama_cpp::prefix::common;
 use llama_cpp_2::token::LlamaToken;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,6 +10,8 @@ pub struct Held {
     pub sequence: i32,
     /// What it holds.
     pub tokens: Vec<LlamaToken>,
+    /// The cells that it takes; more than tokens where images in it take more than their positions.
+    pub cells: usize,
 }
 
 /// All sequences of a context.
@@ -45,15 +47,13 @@ impl Sequences {
 
     /// Cells that earlier prompts hold, at most: those that share some are counted twice.
     pub fn held_cells(&self) -> usize {
-        self.held.iter().map(|held| held.tokens.len()).sum()
+        self.held.iter().map(|held| held.cells).sum()
     }
 
-    /// The one that a prompt has most in common with, and how much. With a chunk only whole chunks count.
-    pub fn best(&self, prompt: &[LlamaToken], chunk: Option<usize>) -> Option<(i32, usize)> {
-        let of = |held: &Held| match chunk {
-            Some(chunk) => reusable(&held.tokens, prompt, chunk),
-            None => common(&held.tokens, prompt),
-        };
+    /// The one that a prompt has most in common with, and how much. `counted` says how much of what they have in
+    /// common can be taken over.
+    pub fn best(&self, prompt: &[LlamaToken], counted: impl Fn(usize) -> usize) -> Option<(i32, usize)> {
+        let of = |held: &Held| counted(common(&held.tokens, prompt));
         let best = self.held.iter().map(|held| (of(held), held.sequence)).max()?;
         (best.0 > 0).then_some((best.1, best.0))
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn held(sequence: i32, numbers: &[i32]) -> Held {
-        Held { sequence, tokens: tokens(numbers) }
+        Held { sequence, tokens: tokens(numbers), cells: numbers.len() }
     }
 
     #[test]
@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(sequences.take(2), None);
         assert!(sequences.hold(held(0, &[1, 2, 3])).is_empty());
         assert!(sequences.hold(held(1, &[1, 2, 9, 9])).is_empty());
-        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), None), Some((1, 3)));
-        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), Some(2)), Some((1, 2)));
-        assert_eq!(sequences.best(&tokens(&[7]), None), None);
+        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), |common| common), Some((1, 3)));
+        assert_eq!(sequences.best(&tokens(&[1, 2, 9, 5]), |common| common / 2 * 2), Some((1, 2)));
+        assert_eq!(sequences.best(&tokens(&[7]), |common| common), None);
         sequences.touch(0);
         let dropped: Vec<i32> = sequences.hold(held(2, &[5])).iter().map(|held| held.sequence).collect();
         assert_eq!(dropped, [1]);

@@ -20,10 +20,15 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
     for dataset in &datasets {
         let mut first = Vec::new();
         let most = arguments.data.max_samples.map_or(arguments.number, |most| most.min(arguments.number));
-        let read = super::read(dataset, Some(most), |prepared| {
-            first.push(prepared);
-            ControlFlow::Continue(())
-        });
+        let read = super::read(
+            dataset,
+            Some(most),
+            |sample| sample,
+            |prepared| {
+                first.push(prepared);
+                ControlFlow::Continue(())
+            },
+        );
         for prepared in first {
             match arguments.data.json {
                 true => terminal::answer(to_json(prepared))?,

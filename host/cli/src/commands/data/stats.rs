@@ -24,14 +24,19 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
         let mut statistics = Statistics::new(tokens);
         let mut rejected = 0_u64;
         let progress = RowProgress::new(&dataset.planned.spec.dataset_id, arguments.data.quiet);
-        let read = super::read(dataset, arguments.data.max_samples, |prepared| {
-            match &prepared.result {
-                Ok(sample) => statistics.add(sample),
-                Err(_) => rejected += 1,
-            }
-            progress.row();
-            ControlFlow::Continue(())
-        });
+        let read = super::read(
+            dataset,
+            arguments.data.max_samples,
+            |sample| sample,
+            |prepared| {
+                match &prepared.result {
+                    Ok(sample) => statistics.add(sample),
+                    Err(_) => rejected += 1,
+                }
+                progress.row();
+                ControlFlow::Continue(())
+            },
+        );
         progress.finish();
         let report = statistics.finish();
         if arguments.data.json {
@@ -71,7 +76,8 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
         line(&format!("  {}", digest.replacen(':', " ", 1)))?;
     }
     if rejected > 0 {
-        line(&format!("  {rejected} rows are no Samples: `gage-host data validate` says why"))?;
+        let rows = terminal::count_of(rejected, "row");
+        line(&format!("  no Sample came of {rows}: `gage-host data validate` says why"))?;
     }
     if !report.numbers.is_empty() {
         let head = format!(

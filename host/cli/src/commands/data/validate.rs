@@ -20,11 +20,16 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
         let progress = RowProgress::new(&spec.dataset_id, arguments.data.quiet);
-        let streamed = super::read(dataset, arguments.data.max_samples, |prepared| {
-            validation.add(&prepared);
-            progress.row();
-            ControlFlow::Continue(())
-        });
+        let streamed = super::read(
+            dataset,
+            arguments.data.max_samples,
+            |sample| sample.id,
+            |prepared| {
+                validation.add(&prepared);
+                progress.row();
+                ControlFlow::Continue(())
+            },
+        );
         progress.finish();
         let report = validation.finish(streamed.filtered, streamed.renamed);
         let allowed = match spec.on_invalid {

@@ -65,6 +65,12 @@ fn to_json(
             "vocabulary_size": gguf.vocabulary_size(),
         },
         "chat_template": gguf.text("tokenizer.chat_template"),
+        "projector": projector_type(gguf).map(|kind| json!({
+            "type": kind,
+            "image_size": gguf.number("clip.vision.image_size"),
+            "patch_size": gguf.number("clip.vision.patch_size"),
+            "embedding_length": gguf.number("clip.vision.projection_dim"),
+        })),
         "memory": needs.map(|needs| json!({
             "context_length": context_length,
             "slots": slots,
@@ -76,6 +82,30 @@ fn to_json(
     })
 }
 
+/// What makes tokens of images for a model, by its kind; nothing for a model.
+fn projector_type(gguf: &Gguf) -> Option<&str> {
+    let kind = gguf.text("clip.projector_type").or_else(|| gguf.text("clip.vision.projector_type"));
+    (gguf.architecture() == Some("clip")).then(|| kind.unwrap_or("not said"))
+}
+
+fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
+    let line =
+        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+    let number = |key: &str| {
+        gguf.number(key).map_or("a number that is not said".to_owned(), |number| number.to_string())
+    };
+    line("name", gguf.text("general.name").unwrap_or("not said").to_owned())?;
+    line("what it is", "makes tokens of images for a model beside it: the `mmproj` of a backend".to_owned())?;
+    line("projector", kind.to_owned())?;
+    let size = number("clip.vision.image_size");
+    line("images", format!("{size} pixels wide, in patches of {}", number("clip.vision.patch_size")))?;
+    line("embedding", format!("{} numbers, as its model must have", number("clip.vision.projection_dim")))?;
+    line("parameters", format!("{:.1} million", gguf.parameters() as f64 / 1e6))?;
+    let bytes = shown_bytes(gguf.file_bytes);
+    line("file", format!("{bytes}, GGUF version {}, {} tensors", gguf.version, gguf.tensors.len()))?;
+    line("digest", digest.to_string())
+}
+
 fn show(
     gguf: &Gguf,
     digest: &Digest,
@@ -83,6 +113,9 @@ fn show(
     slots: u32,
     needs: Option<MemoryNeeds>,
 ) -> anyhow::Result<()> {
+    if let Some(kind) = projector_type(gguf) {
+        return show_projector(gguf, digest, kind);
+    }
     let line =
         |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
     let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();

@@ -3,7 +3,7 @@
 use super::detectable;
 use crate::arguments::PlanArguments;
 use crate::terminal::{Style, wrap};
-use gage_engine::{Estimate, Range, TaskEstimate};
+use gage_engine::{Estimate, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
 const WIDTH: usize = 80;
@@ -57,9 +57,11 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
     let (least, most) = arguments.latency;
     let latency = if least == most { format!("{least} s") } else { format!("{least} to {most} s") };
     let mut notes = vec![
-        "tokens: 4 bytes each, by the prompts of the first rows; completions from a tenth of max_new_tokens (256 \
-         where it is not set) to all of them"
-            .to_owned(),
+        format!(
+            "tokens: {}, over the prompts of the first rows; completions from a tenth of max_new_tokens (256 where \
+             it is not set) to all of them",
+            counted(estimate)
+        ),
         format!("time: {latency} for a request (--latency), as many in flight as the suite allows"),
         "detects: the smallest difference between two independent runs that is found with 80 % power at the 5 % \
          level, for a proportion of one half; compared in pairs, smaller ones are"
@@ -73,6 +75,27 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
     }
     lines.extend(exceeded.iter().flat_map(|line| words(&format!("warning: {line}"), WIDTH)));
     lines.join("\n")
+}
+
+/// By what tokens are counted, and where several ways are used for which tasks.
+fn counted(estimate: &Estimate) -> String {
+    let ways = [
+        (TokensBy::Model, "by the vocabulary of the model's file"),
+        (TokensBy::Tokenizer, "by the tokenizer"),
+        (TokensBy::Bytes, "estimated at 4 bytes each (--tokenizer counts them)"),
+    ];
+    let used = ways.map(|(by, words)| {
+        let tasks = estimate.tasks.iter().filter(|task| task.tokens_by == by);
+        (words, tasks.map(|task| task.task_id.as_str()).collect::<Vec<_>>())
+    });
+    let used: Vec<(&str, Vec<&str>)> = used.into_iter().filter(|(_, tasks)| !tasks.is_empty()).collect();
+    match used.as_slice() {
+        [(words, _)] => (*words).to_owned(),
+        several => {
+            let several = several.iter().map(|(words, tasks)| format!("{words} ({})", tasks.join(", ")));
+            several.collect::<Vec<_>>().join("; ")
+        }
+    }
 }
 
 fn row_of(task: &TaskEstimate) -> Row {

@@ -8,7 +8,7 @@ use gage_config::{FailurePolicy, PipelineConfig, RequestKind};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, Spent, StopReason, TaskReport};
 use gage_observe::Work;
-use gage_record::format::{CONFIG_FILE, LOCK_FILE};
+use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{Manifest, RunStatus, journal_digests};
 use gage_report::{
     Phases, PromptDescription, TableOptions, TaskDescription, Written, render_table, write_reports,
@@ -97,6 +97,10 @@ pub(in crate::commands) fn finish(
         manifest.files.insert(LOCK_FILE.to_owned(), folder.write_atomically(LOCK_FILE, lock.as_bytes())?);
     }
     manifest.files.extend(journal_digests(&folder)?);
+    // Whoever told of the run has ended by now.
+    for name in [EVENTS_FILE, UNSENT_EVENTS_FILE] {
+        manifest.files.extend(folder.digest_of(name)?.map(|digest| (name.to_owned(), digest)));
+    }
     manifest.ended_by = stopped.as_ref().and_then(ended_by);
     manifest.finish(status);
     manifest.write(&folder)?;
@@ -133,8 +137,11 @@ pub(in crate::commands) fn finish(
     for example in &written.examples {
         terminal::say(gage_core::printable_line(&example.to_string()));
     }
-    for unfound in &written.unfound {
-        terminal::say(format_args!("warning: {unfound}"));
+    for task in &written.summary.tasks {
+        for unfound in &task.unfound {
+            let warning = format!("warning: {}: {unfound}", task.task_id);
+            terminal::say(gage_core::printable_line(&warning));
+        }
     }
     say_spent(&spent, config);
     match &stopped {
@@ -174,7 +181,7 @@ pub(in crate::commands) fn finish(
     Ok(code)
 }
 
-/// Says which prompts and sampling parameters the requests of each task were made with.
+/// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
 pub(in crate::commands) fn describe_requests(
     tasks: &mut [TaskDescription],
     config: &PipelineConfig,
@@ -198,6 +205,8 @@ pub(in crate::commands) fn describe_requests(
             })
         };
         task.prompts = roles.into_iter().filter_map(described).collect();
+        let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
+        task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
         let params = serde_json::to_value(config.sampling_params_of(spec));
         task.sampling_params = match params {
             Ok(Value::Object(params)) if spec.steps.inference.request == RequestKind::Generate => params,

@@ -10,7 +10,12 @@ use serde_json::{Value, json};
 /// Longest name of a model in the table, in characters.
 const LONGEST_MODEL: usize = 24;
 
-const HEADINGS: [&str; 8] = ["run", "suite", "model", "status", "begun", "samples", "first figure", "size"];
+const TABLE: terminal::Table<8> = terminal::Table {
+    headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "size"],
+    flexible: &[0, 1, 2, 6],
+    // The size, the time, the suite.
+    spare: &[7, 4, 1],
+};
 
 /// What lies in a folder of runs.
 struct Listed {
@@ -43,7 +48,7 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
         terminal::say(format_args!("no runs in {}", arguments.output_dir.display()));
     } else {
         let rows: Vec<[String; 8]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
-        terminal::answer(terminal::columns(HEADINGS, &rows))?;
+        terminal::answer(TABLE.draw(&rows))?;
     }
     if listed.runs.iter().any(|run| listed.has_baseline(run)) {
         terminal::say("* the baseline of its suite");

@@ -10,6 +10,18 @@ use serde_json::json;
 /// Longest name of a run or a model in the table, in characters.
 const LONGEST_NAME: usize = 22;
 
+const ONE_MODEL: terminal::Table<6> = terminal::Table {
+    headings: ["run", "begun", "value", "change", "95% interval", "scored"],
+    flexible: &[0],
+    spare: &[1],
+};
+
+const SEVERAL_MODELS: terminal::Table<7> = terminal::Table {
+    headings: ["run", "model", "begun", "value", "change", "95% interval", "scored"],
+    flexible: &[0, 1],
+    spare: &[2],
+};
+
 /// What is known of a suite.
 struct Answer {
     trends: Vec<Trend>,
@@ -83,7 +95,7 @@ fn part(trend: &Trend, answer: &Answer) -> String {
         _ => String::new(),
     };
     let heading = format!("{} of {} ({direction}{of_model})", trend.metric_id, trend.task_id);
-    let mut lines = vec![gage_core::printable_line(&heading).into_owned()];
+    let mut lines = vec![terminal::wrapped(&gage_core::printable_line(&heading), 2)];
     let mut before = None;
     let rows: Vec<[String; 6]> = trend
         .points
@@ -95,10 +107,10 @@ fn part(trend: &Trend, answer: &Answer) -> String {
         })
         .collect();
     lines.push(if is_one_model {
-        terminal::columns(["run", "begun", "value", "change", "95% interval", "scored"], &rows)
+        ONE_MODEL.draw(&rows)
     } else {
         let with_model: Vec<[String; 7]> = rows.into_iter().zip(&trend.points).map(with_model).collect();
-        terminal::columns(["run", "model", "begun", "value", "change", "95% interval", "scored"], &with_model)
+        SEVERAL_MODELS.draw(&with_model)
     });
     let of_metric =
         answer.flips.iter().filter(|rate| rate.task_id == trend.task_id && rate.metric_id == trend.metric_id);
@@ -110,7 +122,7 @@ fn part(trend: &Trend, answer: &Answer) -> String {
             terminal::count_of(*pairs, "pair"),
             of_model.unwrap_or_default()
         );
-        lines.push(gage_core::printable_line(&text).into_owned());
+        lines.push(terminal::wrapped(&gage_core::printable_line(&text), 4));
     }
     lines.join("\n")
 }

@@ -1,4 +1,4 @@
-//! A task in one line. What there is no room for is left out, the least needed first.
+//! Tasks, each in one line. What there is no room for is left out, the least needed first.
 
 use super::pace::{Pace, clock};
 use super::tally::Snapshot;
@@ -16,74 +16,172 @@ const FILLED: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 
-/// A piece of a line: the higher its rank, the sooner it is left out.
+/// What is said of a task, in the order of the line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Name,
+    Bar,
+    Done,
+    Rate,
+    InFlight,
+    Left,
+    Metric,
+    Score,
+    Interval,
+    Failed,
+    Kinds,
+}
+
+const PARTS: [Part; 11] = [
+    Part::Name,
+    Part::Bar,
+    Part::Done,
+    Part::Rate,
+    Part::InFlight,
+    Part::Left,
+    Part::Metric,
+    Part::Score,
+    Part::Interval,
+    Part::Failed,
+    Part::Kinds,
+];
+
+impl Part {
+    /// The higher, the sooner it is left out; 0 stays.
+    fn rank(self) -> u8 {
+        match self {
+            Part::Name | Part::Done => 0,
+            Part::Rate => 1,
+            Part::Left => 2,
+            Part::Score | Part::Failed => 3,
+            Part::Kinds => 4,
+            Part::InFlight => 5,
+            Part::Interval => 6,
+            Part::Bar => 7,
+            Part::Metric => 8,
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Part::Name => NAMED,
+            Part::Bar => FILLED,
+            Part::Done | Part::Score => Style::new(),
+            Part::Rate | Part::InFlight | Part::Left | Part::Metric | Part::Interval => FAINT,
+            Part::Failed | Part::Kinds => ATTENTION,
+        }
+    }
+
+    /// Whether what is shorter than in other lines stands at the right of its column.
+    fn is_number(self) -> bool {
+        matches!(self, Part::Done | Part::Rate | Part::InFlight | Part::Left | Part::Score)
+    }
+}
+
+/// A piece of a line.
 struct Piece {
-    rank: u8,
-    style: Style,
+    part: Part,
     text: String,
 }
 
 /// The line of a task in so many columns.
 pub(super) fn line(task: &Snapshot, pace: &Pace, columns: usize, has_colour: bool) -> String {
-    let mut pieces = pieces(task, pace);
-    let width = |pieces: &[Piece]| {
-        pieces.iter().map(|piece| piece.text.width()).sum::<usize>() + pieces.len().saturating_sub(1)
+    lines([(task, pace)], columns, has_colour).concat()
+}
+
+/// The lines of several tasks, one below the other: the same of each stands in one column.
+pub(super) fn lines<'t>(
+    tasks: impl IntoIterator<Item = (&'t Snapshot, &'t Pace)>,
+    columns: usize,
+    has_colour: bool,
+) -> Vec<String> {
+    let rows: Vec<Vec<Piece>> = tasks.into_iter().map(|(task, pace)| pieces(task, pace)).collect();
+    let width_of = |part: Part| {
+        let all = rows.iter().flatten().filter(|piece| piece.part == part);
+        all.map(|piece| piece.text.width()).max()
     };
-    while width(&pieces) > columns {
-        let Some(worst) = (0..pieces.len()).max_by_key(|place| pieces[*place].rank) else { break };
-        if pieces[worst].rank == 0 {
-            break;
-        }
-        pieces.remove(worst);
+    let mut parts: Vec<(Part, usize)> =
+        PARTS.into_iter().filter_map(|part| Some((part, width_of(part)?))).collect();
+    let width = |parts: &[(Part, usize)]| {
+        parts.iter().map(|(_, width)| width).sum::<usize>() + parts.len().saturating_sub(1)
+    };
+    while width(&parts) > columns {
+        let worst = parts.iter().enumerate().max_by_key(|(_, (part, _))| part.rank());
+        let Some((place, _)) = worst.filter(|(_, (part, _))| part.rank() > 0) else { break };
+        parts.remove(place);
     }
-    let paint = |piece: &Piece| {
-        let Piece { style, text, .. } = piece;
-        if has_colour { format!("{style}{text}{style:#}") } else { text.clone() }
-    };
-    pieces.iter().map(paint).collect::<Vec<_>>().join(" ")
+    rows.iter().map(|row| painted(row, &parts, has_colour)).collect()
+}
+
+/// A line with these parts, each of its width.
+fn painted(row: &[Piece], parts: &[(Part, usize)], has_colour: bool) -> String {
+    let mut line = String::new();
+    // What stands behind nothing more is not filled up.
+    let mut owed = 0;
+    for (place, (part, width)) in parts.iter().enumerate() {
+        owed += usize::from(place > 0);
+        let Some(piece) = row.iter().find(|piece| piece.part == *part) else {
+            owed += width;
+            continue;
+        };
+        let missing = width.saturating_sub(piece.text.width());
+        owed += if part.is_number() { missing } else { 0 };
+        line.push_str(&" ".repeat(std::mem::take(&mut owed)));
+        let (style, text) = (part.style(), &piece.text);
+        if has_colour {
+            line.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            line.push_str(text);
+        }
+        owed += if part.is_number() { 0 } else { missing };
+    }
+    line
 }
 
 fn pieces(task: &Snapshot, pace: &Pace) -> Vec<Piece> {
-    let piece = |rank, style, text: String| Piece { rank, style, text };
-    let mut pieces = vec![piece(0, NAMED, shortened(&printable_line(&task.task_id), NAME))];
+    let piece = |part, text: String| Piece { part, text };
+    let mut pieces = vec![piece(Part::Name, shortened(&printable_line(&task.task_id), NAME))];
     match task.total.filter(|total| *total > 0) {
         Some(total) => {
             // A task may have more samples than its dataset said.
             let part = (task.done as f64 / total as f64).min(1.0);
             let filled = (part * BAR as f64) as usize;
-            pieces.push(piece(7, FILLED, format!("{}{}", "━".repeat(filled), "╌".repeat(BAR - filled))));
-            pieces.push(piece(0, Style::new(), format!("{}/{total}", task.done)));
+            pieces.push(piece(Part::Bar, format!("{}{}", "━".repeat(filled), "╌".repeat(BAR - filled))));
+            pieces.push(piece(Part::Done, format!("{}/{total}", task.done)));
         }
-        None => pieces.push(piece(0, Style::new(), task.done.to_string())),
+        None => pieces.push(piece(Part::Done, task.done.to_string())),
     }
     if let Some(rate) = pace.rate() {
-        pieces.push(piece(1, FAINT, format!("{rate:.1}/s")));
+        pieces.push(piece(Part::Rate, format!("{rate:.1}/s")));
     }
-    pieces.push(piece(5, FAINT, format!("{} in flight", task.in_flight)));
+    pieces.push(piece(Part::InFlight, format!("{} in flight", task.in_flight)));
     match pace.left(task.total) {
-        Some(left) => pieces.push(piece(2, FAINT, format!("eta {}", clock(left)))),
-        None => pieces.push(piece(2, FAINT, clock(task.elapsed))),
+        Some(left) => pieces.push(piece(Part::Left, format!("eta {}", clock(left)))),
+        None => pieces.push(piece(Part::Left, clock(task.elapsed))),
     }
     if let Some((metric_id, score)) = &task.score {
-        pieces.push(piece(8, FAINT, shortened(&printable_line(metric_id), NAME)));
-        pieces.push(piece(3, Style::new(), number(score.mean)));
+        pieces.push(piece(Part::Metric, shortened(&printable_line(metric_id), NAME)));
+        pieces.push(piece(Part::Score, number(score.mean)));
         if let Some((low, high)) = score.interval {
-            pieces.push(piece(6, FAINT, format!("[{}, {}]", number(low), number(high))));
+            pieces.push(piece(Part::Interval, format!("[{}, {}]", number(low), number(high))));
         }
     }
     if !task.failures.is_empty() {
         let all: u64 = task.failures.iter().map(|(_, count)| count).sum();
-        let kinds: Vec<String> = task
-            .failures
-            .iter()
-            .take(3)
-            .map(|(kind, count)| format!("{count} {}", printable_line(kind)))
-            .collect();
-        let rest = if task.failures.len() > 3 { ", …" } else { "" };
-        pieces.push(piece(3, ATTENTION, format!("{all} failed")));
-        pieces.push(piece(4, ATTENTION, format!("({}{rest})", kinds.join(", "))));
+        pieces.push(piece(Part::Failed, format!("{all} failed")));
+        pieces.push(piece(Part::Kinds, kinds_of(&task.failures)));
     }
     pieces
+}
+
+/// In which ways samples failed; how often each did where there are several.
+fn kinds_of(failures: &[(String, u64)]) -> String {
+    if let [(kind, _)] = failures {
+        return format!("({})", printable_line(kind));
+    }
+    let shown = failures.iter().take(3).map(|(kind, count)| format!("{count} {}", printable_line(kind)));
+    let rest = if failures.len() > 3 { ", …" } else { "" };
+    format!("({}{rest})", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// Four digits that matter between -10 and 10, else as few as a person reads.
@@ -143,6 +241,24 @@ mod tests {
         for (columns, expected) in cases {
             assert_eq!(line(&snapshot("piqa"), &pace(), columns, false), expected, "in {columns} columns");
         }
+    }
+
+    #[test]
+    fn several_tasks_stand_in_columns() {
+        let short =
+            Snapshot { done: 7, total: Some(90), in_flight: 2, failures: Vec::new(), ..snapshot("a") };
+        let long = Snapshot { failures: vec![("timeout".to_owned(), 4)], ..snapshot("a_long_name") };
+        let pace = pace();
+        let shown = |columns| lines([(&short, &pace), (&long, &pace)], columns, false).join("\n");
+        assert_eq!(
+            shown(100),
+            "a              7/90 40.0/s  2 in flight eta 0:00 0.7333 [0.6896, 0.7744]\n\
+             a_long_name 120/500 40.0/s 16 in flight eta 0:09 0.7333 [0.6896, 0.7744] 4 failed (timeout)"
+        );
+        assert_eq!(
+            shown(50),
+            "a              7/90 40.0/s eta 0:00 0.7333\na_long_name 120/500 40.0/s eta 0:09 0.7333"
+        );
     }
 
     #[test]

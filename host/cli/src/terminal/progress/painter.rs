@@ -1,6 +1,6 @@
 //! The thread that draws: as often as a person can read, whatever the run does.
 
-use super::layout::line;
+use super::layout::{line, lines};
 use super::machine::object;
 use super::pace::Pace;
 use super::tally::{Snapshot, TaskTally};
@@ -124,11 +124,8 @@ impl Drawing {
             Canvas::Live(view) => {
                 let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
                 let open: Vec<_> = running.iter().filter(|(now, ..)| !now.has_ended).collect();
-                let mut lines: Vec<String> = open
-                    .iter()
-                    .take(MOST_LINES)
-                    .map(|(now, pace, _)| line(now, pace, columns, has_colour))
-                    .collect();
+                let drawn = open.iter().take(MOST_LINES).map(|(now, pace, _)| (now, *pace));
+                let mut lines = lines(drawn, columns, has_colour);
                 if open.len() > MOST_LINES {
                     lines.push(format!("and {} more tasks", open.len() - MOST_LINES));
                 }

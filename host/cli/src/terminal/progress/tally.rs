@@ -207,6 +207,7 @@ pub(super) mod tests {
         MetricResult {
             metric_id: "m".to_owned(),
             scorer_version: String::new(),
+            prompt_version: String::new(),
             outcome: Outcome::Scored,
             card: Some(ScoreCard { primary_score: Some(value), ..ScoreCard::default() }),
             error: None,

@@ -89,6 +89,24 @@ impl CacheType {
     ];
 }
 
+/// How a model is split over several GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SplitMode {
+    /// Whole layers to each.
+    #[default]
+    Layer,
+    /// The rows of large matrices, where the devices can.
+    Row,
+    /// Not at all: `main_gpu` has all of it.
+    None,
+}
+
+impl SplitMode {
+    /// The names, as they are written.
+    pub const NAMES: [(&'static str, SplitMode); 3] =
+        [("layer", SplitMode::Layer), ("row", SplitMode::Row), ("none", SplitMode::None)];
+}
+
 /// What answers are held to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputConstraint {
@@ -130,6 +148,8 @@ pub struct LlamaCppConfig {
     pub main_gpu: Option<u32>,
     /// The devices that the model is split over, by number; default all.
     pub devices: Vec<u32>,
+    /// Default `layer`.
+    pub split_mode: SplitMode,
     /// Default `auto`.
     pub flash_attention: FlashAttention,
     /// How keys are stored; default `f16`.
@@ -151,6 +171,12 @@ pub struct LlamaCppConfig {
     pub logprobs: Option<u32>,
     /// Default none.
     pub lora: Option<LoraConfig>,
+    /// The GGUF file of what makes tokens of images for the model; default none: text only.
+    pub mmproj: Option<PathBuf>,
+    /// Where that path is written.
+    pub mmproj_span: Span,
+    /// Most tokens of one image, for models whose images have as many as they are large; default: the file's.
+    pub image_max_tokens: Option<u32>,
     /// Default: the model's own.
     pub chat_template: ChatTemplate,
     /// Sampling parameters where no higher place says otherwise.
@@ -176,8 +202,13 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
     let optional = |table: &mut Table<'_>, key, most, problems: &mut Problems| {
         table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
     };
+    let mmproj_span = table.get("mmproj").map_or(table.span, |node| node.span);
+    refuse_tensor_split(table, problems);
     let config = LlamaCppConfig {
         model_path_span,
+        mmproj_span,
+        mmproj: table.text("mmproj", problems).map(PathBuf::from),
+        image_max_tokens: optional(table, "image_max_tokens", 1 << 16, problems),
         context_length: optional(table, "context_length", 1 << 24, problems),
         slots: small(table, "slots", 1..=64, 8, problems),
         threads: optional(table, "threads", 1024, problems),
@@ -185,6 +216,7 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
         gpu_layers: gpu_layers(table, problems),
         main_gpu: table.integer("main_gpu", 0..=63, problems).and_then(|number| u32::try_from(number).ok()),
         devices: devices(table, problems),
+        split_mode: table.choice("split_mode", &SplitMode::NAMES, problems).unwrap_or_default(),
         flash_attention: {
             let choices =
                 [("auto", FlashAttention::Auto), ("on", FlashAttention::On), ("off", FlashAttention::Off)];
@@ -240,6 +272,18 @@ fn devices(table: &mut Table<'_>, problems: &mut Problems) -> Vec<u32> {
     devices
 }
 
+/// llama.cpp has weights by which layers are split, and the crate that it comes in no safe way to set them.
+fn refuse_tensor_split(table: &mut Table<'_>, problems: &mut Problems) {
+    let Some(node) = table.refused("tensor_split") else { return };
+    problems
+        .error(
+            node.span,
+            &table.path_of("tensor_split"),
+            "`tensor_split` cannot be set: a model is split in proportion to the free memory of its devices",
+        )
+        .help("say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out");
+}
+
 fn constraint(table: &mut Table<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
     let grammar = table.text("grammar", problems).map(OutputConstraint::Grammar);
     let schema = table.free_map("json_schema", problems).map(Node::to_json).map(OutputConstraint::JsonSchema);
@@ -285,6 +329,10 @@ fn check_together(config: &LlamaCppConfig, table: &mut Table<'_>, problems: &mut
                        `deterministic` is set";
         wrong("flash_attention", message, "leave `flash_attention` out, or `deterministic`");
     }
+    if config.mmproj.is_none() && config.image_max_tokens.is_some() {
+        let message = "`image_max_tokens` bounds what `mmproj` makes of an image, and there is none";
+        wrong("image_max_tokens", message, "name the file as `mmproj`, or leave this out");
+    }
     let is_quantised = matches!(config.cache_type_v, CacheType::Q8_0 | CacheType::Q4_0);
     if is_quantised && (config.deterministic || config.flash_attention == FlashAttention::Off) {
         let message = "values can be quantised with flash attention only, and it is off";
@@ -318,6 +366,7 @@ mod tests {
             "deterministic: true, isolation: thread, kernels: baseline, on_long_prompt: truncate_left, logprobs: 0",
             "n_gpu_layers: 99, main_gpu: 1, devices: [0, 1], flash_attention: on, cache_type_v: q8_0",
             "choices: [A, B], lora: {path: a.gguf, scale: 0.5}",
+            "mmproj: p.gguf, image_max_tokens: 256, split_mode: none",
             "json_schema: {type: object}",
         ] {
             assert_eq!(problems_of(settings), [""; 0], "{settings}");
@@ -335,6 +384,9 @@ mod tests {
             ("isolation: container", "isolation"),
             ("devices: [-1]", "a device is a whole number"),
             ("logprobs: 21", "logprobs"),
+            ("tensor_split: [3, 1]", "in proportion to the free memory"),
+            ("split_mode: column", "split_mode"),
+            ("image_max_tokens: 64", "bounds what `mmproj` makes"),
         ] {
             let found = problems_of(settings).join("\n");
             assert!(found.contains(expected), "{settings}: {found}");

@@ -2,7 +2,6 @@
 
 use super::chain::PreprocessSpec;
 use super::source::{expand_home, read_path};
-use crate::node::Node;
 use crate::problems::Problems;
 use crate::table::Table;
 use std::path::PathBuf;
@@ -31,7 +30,7 @@ pub struct MediaSpec {
 }
 
 impl MediaSpec {
-    /// Reads the keys of a dataset. `content_root` may also stand among the parameters of the
+    /// Reads the keys of a dataset. `content_root` may also stand among the parameters of a
     /// preprocessor.
     pub(super) fn read(
         table: &mut Table<'_>,
@@ -39,8 +38,9 @@ impl MediaSpec {
         problems: &mut Problems,
     ) -> MediaSpec {
         let of_kwargs = || {
-            let kwargs = preprocess.last()?.kwargs.as_ref()?;
-            kwargs.get("content_root").and_then(Node::as_text).map(expand_home)
+            let of_link =
+                |link: &PreprocessSpec| link.kwargs.as_ref()?.get("content_root")?.as_text().map(expand_home);
+            preprocess.iter().rev().find_map(of_link)
         };
         let content_root = read_path(table, "content_root", problems).or_else(of_kwargs);
         let mut spec = MediaSpec {

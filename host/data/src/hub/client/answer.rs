@@ -26,13 +26,13 @@ pub(super) fn final_error(
     let code = header("x-error-code");
     match (status, code) {
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, "GatedRepo") => HubError::Denied(format!(
-            "dataset '{name}' is gated ({status}): ask for access on its page, and set HF_TOKEN to a token of that account{said}"
+            "dataset '{name}' is gated ({status}): ask for access on its page, and give a token of that account (`token: ${{HF_TOKEN}}` in a suite){said}"
         )),
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) if has_token => HubError::Denied(format!(
-            "dataset '{name}': the server refuses the token ({status}), or there is no such dataset; check the name, and that HF_TOKEN is valid and may read it{said}"
+            "dataset '{name}': the server refuses the token ({status}), or there is no such dataset; check the name, and that the token (`token: ${{HF_TOKEN}}` in a suite) is valid and may read it{said}"
         )),
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => HubError::Denied(format!(
-            "dataset '{name}' does not exist, or it is private or gated and needs a token ({status}); check the name, or set HF_TOKEN to a token that may read it{said}"
+            "dataset '{name}' does not exist, or it is private or gated and needs a token ({status}); check the name, or give a token that may read it (`token: ${{HF_TOKEN}}` in a suite){said}"
         )),
         (StatusCode::NOT_FOUND, "RepoNotFound") => {
             HubError::NotFound(format!("there is no dataset '{name}' on the hub, or it is private{said}"))

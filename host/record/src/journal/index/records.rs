@@ -1,7 +1,8 @@
 //! Reads records in an order that is not that of the journal.
 
 use super::super::{ScoresEntry, line};
-use super::{Entry, JournalIndex, Segment, Span, State};
+use super::entries::{Entry, Iter, State};
+use super::{JournalIndex, Segment, Span};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
 use serde::de::DeserializeOwned;
@@ -14,7 +15,7 @@ pub struct RecordsInOrder<'a> {
     index: &'a JournalIndex,
     /// Positions of tasks in the index, the next one last.
     tasks: Vec<usize>,
-    entries: std::slice::Iter<'a, Entry>,
+    entries: Iter<'a>,
     records: LineReader<'a>,
     /// Reads elsewhere in the same files, so that both go forward.
     scores: LineReader<'a>,
@@ -26,7 +27,7 @@ impl<'a> RecordsInOrder<'a> {
         RecordsInOrder {
             index,
             tasks: order,
-            entries: std::slice::Iter::default(),
+            entries: Iter::default(),
             records: LineReader::new(index),
             scores: LineReader::new(index),
         }
@@ -34,7 +35,7 @@ impl<'a> RecordsInOrder<'a> {
 
     fn next_entry(&mut self) -> Option<Entry> {
         loop {
-            if let Some(entry) = self.entries.find(|entry| entry.state != State::Awaits) {
+            if let Some((_, entry)) = self.entries.find(|(_, entry)| entry.state.has_ended()) {
                 return Some(*entry);
             }
             let task = self.index.tasks.get(self.tasks.pop()?)?;
@@ -43,9 +44,9 @@ impl<'a> RecordsInOrder<'a> {
     }
 
     fn read(&mut self, entry: Entry) -> Result<SampleRecord, RecordError> {
-        let mut record: SampleRecord = self.records.read(entry.record)?;
+        let mut record: SampleRecord = self.records.read(entry.record())?;
         if entry.state == State::Scored {
-            record.add_scores(self.scores.read::<ScoresEntry>(entry.scores)?);
+            record.add_scores(self.scores.read::<ScoresEntry>(entry.scores())?);
         }
         Ok(record)
     }
@@ -60,7 +61,7 @@ impl Iterator for RecordsInOrder<'_> {
     }
 }
 
-/// Reads answers without their scores, to score them anew.
+/// Reads answers without their scores, to judge or to score them anew.
 pub struct Answers<'a> {
     index: &'a JournalIndex,
     records: LineReader<'a>,
@@ -75,15 +76,31 @@ impl<'a> Answers<'a> {
         self.records.read(span)
     }
 
-    /// The record of an answer as it was before it was scored; none where there is no answer.
+    /// The record of an answer as it was before it was scored, and before it was judged where that is still to be done;
+    /// none where there is no answer that waits or was scored.
     ///
     /// # Errors
     /// When the journal cannot be read, or has changed.
     pub fn read(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
-        let entries = self.index.entries(task_id);
-        let found = entries.binary_search_by_key(&index, |entry| entry.index).ok();
-        match found.and_then(|position| entries.get(position)) {
-            Some(entry) if entry.state != State::Whole => self.records.read(entry.record).map(Some),
+        self.read_where(task_id, index, |state| state != State::Whole)
+    }
+
+    /// The record of a sample that was never to be scored; none where it is not such a one.
+    ///
+    /// # Errors
+    /// When the journal cannot be read, or has changed.
+    pub fn read_whole(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
+        self.read_where(task_id, index, |state| state == State::Whole)
+    }
+
+    fn read_where(
+        &mut self,
+        task_id: &str,
+        index: u64,
+        is_meant: impl Fn(State) -> bool,
+    ) -> Result<Option<SampleRecord>, RecordError> {
+        match self.index.entries(task_id).and_then(|entries| entries.get(index)) {
+            Some(entry) if is_meant(entry.state) => self.records.read(entry.record()).map(Some),
             _ => Ok(None),
         }
     }

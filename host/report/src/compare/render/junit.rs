@@ -1,6 +1,7 @@
 //! JUnit XML: a test suite for every task, a test case for every metric.
 
 use super::{change_of, counts_of};
+use crate::compare::reason;
 use crate::compare::result::{Comparison, MetricComparison};
 use crate::compare::verdict::Verdict;
 use gage_core::printable_html;
@@ -67,7 +68,9 @@ fn case(metric: &MetricComparison) -> String {
             .flips
             .iter()
             .map(|flip| {
-                format!("{}: {} → {} {}", flip.sample_id, flip.base, flip.new, flip.error_tags.join(" "))
+                let (id, tags) = (reason::shortened(&flip.sample_id), flip.error_tags.join(" "));
+                let (base, new) = (reason::number(flip.base), reason::number(flip.new));
+                format!("{id}: {base} → {new} {}", reason::shortened(&tags)).trim_end().to_owned()
             })
             .collect();
         xml += &format!(

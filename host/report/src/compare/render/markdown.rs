@@ -1,6 +1,6 @@
 //! For pull requests and the summaries of build servers.
 
-use super::{change_of, changed_slices, counts_of, drifting_tags, name_of, slice_line};
+use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of};
 use crate::compare::reason;
 use crate::compare::result::{Comparison, Flip, MetricComparison};
 use gage_core::{printable_html, printable_line};
@@ -11,6 +11,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     for (name, run) in [("base", &comparison.base), ("new", &comparison.new)] {
         let models = escape(&run.models.join(", "));
         text += &format!("- **{name}**: {} ({models}), {}\n", escape(&run.run_id), run.status);
+    }
+    if comparison.same_run {
+        text += &format!("- **{SAME_RUN}**\n");
     }
     let causes = reason::causes(&comparison.tasks);
     if !causes.is_empty() {
@@ -45,11 +48,7 @@ pub fn markdown(comparison: &Comparison) -> String {
 
 fn details(metric: &MetricComparison) -> String {
     let reason = metric.gate.as_ref().map(|gate| gate.reason.as_str()).unwrap_or_default();
-    let mut lines: Vec<String> =
-        drifting_tags(metric).iter().map(|tag| format!("- tag {}\n", escape(tag))).collect();
-    lines.extend(
-        changed_slices(metric).iter().map(|slice| format!("- slice {}\n", escape(&slice_line(slice)))),
-    );
+    let lines: Vec<String> = drift_lines(metric).iter().map(|line| format!("- {}\n", escape(line))).collect();
     if reason.is_empty() && lines.is_empty() && metric.flips.is_empty() {
         return String::new();
     }

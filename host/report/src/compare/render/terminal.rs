@@ -1,6 +1,6 @@
 //! For a terminal.
 
-use super::{change_of, changed_slices, counts_of, drifting_tags, name_of, score, signed, slice_line};
+use super::{SAME_RUN, change_of, counts_of, drift_lines, name_of, score, signed};
 use crate::compare::reason;
 use crate::compare::result::{ComparedRun, Comparison, MetricComparison};
 use crate::compare::verdict::Verdict;
@@ -19,6 +19,9 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
     let mut page = Page { text: String::new(), width: width.max(NARROWEST), colour };
     page.run("base", &comparison.base);
     page.run("new", &comparison.new);
+    if comparison.same_run {
+        page.wrapped(2, style_of(Some(Verdict::Inconclusive)), SAME_RUN);
+    }
     page.pairing(comparison);
     for difference in &comparison.differences {
         let allowed = if difference.allowed { " (allowed)" } else { "" };
@@ -143,11 +146,8 @@ impl Page {
         }
         self.wrapped(4, Style::new(), &change_of(metric));
         self.wrapped(4, FAINT, &counts_of(metric));
-        for tag in drifting_tags(metric) {
-            self.wrapped(4, Style::new(), &format!("tag {tag}"));
-        }
-        for slice in changed_slices(metric) {
-            self.wrapped(4, Style::new(), &format!("slice {}", slice_line(slice)));
+        for line in drift_lines(metric) {
+            self.wrapped(4, Style::new(), &line);
         }
         if let Some(gate) = metric.gate.as_ref().filter(|_| !is_refused) {
             self.wrapped(4, style_of(verdict), &gate.reason);

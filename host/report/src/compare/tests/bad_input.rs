@@ -72,6 +72,95 @@ fn what_is_empty_or_interrupted_is_said() {
 }
 
 #[test]
+fn of_two_killed_runs_the_first_is_to_be_finished() {
+    let root = tempfile::tempdir().unwrap();
+    let killed = |run_id: &str| {
+        let folder = Run { status: RunStatus::Running, ..Run::of(&scores(50, 0)) }.write(root.path(), run_id);
+        for file in ["summary.json", "samples.jsonl", "timings.json"] {
+            fs::remove_file(folder.join(file)).unwrap();
+        }
+        ComparedSource::open(&folder).unwrap()
+    };
+    let options = CompareOptions { gate: gate(0.01), ..CompareOptions::default() };
+    let found = compare(&killed("base"), &killed("new"), &options).unwrap();
+    assert_eq!(found.verdict, Some(Verdict::Incomplete));
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' is still going on, or was killed: finish it with `run --run-id base --resume` first");
+}
+
+#[test]
+fn scores_that_are_too_large_are_said_and_spoil_their_metric_alone() {
+    for huge in [1e101, 1e153, -1e200, 1e300, f64::MAX] {
+        let mut new = vec![0.5; 40];
+        new[3] = huge;
+        let found = compared(Run::of(&[0.5; 40]), Run::of(&new), gate(0.01));
+        let metric = &found.metrics[0];
+        assert_eq!((found.verdict, metric.too_large, metric.n), (Some(Verdict::Incomplete), 1, 39), "{huge}");
+        assert!(found.refusal.is_none() && metric.new.unwrap().is_finite());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(metric.gate.as_ref().unwrap().reason, @"1 sample has scores too large to compare (beyond ±1e100); mend what gives such scores, or leave this metric out of the gate");
+        }
+        let _ = compared(Run::of(&new), Run::of(&new), gate(0.01));
+    }
+    // The largest that count, and numbers far apart, are compared.
+    for scale in [1e100, 1e-300] {
+        let base: Vec<f64> = (0..40).map(|number| scale * f64::from(number % 7) / 7.0).collect();
+        let new: Vec<f64> = base.iter().map(|score| -score).collect();
+        for margin in [1e-9, 0.01] {
+            let found = compared(Run::of(&base), Run::of(&new), gate(margin));
+            let gate = found.metrics[0].gate.as_ref().unwrap();
+            let p_values = [gate.margin_p_value, gate.worse_adjusted];
+            assert!(p_values.iter().all(|p_value| (0.0..=1.0).contains(p_value)), "{scale} {p_values:?}");
+            let wanted = if scale > 1.0 { Verdict::Regression } else { Verdict::Pass };
+            assert_eq!(gate.verdict, wanted, "{scale} {margin}: {}", gate.reason);
+        }
+    }
+}
+
+#[test]
+fn equal_differences_are_no_spread_for_all_their_rounding() {
+    let base = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
+    let found = compared(Run::of(&base), Run::of(&base.map(|score| score - 0.1)), gate(0.01));
+    let interval = found.metrics[0].interval.unwrap();
+    assert!(interval.low < -0.2 && interval.high > 0.0, "{interval:?}");
+    assert!(found.metrics[0].smallest_visible.unwrap() > 0.01);
+}
+
+#[test]
+fn a_run_compared_with_itself_is_said_to_be() {
+    let root = tempfile::tempdir().unwrap();
+    let base = Run::of(&scores(40, 3)).write(root.path(), "base");
+    let source = ComparedSource::open(&base).unwrap();
+    let found = compare(&source, &source, &CompareOptions::default()).unwrap();
+    assert!(found.same_run);
+    for text in [super::super::render_comparison(&found, 80, false), super::super::markdown(&found)] {
+        assert!(text.contains("both are the same run, so nothing can differ"), "{text}");
+    }
+    assert!(!compared(Run::of(&scores(40, 3)), Run::of(&scores(40, 3)), gate(0.5)).same_run);
+}
+
+#[test]
+fn a_level_finer_than_permutations_has_more_of_them_or_is_refused() {
+    let graded = |shift: f64| {
+        Run::of(&(0..60).map(|number| 0.5 + shift + f64::from(number % 5) / 100.0).collect::<Vec<f64>>())
+    };
+    let root = tempfile::tempdir().unwrap();
+    let new: Vec<f64> = (0..60).map(|number| 0.4 - f64::from(number % 3) / 100.0).collect();
+    let (base, new) = (graded(0.3).write(root.path(), "base"), Run::of(&new).write(root.path(), "new"));
+    let compared = |alpha: f64| {
+        let gate = vec![GateSpec { alpha, ..GateSpec::new("m", 0.01) }];
+        let open = |path| ComparedSource::open(path).unwrap();
+        compare(&open(&base), &open(&new), &CompareOptions { gate, ..CompareOptions::default() })
+    };
+    let found = compared(0.000_05).unwrap();
+    assert_eq!(
+        (found.verdict, found.metrics[0].test.permutations),
+        (Some(Verdict::Regression), Some(200_000))
+    );
+    assert_eq!(compared(0.05).unwrap().metrics[0].test.permutations, Some(10_000));
+    insta::assert_snapshot!(compared(1e-7).unwrap_err(), @"alpha 1.00e-7 of metric 'm' is too small for graded scores or clusters: with 1 gated metrics the smallest level that 1000000 random sign flips can show is 1.00e-5; use that or more, or gate fewer metrics");
+}
+
+#[test]
 fn a_score_that_is_not_a_number_is_refused_with_its_line() {
     let root = tempfile::tempdir().unwrap();
     let (base, new) =

@@ -82,3 +82,31 @@ fn what_cannot_be_compared_is_an_error_everywhere() {
     assert!(markdown(&comparison).starts_with("## INVALID: neither run has a sample"));
     assert!(render_comparison(&comparison, 80, false).contains("INVALID"));
 }
+
+#[test]
+fn long_ids_do_not_fill_what_build_servers_show() {
+    let xml = junit_xml(&hostile());
+    assert!(xml.len() < 20_000, "{}", xml.len());
+    assert!(xml.contains(&format!("{}…: 1 → 0", "x".repeat(200))), "{xml}");
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let mut new = Run::of(&scores(300, 30));
+    for record in new.records.iter_mut().take(30) {
+        let tag = format!("tag_{}", record.index % 9);
+        record.metrics[0].card.as_mut().unwrap().error_tags = vec![tag];
+    }
+    let comparison = compared(Run::of(&scores(300, 0)), new, gate(0.01));
+    for text in [render_comparison(&comparison, 80, false), markdown(&comparison)] {
+        assert_eq!(text.matches("tag tag_").count() + text.matches("tag tag&#95;").count(), 5, "{text}");
+        assert!(text.contains("… and 4 more tags"), "{text}");
+    }
+}
+
+#[test]
+fn where_nothing_changed_no_accident_is_spoken_of() {
+    let comparison = compared(Run::of(&scores(110, 5)), Run::of(&scores(110, 5)), gate(0.01));
+    let reason = &comparison.metrics[0].gate.as_ref().unwrap().reason;
+    assert!(reason.starts_with("none of 110 samples changed; a loss of 0.01 or more cannot"), "{reason}");
+}

@@ -27,6 +27,8 @@ pub(super) fn task(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        metric_paths: Vec::new(),
+        judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
     }
 }

@@ -92,8 +92,8 @@ fn mcnemar_is_the_exact_binomial_test() {
 #[test]
 fn few_differences_are_tried_with_all_signs() {
     for SignFlips { differences, worse, better } in fixture().sign_flips {
-        let test = SignFlipTest { differences, seed: 1 };
-        let found = sign_flip_tests(std::slice::from_ref(&test), 10_000, 1)[0];
+        let test = SignFlipTest { differences, seed: 1, permutations: 10_000 };
+        let found = sign_flip_tests(std::slice::from_ref(&test), 1)[0];
         assert_eq!(found.permutations, None);
         assert_near(found.worse, worse, 1e-12, &format!("{:?}", test.differences));
         assert_near(found.better, better, 1e-12, &format!("{:?}", test.differences));
@@ -158,8 +158,8 @@ fn adjustments_are_those_of_the_library() {
 fn random_signs_give_what_all_signs_give() {
     // Thirty differences of one size: the exact p-value is binomial.
     let differences: Vec<f64> = (0..30).map(|number| if number < 19 { -0.5 } else { 0.5 }).collect();
-    let test = SignFlipTest { differences, seed: 7 };
-    let found = sign_flip_tests(std::slice::from_ref(&test), 100_000, 2)[0];
+    let test = SignFlipTest { differences, seed: 7, permutations: 100_000 };
+    let found = sign_flip_tests(std::slice::from_ref(&test), 2)[0];
     assert_eq!(found.permutations, Some(100_000));
     let exact = mcnemar::worse_p_value(19, 11);
     // Five standard errors of a share of 100,000.
@@ -173,11 +173,12 @@ fn figures_do_not_depend_on_the_number_of_threads() {
         let mut random = crate::random::SplitMix64::new(seed);
         (0..1_000).map(|_| random.below(2_001) as f64 / 1_000.0 - 1.0).collect()
     };
-    let tests: Vec<SignFlipTest> =
-        (0..5).map(|seed| SignFlipTest { differences: differences(seed), seed }).collect();
-    let one = sign_flip_tests(&tests, 7_000, 1);
+    let tests: Vec<SignFlipTest> = (0..5)
+        .map(|seed| SignFlipTest { differences: differences(seed), seed, permutations: 7_000 })
+        .collect();
+    let one = sign_flip_tests(&tests, 1);
     for threads in [2, 3, 8, 64] {
-        assert_eq!(sign_flip_tests(&tests, 7_000, threads), one, "{threads} threads");
+        assert_eq!(sign_flip_tests(&tests, threads), one, "{threads} threads");
     }
     assert!(one.iter().any(|result| result.worse != one[0].worse), "signs differ from test to test");
 }

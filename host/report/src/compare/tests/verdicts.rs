@@ -193,12 +193,24 @@ fn the_model_alone_may_differ() {
     assert_eq!((found.verdict, found.differences.len()), (Some(Verdict::Pass), 0), "{:?}", found.differences);
     assert_eq!((found.base.models, found.new.models), (vec!["model".to_owned()], vec!["another".to_owned()]));
 
-    let cases: [(IdentityPart, fn(&mut serde_json::Value)); 5] = [
+    let cases: [(IdentityPart, fn(&mut serde_json::Value)); 9] = [
         (IdentityPart::Datasets, |identity| identity["datasets"]["rows"]["digest"] = json!("sha256:ff")),
         (IdentityPart::Prompts, |identity| identity["prompts"]["dut"]["digest"] = json!("sha256:ff")),
         (IdentityPart::Plugins, |identity| identity["plugins"]["m"]["digest"] = json!("sha256:ff")),
         (IdentityPart::Settings, |identity| {
             identity["config"]["custom"]["sampling_params"] = json!({"temperature": 1});
+        }),
+        (IdentityPart::Settings, |identity| {
+            identity["config"]["backends"][0]["config"]["default_params"] = json!({"max_new_tokens": 9});
+        }),
+        (IdentityPart::Settings, |identity| {
+            identity["config"]["backends"][0]["config"]["generation_parameters"] = json!({"seed": 9});
+        }),
+        (IdentityPart::Settings, |identity| {
+            identity["config"]["backends"][0]["config"]["extra_body"] = json!({"reasoning_effort": "low"});
+        }),
+        (IdentityPart::Settings, |identity| {
+            identity["config"]["role_adapters"][0]["sampling_params"] = json!({"temperature": 1});
         }),
         (IdentityPart::Settings, |identity| identity["config"]["metrics"] = json!([{"m": {"tolerance": 1}}])),
     ];
@@ -212,6 +224,27 @@ fn the_model_alone_may_differ() {
         let options = CompareOptions { gate: gate(0.02), allowed: vec![part], ..CompareOptions::default() };
         assert_eq!(compared_with(run(|_| {}), run(change), options).verdict, Some(Verdict::Pass), "{part:?}");
     }
+}
+
+#[test]
+fn the_prompt_of_a_role_that_supports_the_model_counts() {
+    let run = |digest: &str| {
+        let mut run = Run::of(&scores(400, 0));
+        let config = &mut run.identity["config"];
+        let finder = json!({"adapter_id": "finder", "role_type": "context_provider", "backend_id": "b", "prompt_id": "find"});
+        config["role_adapters"].as_array_mut().unwrap().push(finder);
+        config["prompts"] = json!([{"prompt_id": "find", "template": "Find."}]);
+        config["custom"]["steps"] =
+            json!([{"step": "support"}, {"step": "inference"}, {"step": "auto_eval"}]);
+        run.identity["prompts"]["finder"] = json!({"prompt_id": "find", "digest": digest});
+        run
+    };
+    let found = compared(run("sha256:dd"), run("sha256:dd"), gate(0.02));
+    assert_eq!((found.verdict, found.differences.len()), (Some(Verdict::Pass), 0), "{:?}", found.differences);
+    let found = compared(run("sha256:dd"), run("sha256:ee"), gate(0.02));
+    assert_eq!(found.verdict, Some(Verdict::Mismatch));
+    let parts: Vec<IdentityPart> = found.differences.iter().map(|difference| difference.part).collect();
+    assert_eq!(parts, [IdentityPart::Prompts], "{:?}", found.differences);
 }
 
 #[test]

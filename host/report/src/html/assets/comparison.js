@@ -1,6 +1,7 @@
 // Each further run against the first: what changed, and why.
 
-const verdicts = { pass: "PASS", regression: "REGRESSION", inconclusive: "INCONCLUSIVE", mismatch: "INVALID", incomplete: "INVALID" };
+// Both reasons for which nothing can be said have the same word.
+const verdicts = { MISMATCH: "INVALID", INCOMPLETE: "INVALID" };
 
 function showComparisons() {
   const section = byId("comparison");
@@ -9,6 +10,7 @@ function showComparisons() {
     section.append(make("h3", {}, `${comparison.new.run_id} against ${comparison.base.run_id}`));
     if (comparison.verdict) section.append(make("p", {}, make("strong", {}, verdicts[comparison.verdict] ?? comparison.verdict), comparison.refusal ? `: ${visible(comparison.refusal)}` : ""));
     else if (comparison.refusal) section.append(make("p", { class: "notice" }, visible(comparison.refusal)));
+    if (comparison.same_run) section.append(make("p", { class: "notice" }, "Both are the same run, so nothing can differ."));
     section.append(...comparedMetrics(comparison, place + 1), ...comparedRest(comparison));
   });
 }
@@ -19,7 +21,7 @@ function comparedMetrics(comparison, run) {
   const main = scored.map((metric, place) => ({
     begins: place > 0 && !metric.sub_score,
     cells: [
-      metric.sub_score ? "" : visible(metric.task_id), metric.sub_score ? `… ${visible(metric.sub_score)}` : visible(metric.metric_id),
+      metric.sub_score ? "" : ident(metric.task_id), ident(metric.sub_score ? `… ${metric.sub_score}` : metric.metric_id),
       score(metric.base), score(metric.new), make("span", { class: "strong" }, signed(metric.difference)), range(metric.interval),
       leads(metric.worse, { run, task: names.tasks.indexOf(metric.task_id), change: "worse" }, "▼ "),
       leads(metric.better, { run, task: names.tasks.indexOf(metric.task_id), change: "better" }, "▲ "),
@@ -32,7 +34,7 @@ function comparedMetrics(comparison, run) {
     if (metric.gate) parts.push(make("p", {}, make("strong", {}, verdicts[metric.gate.verdict] ?? metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
     if (metric.flips.length > 0) {
       const flips = metric.flips.map((flip) => [
-        make("button", { type: "button", class: "link", click: () => openById(run, metric.task_id, flip.sample_id) }, visible(flip.sample_id)),
+        make("button", { type: "button", class: "link ident", title: visible(flip.sample_id), click: () => openById(run, metric.task_id, flip.sample_id) }, visible(flip.sample_id)),
         score(flip.base), score(flip.new), flip.error_tags.map(visible).join(", "),
       ]);
       parts.push(opened(`${name}: the ${metric.flips.length} of ${count(metric.worse)} samples that became worse by most`, table([["Sample"], ["Base", true], ["New", true], ["Tags"]], flips)));
@@ -58,6 +60,9 @@ function comparedRest(comparison) {
   list("what only one of the runs has", comparison.not_compared);
   return parts;
 }
+
+/** A name that a narrow table shortens; its whole is shown where the pointer rests on it. */
+const ident = (name) => make("span", { class: "ident", title: visible(name) }, visible(name));
 
 function opened(label, ...content) {
   const element = folded(label, ...content);

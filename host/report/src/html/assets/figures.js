@@ -149,7 +149,8 @@ async function showTiming() {
     section.hidden = false;
     const [first, last] = extent(own.map((row) => rows.finished[row] - rows.latency[row]).concat(own.map((row) => rows.finished[row])));
     const span = Math.max(1, last - first);
-    const bins = Math.max(4, Math.min(80, Math.floor(own.length / 4)));
+    const usual = quantile(own.map((row) => rows.latency[row]).sort((one, other) => one - other), 0.5);
+    const bins = timeBins(own.map((row) => rows.finished[row]), first, span, usual);
     const [latencies, tokens] = [Array.from({ length: bins }, () => []), new Array(bins).fill(0)];
     for (const row of own) {
       const bin = Math.min(bins - 1, Math.floor(((rows.finished[row] - first) / span) * bins));

@@ -6,13 +6,17 @@ const up = FRAME.height - FRAME.top - FRAME.bottom;
 
 /** Text along an axis: short, with few digits. */
 function tick(value) {
+  if (Math.abs(value) >= 1e9) return value.toExponential(1).replace("e+", "e").replace("-", "−");
   if (value >= 1e6) return `${+(value / 1e6).toPrecision(3)}M`;
   if (value >= 1e4) return `${+(value / 1e3).toPrecision(3)}k`;
   return String(+value.toPrecision(3)).replace("-", "−");
 }
 
+/** Where a value lies between two bounds, from 0 to 1; their difference alone may be out of range. */
+const between = (value, low, high) => (high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5);
+
 function plot({ title, note, low, high, lowText, highText, top, topText, marks, label }) {
-  const at = { x: (value) => FRAME.left + across * (high > low ? (value - low) / (high - low) : 0.5), y: (value) => FRAME.top + up * (1 - (top > 0 ? value / top : 0)) };
+  const at = { x: (value) => FRAME.left + across * between(value, low, high), y: (value) => FRAME.top + up * (1 - (top > 0 ? value / top : 0)) };
   const text = (x, y, anchor, content) => draw("text", { x, y, "text-anchor": anchor }, content);
   const base = FRAME.top + up;
   return make("figure", {},
@@ -30,8 +34,7 @@ function plot({ title, note, low, high, lowText, highText, top, topText, marks, 
 function binned(values, low, high, bins) {
   const counts = new Array(bins).fill(0);
   for (const value of values) {
-    const bin = high > low ? Math.floor(((value - low) / (high - low)) * bins) : 0;
-    counts[Math.min(bins - 1, Math.max(0, bin))] += 1;
+    counts[Math.min(bins - 1, Math.max(0, Math.floor(between(value, low, high) * bins)))] += 1;
   }
   return counts;
 }
@@ -54,11 +57,10 @@ function histogram(title, lists, { unit = "", bins = 20, note } = {}) {
   if (high === low) high = low + 1;
   const shares = lists.map((list) => binned(list, low, high, bins).map((bin) => (list.length ? bin / list.length : 0)));
   const top = Math.max(...shares.flat());
-  const width = (high - low) / bins;
   const sizes = lists.map((list) => count(list.length)).join(" and ");
   const marks = (at) => shares.map((share, run) => {
     const isBase = lists.length > 1 && run === 0;
-    const bar = (part, bin) => part > 0 && draw("rect", { x: at.x(low + bin * width) + 0.5, y: at.y(part), width: Math.max(1, across / bins - 1), height: at.y(0) - at.y(part), class: isBase ? "mark base" : "mark" });
+    const bar = (part, bin) => part > 0 && draw("rect", { x: FRAME.left + (across * bin) / bins + 0.5, y: at.y(part), width: Math.max(1, across / bins - 1), height: at.y(0) - at.y(part), class: isBase ? "mark base" : "mark" });
     return share.map(bar);
   }).reverse().flat();
   return plot({
@@ -67,25 +69,33 @@ function histogram(title, lists, { unit = "", bins = 20, note } = {}) {
   });
 }
 
-/** Lines over time; each is a list of numbers, NaN where there is nothing. */
+/**
+ * How many bins over time show something: wide enough that calls which were made together do not look like saw teeth, and
+ * that there are some in most of them.
+ */
+function timeBins(moments, first, span, usual) {
+  let bins = Math.min(80, Math.floor(moments.length / 8), usual > 0 ? Math.floor(span / (2 * usual)) : 80);
+  const isSparse = () => new Set(moments.map((moment) => Math.floor(between(moment, first, first + span) * bins))).size < 0.75 * bins;
+  while (bins > 4 && isSparse()) bins = Math.floor(bins / 2);
+  return Math.max(4, bins);
+}
+
+/** Lines over time; each is a list of numbers, NaN where there is nothing. A value without a neighbour is a dot. */
 function lines(title, { series, span, unit, note }) {
   const [, top] = extent(series.flatMap(({ values }) => values.filter((value) => !Number.isNaN(value))));
-  const marks = (at) => series.map(({ values, high }) => {
-    let isPen = false;
-    const steps = values.map((value, place) => {
-      if (Number.isNaN(value)) { isPen = false; return ""; }
-      const step = `${isPen ? "L" : "M"}${at.x(((place + 0.5) / values.length) * span).toFixed(1)} ${at.y(value).toFixed(1)}`;
-      isPen = true;
-      return step;
-    });
-    return draw("path", { class: high ? "line high" : "line", d: steps.join("") });
+  const marks = (at) => series.flatMap(({ values, high }) => {
+    const x = (place) => at.x(((place + 0.5) / values.length) * span).toFixed(1);
+    const isThere = (place) => place >= 0 && place < values.length && !Number.isNaN(values[place]);
+    const steps = values.map((value, place) => (isThere(place) ? `${isThere(place - 1) ? "L" : "M"}${x(place)} ${at.y(value).toFixed(1)}` : ""));
+    const alone = values.map((value, place) => isThere(place) && !isThere(place - 1) && !isThere(place + 1) && draw("circle", { class: high ? "dot high" : "dot", cx: x(place), cy: at.y(value).toFixed(1), r: 2 }));
+    return [draw("path", { class: high ? "line high" : "line", d: steps.join("") }), ...alone];
   });
   return plot({ title, note, low: 0, high: span, lowText: "0", highText: duration(span), top, topText: tick(top), marks, label: `${title} over ${duration(span)}, at most ${tick(top)} ${unit}` });
 }
 
 /** A dot with its interval between two bounds. */
 function whisker(value, interval, low, high) {
-  const at = (number) => 3 + 124 * Math.min(1, Math.max(0, high > low ? (number - low) / (high - low) : 0.5));
+  const at = (number) => 3 + 124 * Math.min(1, Math.max(0, between(number, low, high)));
   return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
     draw("path", { class: "axis", d: "M3 8H127" }),
     interval ? draw("path", { class: "whisker", d: `M${at(interval.low)} 8H${at(interval.high)}M${at(interval.low)} 5V11M${at(interval.high)} 5V11` }) : null,

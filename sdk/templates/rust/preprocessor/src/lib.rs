@@ -48,10 +48,12 @@ impl Preprocessor for QuestionAnswer {
         if question.trim().is_empty() {
             return Ok(Converted::Skip("the question is empty".to_owned()));
         }
+        // `references` are all right answers; the first is the Sample's label.
+        let answer = field(&self.answer_field)?;
         Ok(Converted::Sample(json!({
             "schema_version": "v1",
             "messages": [{ "role": "user", "content": [{ "type": "text", "text": question }] }],
-            "label": field(&self.answer_field)?,
+            "references": [{ "answer": [{ "type": "text", "text": answer }] }],
         })))
     }
 }
@@ -72,6 +74,7 @@ mod tests {
         let Value::Object(body) = json!({ "question": "1 + 1", "answer": 2 }) else { panic!("an object") };
         let row = Row { dataset: "sums".to_owned(), index: 0, body };
         let converted = QuestionAnswer::default().convert(row).unwrap();
-        assert!(matches!(converted, Converted::Sample(sample) if sample["label"] == "2"));
+        let answer = |sample: Value| sample["references"][0]["answer"][0]["text"] == "2";
+        assert!(matches!(converted, Converted::Sample(sample) if answer(sample)));
     }
 }

@@ -1,0 +1,192 @@
+//! Servers that are played: what they take, refuse and leave waiting, on a clock of their own.
+
+use super::*;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+const ANSWER: Duration = Duration::from_millis(50);
+const REFUSAL: Duration = Duration::from_millis(1);
+const HANG: Duration = Duration::from_secs(1);
+/// What a refused request waits.
+const RETRY: Duration = Duration::from_millis(110);
+
+/// What a server does.
+#[derive(Clone, Copy, Debug)]
+enum Server {
+    /// Answers.
+    Willing,
+    /// Of a hundred requests 20 are refused, 8 fail otherwise and one is never answered, whatever the load.
+    Storm,
+    /// Works on so many requests at once and refuses the others.
+    Slots(usize),
+    /// The same, and refuses a fifth of the others.
+    StormySlots(usize),
+    /// Works on so many at full speed; more make all slower, until nobody waits any longer.
+    Shared(usize),
+}
+
+impl Server {
+    /// How a request ends, after how long, and whether with an answer; some are `in_flight` with it.
+    fn take(self, chance: u64, in_flight: usize) -> (End, Duration, bool) {
+        let refused = (End::Refused, REFUSAL, false);
+        let answered = (End::Taken, ANSWER, true);
+        match self {
+            Server::Willing => answered,
+            Server::Slots(slots) if in_flight > slots => refused,
+            Server::Slots(_) => answered,
+            Server::StormySlots(slots) if in_flight > slots || chance < 20 => refused,
+            Server::StormySlots(_) => answered,
+            Server::Storm => match chance {
+                0..20 => refused,
+                20..28 => (End::Taken, REFUSAL, false),
+                28 => (End::Late, HANG, false),
+                _ => answered,
+            },
+            Server::Shared(slots) => {
+                let took = ANSWER.mul_f64(in_flight.max(slots) as f64 / slots as f64);
+                if took > HANG { (End::Late, HANG, false) } else { (End::Taken, took, true) }
+            }
+        }
+    }
+}
+
+/// What came of it.
+struct Played {
+    /// How many requests were with the server on average, and how many of them it answered in the end.
+    busy: f64,
+    answering: f64,
+    /// The most attempts of a request.
+    attempts: u32,
+    concurrency: Concurrency,
+}
+
+/// Whoever has nothing else to do asks again: as many requests as the limit allows, for twenty seconds.
+fn play(server: Server, most: usize) -> Played {
+    let mut concurrency = Concurrency::new(most, true);
+    // What happens when: a request ends, or may be sent again.
+    let mut events: BinaryHeap<Reverse<(Duration, u64, Option<(u64, u8)>)>> = BinaryHeap::new();
+    let (mut ready, mut attempts, mut next) = (VecDeque::<u64>::new(), HashMap::<u64, u32>::new(), 0);
+    let (mut now, mut in_flight) = (Duration::ZERO, 0);
+    let (mut busy, mut answering) = (Duration::ZERO, Duration::ZERO);
+    let mut most_attempts = 0;
+    let ends = [End::Taken, End::Refused, End::Late];
+    let mut under_way: HashMap<u64, (Duration, bool)> = HashMap::new();
+    while now < Duration::from_secs(20) {
+        while in_flight < concurrency.limit() {
+            let sample = ready.pop_front().unwrap_or_else(|| {
+                next += 1;
+                next
+            });
+            let attempt = attempts.entry(sample).or_insert(0);
+            *attempt += 1;
+            most_attempts = most_attempts.max(*attempt);
+            let mut hasher = DefaultHasher::new();
+            (sample, *attempt).hash(&mut hasher);
+            in_flight += 1;
+            let (end, took, is_answer) = server.take(hasher.finish() % 100, in_flight);
+            busy += took;
+            answering += if is_answer { took } else { Duration::ZERO };
+            let round = concurrency.sent();
+            let kind = ends.iter().position(|known| *known == end).expect("it is among them") as u8;
+            under_way.insert(sample, (took, is_answer));
+            events.push(Reverse((now + took, sample, Some((round, kind)))));
+        }
+        let Some(Reverse((moment, sample, ended))) = events.pop() else { break };
+        now = moment;
+        let Some((round, kind)) = ended else {
+            ready.push_back(sample);
+            continue;
+        };
+        let (took, is_answer) = under_way.remove(&sample).expect("it was sent");
+        concurrency.ended(round, ends[usize::from(kind)], took, in_flight);
+        in_flight -= 1;
+        if is_answer {
+            attempts.remove(&sample);
+        } else {
+            events.push(Reverse((now + RETRY, sample, None)));
+        }
+    }
+    let average = |time: Duration| time.as_secs_f64() / now.as_secs_f64();
+    Played { busy: average(busy), answering: average(answering), attempts: most_attempts, concurrency }
+}
+
+#[test]
+fn failures_that_have_nothing_to_do_with_load_leave_the_slots_busy() {
+    for most in [4, 16, 64, 256] {
+        let played = play(Server::Storm, most);
+        let share = played.busy / most as f64;
+        assert!(share >= 0.9, "{most}: {share:.2} {:?}", played.concurrency);
+    }
+}
+
+#[test]
+fn a_host_that_is_overloaded_gets_about_what_it_takes() {
+    for (server, slots, most, least) in [
+        (Server::Slots(100), 100, 256, 0.75),
+        (Server::Slots(100), 100, 4_096, 0.75),
+        (Server::Slots(10), 10, 256, 0.7),
+        (Server::Slots(3), 3, 256, 0.6),
+        (Server::StormySlots(100), 100, 256, 0.7),
+        (Server::Shared(64), 64, 256, 0.75),
+    ] {
+        let played = play(server, most);
+        let share = played.answering / slots as f64;
+        assert!(share >= least, "{server:?}: {share:.2} {:?}", played.concurrency);
+        assert!(played.attempts <= 20, "{server:?}: {} attempts", played.attempts);
+    }
+    let overshot = play(Server::Slots(100), 4_096);
+    assert!((40..=180).contains(&overshot.concurrency.limit()) && overshot.concurrency.cuts() > 3);
+}
+
+#[test]
+fn a_host_that_takes_all_soon_gets_all() {
+    assert_eq!(Concurrency::new(4_096, true).limit(), 256);
+    for (most, first) in [(8, 8), (64, 32), (256, 32)] {
+        assert_eq!(Concurrency::new(most, true).limit(), first);
+        let played = play(Server::Willing, most);
+        assert_eq!((played.concurrency.limit(), played.concurrency.cuts()), (most, 0));
+        assert!(played.busy >= 0.99 * most as f64, "{most}: {:.1}", played.busy);
+    }
+}
+
+#[test]
+fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
+    let mut concurrency = Concurrency::new(4_096, true);
+    let rounds: Vec<u64> = (0..256).map(|_| concurrency.sent()).collect();
+    for limit in [512, 1_024] {
+        concurrency.hurry();
+        assert_eq!(concurrency.limit(), limit);
+    }
+    for round in rounds.iter().take(40) {
+        concurrency.ended(*round, End::Refused, REFUSAL, 256);
+    }
+    concurrency.hurry();
+    assert_eq!(concurrency.limit(), 1_024, "the host has had enough");
+}
+
+#[test]
+fn a_request_that_was_given_up_is_not_waited_for() {
+    let mut concurrency = Concurrency::new(256, true);
+    let rounds: Vec<u64> = (0..32).map(|_| concurrency.sent()).collect();
+    for round in rounds.iter().take(16) {
+        concurrency.abandoned(*round);
+    }
+    for round in rounds.iter().skip(16) {
+        concurrency.ended(*round, End::Late, HANG, 32);
+    }
+    assert_eq!(concurrency.cuts(), 1);
+}
+
+#[test]
+fn one_is_always_left_and_a_fixed_limit_stays() {
+    for (is_adaptive, limit) in [(true, 1), (false, 100)] {
+        let mut concurrency = Concurrency::new(100, is_adaptive);
+        for _ in 0..50 {
+            let rounds: Vec<u64> = (0..128).map(|_| concurrency.sent()).collect();
+            rounds.iter().for_each(|round| concurrency.ended(*round, End::Refused, REFUSAL, 100));
+        }
+        assert_eq!(concurrency.limit(), limit);
+        assert!(concurrency.is_refusing());
+    }
+}

@@ -1,0 +1,134 @@
+//! Images of a conversation, and where its text shows them.
+//!
+//! A template is given a mark, a code point that is never a character, as the text of every image, so that the image
+//! stands where the message has it, among whatever the template writes around. What the model wants right before and
+//! behind an image comes from `mtmd`, as its model file says.
+
+use crate::api::{BackendError, BackendErrorKind};
+use crate::conversation::inline_media;
+use gage_core::{ContentPart, Message};
+use gage_template::ChatTemplate;
+use serde_json::Value;
+
+/// The files of all images in base64, in the order of the conversation.
+///
+/// # Errors
+/// When one lies elsewhere: nothing is fetched.
+pub fn images_of(id: &str, messages: &[Message]) -> Result<Vec<String>, BackendError> {
+    let parts = messages.iter().flat_map(|message| &message.content);
+    let urls = parts.filter_map(|part| match part {
+        ContentPart::Media { url, .. } => Some(url),
+        ContentPart::Text { .. } => None,
+    });
+    let data = |url: &String| match inline_media(url) {
+        Some((_, data)) => Ok(data.to_owned()),
+        None => {
+            let shown: String = url.chars().take(100).collect();
+            let message = format!(
+                "request '{id}': the image `{shown}` is not on this machine, and llama_cpp fetches nothing; fetch it \
+                 beforehand"
+            );
+            Err(BackendError::new(BackendErrorKind::Unsupported, message))
+        }
+    };
+    urls.map(data).collect()
+}
+
+/// The messages with a mark in the place of every image.
+pub fn with_marked_images(messages: &[Message], mark: char) -> Vec<Message> {
+    let marked = |part: &ContentPart| match part {
+        ContentPart::Text { .. } => part.clone(),
+        ContentPart::Media { .. } => ContentPart::text(mark),
+    };
+    let shown = |message: &Message| Message {
+        role: message.role,
+        content: message.content.iter().map(marked).collect(),
+        name: message.name.clone(),
+        tool_calls: message.tool_calls.clone(),
+        tool_call_id: message.tool_call_id.clone(),
+        extra: message.extra.clone(),
+    };
+    messages.iter().map(shown).collect()
+}
+
+/// The conversation as text in which so many marks stand. Templates that do not show them when the content of messages is
+/// one text are given it as a list of parts.
+///
+/// # Errors
+/// When the template refuses the conversation, or leaves images out.
+pub fn rendered_with(
+    template: &ChatTemplate,
+    messages: &[Message],
+    tools: &[Value],
+    mark: Option<char>,
+    count: usize,
+) -> Result<String, String> {
+    let first = template.render(messages, tools).map_err(|error| error.to_string());
+    let Some(mark) = mark else { return first };
+    let shown = |text: &str| text.matches(mark).count();
+    match &first {
+        Ok(text) if shown(text) == count => return first,
+        _ => {}
+    }
+    match template.render_parts(messages, tools) {
+        Ok(text) if shown(&text) == count => Ok(text),
+        _ => {
+            let found = shown(&first?);
+            Err(format!(
+                "the chat template shows {found} of {count} images; give another one as `chat_template`, which writes \
+                 the text of every part of a message once"
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_core::{MediaKind, Object, Role};
+
+    fn image(url: &str) -> ContentPart {
+        let url = url.to_owned();
+        ContentPart::Media { kind: MediaKind::Image, url, options: Object::new(), extra: Object::new() }
+    }
+
+    fn conversation() -> Vec<Message> {
+        let mut message = Message::text(Role::User, "a ");
+        message.content.extend([image("data:image/png;base64,QQ=="), ContentPart::text(" b")]);
+        vec![Message::text(Role::System, "s"), message]
+    }
+
+    #[test]
+    fn images_come_as_data_and_from_nowhere_else() {
+        assert_eq!(images_of("q", &conversation()).expect("data"), ["QQ=="]);
+        for url in ["https://example.org/a.png", "data:image/png,raw", "a.png"] {
+            let message = Message { content: vec![image(url)], ..Message::text(Role::User, "") };
+            let error = images_of("q", &[message]).expect_err("refused");
+            assert_eq!(error.kind, BackendErrorKind::Unsupported, "{url}");
+        }
+    }
+
+    #[test]
+    fn images_stand_where_the_message_has_them() {
+        let messages = with_marked_images(&conversation(), '~');
+        let of_text = "{% for m in messages %}[{{ m.content | trim }}]{% endfor %}";
+        let of_parts =
+            "{% for m in messages %}[{% for p in m.content %}{{ p.text }}|{% endfor %}]{% endfor %}";
+        for (template, expected) in [
+            (of_text, Ok("[s][a ~ b]")),
+            (of_parts, Ok("[s|][a |~| b|]")),
+            ("{{ messages[0].content }}", Err("0 of 1 images")),
+            ("{{ messages[1].content }}{{ messages[1].content }}", Err("2 of 1 images")),
+            ("{{ raise_exception('no') }}", Err("no")),
+        ] {
+            let compiled = ChatTemplate::compile(template, "", "").expect("a template");
+            match (rendered_with(&compiled, &messages, &[], Some('~'), 1), expected) {
+                (Ok(text), Ok(expected)) => assert_eq!(text, expected),
+                (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{reason}"),
+                (found, _) => panic!("{template}: {found:?}"),
+            }
+        }
+        let plain = rendered_with(&ChatTemplate::none(), &messages, &[], Some('~'), 1);
+        assert_eq!(plain.as_deref(), Ok("s\na ~ b"));
+    }
+}

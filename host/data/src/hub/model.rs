@@ -1,0 +1,165 @@
+//! How users name a model file of a hub.
+
+use super::{HubError, HubKind, HubProgress, HubSource, HubTimings, HubToken, fetch};
+use gage_core::Digest;
+use std::path::PathBuf;
+use url::Url;
+
+/// Where models are fetched from.
+#[derive(Clone, Debug)]
+pub struct ModelHub {
+    /// The hub that `hub:` means; usually `https://huggingface.co`.
+    pub endpoint: String,
+    /// Sent to the hub, and to no other host.
+    pub token: Option<HubToken>,
+}
+
+/// A file of a model's repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelReference {
+    endpoint: Url,
+    name: String,
+    revision: String,
+    path: String,
+}
+
+/// A model file that was fetched.
+#[derive(Clone, Debug)]
+pub struct FetchedModel {
+    /// `owner/name`.
+    pub name: String,
+    /// The commit that the revision means.
+    pub commit: String,
+    /// The path in the repository.
+    pub path: String,
+    /// Where it lies.
+    pub local: PathBuf,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Its digest.
+    pub digest: Digest,
+}
+
+impl ModelReference {
+    /// Whether a text is a reference, and no path.
+    pub fn is_one(text: &str) -> bool {
+        ["hub:", "https://", "http://"].iter().any(|scheme| text.starts_with(scheme))
+    }
+
+    /// Reads `hub:owner/name/file.gguf`, with `@revision` for another than `main`, or the address of a file on a hub.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn read(text: &str, endpoint: &str) -> Result<ModelReference, String> {
+        let parse =
+            |text: &str| Url::parse(text).map_err(|error| format!("`{text}` is not an address: {error}"));
+        if let Some(rest) = text.strip_prefix("hub:") {
+            let (path, revision) = rest.rsplit_once('@').unwrap_or((rest, "main"));
+            let parts: Vec<&str> = path.splitn(3, '/').collect();
+            let [owner, name, path] = parts.as_slice() else { return Err(format!("`{text}` names no file")) };
+            if [owner, name, path].iter().any(|part| part.is_empty()) || revision.is_empty() {
+                return Err(format!("`{text}` names no file"));
+            }
+            return Ok(ModelReference {
+                endpoint: parse(endpoint)?,
+                name: format!("{owner}/{name}"),
+                revision: revision.to_owned(),
+                path: (*path).to_owned(),
+            });
+        }
+        if !ModelReference::is_one(text) {
+            return Err(format!("`{text}` is neither a reference to a hub nor an address"));
+        }
+        let url = parse(text)?;
+        let parts: Vec<&str> = url.path().trim_start_matches('/').splitn(5, '/').collect();
+        match parts.as_slice() {
+            [owner, name, "resolve" | "blob", revision, path] if !path.is_empty() => Ok(ModelReference {
+                endpoint: parse(&url.origin().ascii_serialization())?,
+                name: format!("{owner}/{name}"),
+                revision: (*revision).to_owned(),
+                path: (*path).to_owned(),
+            }),
+            _ => Err(format!(
+                "`{text}` is not the address of a file on a hub, from which its digest could be known"
+            )),
+        }
+    }
+
+    /// Fetches it into the cache, unless it is there. `token` is sent to its hub.
+    ///
+    /// # Errors
+    /// As for [`fetch`]; also when the path is a pattern that several files have.
+    pub fn fetch(
+        self,
+        token: Option<HubToken>,
+        cache: PathBuf,
+        offline: bool,
+        progress: &dyn HubProgress,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<FetchedModel, HubError> {
+        let source = HubSource {
+            kind: HubKind::Model,
+            name: self.name,
+            revision: self.revision,
+            subset: None,
+            split: None,
+            data_files: vec![self.path.clone()],
+            endpoint: self.endpoint,
+            token,
+            offline,
+            cache,
+            timings: HubTimings::default(),
+        };
+        let fetched = fetch(&source, progress, is_cancelled)?;
+        let mut files = fetched.files.into_iter();
+        match (files.next(), files.next()) {
+            (Some(file), None) => Ok(FetchedModel {
+                name: fetched.name,
+                commit: fetched.commit,
+                path: file.path,
+                local: file.local,
+                bytes: file.bytes,
+                digest: file.digest,
+            }),
+            _ => Err(HubError::Choice(format!(
+                "model '{}': `{}` is not the path of one file; name one",
+                fetched.name, self.path
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_and_addresses_are_read() {
+        let hub = "https://huggingface.co";
+        let shown = |text| {
+            ModelReference::read(text, hub)
+                .map(|found| format!("{} {} {} {}", found.endpoint, found.name, found.revision, found.path))
+        };
+        for (text, expected) in [
+            ("hub:o/n/a.gguf", "https://huggingface.co/ o/n main a.gguf"),
+            ("hub:o/n/deeper/a.gguf@v1", "https://huggingface.co/ o/n v1 deeper/a.gguf"),
+            (
+                "http://127.0.0.1:8000/o/n/resolve/main/q/a.gguf?download=true",
+                "http://127.0.0.1:8000/ o/n main q/a.gguf",
+            ),
+            ("https://huggingface.co/o/n/blob/v2/a.gguf", "https://huggingface.co/ o/n v2 a.gguf"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in [
+            "hub:o/n",
+            "hub:o//a.gguf",
+            "hub:o/n/a.gguf@",
+            "o/n/a.gguf",
+            "https://example.org/a.gguf",
+            "http://",
+        ] {
+            assert!(shown(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tokens as the model would count them, where it is known how.
+
+use crate::plan::PlannedTask;
+use gage_backend::Vocabulary;
+use gage_config::{BackendKind, BackendSpec};
+use gage_data::TokenCounter;
+use serde::Serialize;
+
+/// Bytes of a token, where nobody counts.
+pub(super) const BYTES_PER_TOKEN: f64 = 4.0;
+
+/// By what the tokens of prompts are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokensBy {
+    /// The vocabulary in the model's file.
+    Model,
+    /// A `tokenizer.json`.
+    Tokenizer,
+    /// Four bytes each: an estimate. A model's own tokenizer usually makes fewer of them in English and more in
+    /// code.
+    Bytes,
+}
+
+/// Counts tokens.
+pub(super) enum Tokens<'t> {
+    Given(&'t TokenCounter),
+    Model(Box<Vocabulary>),
+    Tokenizer(Box<TokenCounter>),
+    Bytes,
+}
+
+impl<'t> Tokens<'t> {
+    /// What counts for a task: the tokenizer that is given, else that of the model's file, else the one that lies
+    /// beside the `tokenizer_config` of the dataset. Where one cannot be read that is noted, and bytes are counted.
+    pub(super) fn of(
+        task: &PlannedTask,
+        backend: Option<&BackendSpec>,
+        given: Option<&'t TokenCounter>,
+        notes: &mut Vec<String>,
+    ) -> Tokens<'t> {
+        let beside = task
+            .dataset
+            .spec
+            .tokenizer_config
+            .as_ref()
+            .and_then(|path| Some(path.parent()?.join("tokenizer.json")).filter(|path| path.is_file()));
+        let found = match (given, backend.map(|backend| &backend.kind)) {
+            (Some(counter), _) => Ok(Tokens::Given(counter)),
+            (None, Some(BackendKind::LlamaCpp(config))) => {
+                Vocabulary::read(&config.model_path).map(Box::new).map(Tokens::Model)
+            }
+            (None, _) => match beside {
+                Some(path) => TokenCounter::read(&path).map(Box::new).map(Tokens::Tokenizer),
+                None => Ok(Tokens::Bytes),
+            },
+        };
+        found.unwrap_or_else(|reason| {
+            notes.push(format!("the tokens are counted at four bytes each: {reason}"));
+            Tokens::Bytes
+        })
+    }
+
+    pub(super) fn by(&self) -> TokensBy {
+        match self {
+            Tokens::Model(_) => TokensBy::Model,
+            Tokens::Given(_) | Tokens::Tokenizer(_) => TokensBy::Tokenizer,
+            Tokens::Bytes => TokensBy::Bytes,
+        }
+    }
+
+    /// The tokens of a text.
+    pub(super) fn count(&self, text: &str) -> f64 {
+        // Both stay far below 2^53.
+        let bytes = text.len() as f64 / BYTES_PER_TOKEN;
+        let of_counter = |counter: &TokenCounter| counter.count(text).map_or(bytes, |count| count as f64);
+        match self {
+            Tokens::Model(vocabulary) => vocabulary.count(text) as f64,
+            Tokens::Given(counter) => of_counter(counter),
+            Tokens::Tokenizer(counter) => of_counter(counter),
+            Tokens::Bytes => bytes,
+        }
+    }
+}

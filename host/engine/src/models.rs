@@ -1,0 +1,81 @@
+//! The files of models that a suite names on a hub, fetched.
+
+use crate::plan::Plan;
+use gage_config::{BackendKind, LlamaCppConfig, Problems, Span};
+use gage_data::LocateOptions;
+use gage_data::hub::{ModelHub, ModelReference};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The hub that a reference is checked against before it is known which one is meant.
+const ANY_HUB: &str = "https://huggingface.co";
+
+/// What to write where a reference cannot be read.
+pub(crate) const REFERENCE_HELP: &str =
+    "write a path, or hub:owner/name/file.gguf with @revision for another than main";
+
+/// The files that a model is made of, as the suite names them, with their keys and places.
+pub(crate) fn files_of(config: &LlamaCppConfig) -> Vec<(&'static str, &Path, Span)> {
+    let mut files = vec![("model_path", config.model_path.as_path(), config.model_path_span)];
+    if let Some(mmproj) = &config.mmproj {
+        files.push(("mmproj", mmproj, config.mmproj_span));
+    }
+    files
+}
+
+/// Whether the name of a file is a reference to a hub: nothing where it is a path.
+pub(crate) fn reference_of(name: &Path) -> Option<Result<ModelReference, String>> {
+    let text = name.to_str().filter(|text| ModelReference::is_one(text))?;
+    Some(ModelReference::read(text, ANY_HUB))
+}
+
+/// Fetches the model files of a plan that lie on a hub into the cache, each once, and says for each where it lies.
+/// What cannot be had is a problem.
+pub fn fetch_models(
+    plan: &Plan,
+    hub: &ModelHub,
+    options: &LocateOptions<'_>,
+    problems: &mut Problems,
+) -> Option<BTreeMap<PathBuf, PathBuf>> {
+    let mut found: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut is_whole = true;
+    for backend in plan.backends() {
+        let BackendKind::LlamaCpp(config) = &backend.kind else { continue };
+        for (key, name, span) in files_of(config) {
+            let Some(text) = name.to_str().filter(|text| ModelReference::is_one(text)) else { continue };
+            if found.contains_key(name) {
+                continue;
+            }
+            match fetch_one(text, hub, options) {
+                Ok(local) => drop(found.insert(name.to_owned(), local)),
+                Err(message) => {
+                    is_whole = false;
+                    problems.error(span, key, message);
+                }
+            }
+        }
+    }
+    is_whole.then_some(found)
+}
+
+fn fetch_one(text: &str, hub: &ModelHub, options: &LocateOptions<'_>) -> Result<PathBuf, String> {
+    let reference = ModelReference::read(text, &hub.endpoint)?;
+    let cache = options.cache_folder.ok_or("the cache has no place; set GAGE_CACHE_DIR")?;
+    let fetched = reference
+        .fetch(
+            hub.token.clone(),
+            cache.to_owned(),
+            options.is_offline,
+            options.progress,
+            options.is_cancelled,
+        )
+        .map_err(|error| error.to_string())?;
+    tracing::info!(
+        reference = text,
+        commit = fetched.commit,
+        digest = %fetched.digest,
+        file = %fetched.local.display(),
+        "a model file of a hub is on this machine"
+    );
+    Ok(fetched.local)
+}

@@ -1,0 +1,207 @@
+//! What the index knows of the samples of a task, in little room.
+
+use super::{Holds, IndexedSample, Span};
+use gage_core::Outcome;
+use std::collections::btree_map::{self, BTreeMap};
+use std::slice;
+
+/// Samples of a page: neighbours, whose numbers differ in the last digits alone.
+const PAGE: u64 = 64;
+
+/// The samples of a task, by their number. They may come in any order, and nearly come in theirs; so none is moved
+/// far, and nothing is held twice while there come to be more.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pages: BTreeMap<u64, Vec<Entry>>,
+    count: usize,
+}
+
+/// A sample. The fields are laid out so that none wastes room: there are as many of these as rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    row: u64,
+    record_offset: u64,
+    scores_offset: u64,
+    record_length: u32,
+    scores_length: u32,
+    scored_together: u16,
+    /// The number of the sample within its page.
+    place: u8,
+    outcome: Outcome,
+    pub(super) state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Finished, and was never to be scored.
+    Whole,
+    /// Answered, and not judged yet.
+    Unjudged,
+    /// Answered, and not scored yet.
+    Awaits,
+    /// Answered and scored.
+    Scored,
+}
+
+impl State {
+    /// Whether nothing more is to come.
+    pub(super) fn has_ended(self) -> bool {
+        matches!(self, State::Whole | State::Scored)
+    }
+}
+
+/// A line of the journal, as far as the index needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) index: u64,
+    pub(super) row: u64,
+    pub(super) outcome: Outcome,
+    pub(super) holds: Holds,
+    pub(super) scored_together: u32,
+    pub(super) span: Span,
+}
+
+impl Entry {
+    fn of(line: &Line, place: u8) -> Entry {
+        Entry {
+            row: line.row,
+            record_offset: line.span.offset,
+            record_length: line.span.length,
+            scores_offset: 0,
+            scores_length: 0,
+            scored_together: 0,
+            place,
+            outcome: line.outcome,
+            state: match line.holds {
+                Holds::Answer => State::Awaits,
+                Holds::Unjudged => State::Unjudged,
+                // Scores have no entry of their own.
+                Holds::Whole | Holds::Scores => State::Whole,
+            },
+        }
+    }
+
+    /// Where its record is.
+    pub(super) fn record(&self) -> Span {
+        Span { offset: self.record_offset, length: self.record_length }
+    }
+
+    /// Where its scores are, where it has any.
+    pub(super) fn scores(&self) -> Span {
+        Span { offset: self.scores_offset, length: self.scores_length }
+    }
+
+    pub(super) fn sample(&self) -> IndexedSample {
+        let scored_together = (self.scored_together > 0).then_some(self.scored_together);
+        IndexedSample { outcome: self.outcome, scored_together, row: self.row, state: self.state }
+    }
+}
+
+impl Entries {
+    /// Takes note of the next line of the journal. Returns whether it has a meaning: scores need the answer of the
+    /// same row before them.
+    pub(super) fn add(&mut self, line: &Line) -> bool {
+        let (page, place) = place_of(line.index);
+        let known = self.pages.entry(page).or_default();
+        let position = known.binary_search_by_key(&place, |entry| entry.place);
+        let entry = position.ok().and_then(|position| known.get_mut(position));
+        match (line.holds, entry, position) {
+            (Holds::Scores, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
+                entry.scores_offset = line.span.offset;
+                entry.scores_length = line.span.length;
+                entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
+                entry.outcome = line.outcome;
+                entry.state = State::Scored;
+            }
+            (Holds::Scores, ..) => return false,
+            (_, Some(entry), _) => *entry = Entry::of(line, place),
+            (_, None, position) => {
+                let (Ok(position) | Err(position)) = position;
+                known.insert(position, Entry::of(line, place));
+                self.count += 1;
+            }
+        }
+        true
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn get(&self, index: u64) -> Option<&Entry> {
+        let (page, place) = place_of(index);
+        let known = self.pages.get(&page)?;
+        known.get(known.binary_search_by_key(&place, |entry| entry.place).ok()?)
+    }
+
+    /// All of them with their numbers, in order.
+    pub(super) fn iter(&self) -> Iter<'_> {
+        Iter { pages: self.pages.iter(), ..Iter::default() }
+    }
+}
+
+fn place_of(index: u64) -> (u64, u8) {
+    // Less than the size of a page.
+    (index / PAGE, (index % PAGE) as u8)
+}
+
+/// Goes through samples in their order.
+#[derive(Default)]
+pub(super) struct Iter<'a> {
+    pages: btree_map::Iter<'a, u64, Vec<Entry>>,
+    page: u64,
+    entries: slice::Iter<'a, Entry>,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (u64, &'a Entry);
+
+    fn next(&mut self) -> Option<(u64, &'a Entry)> {
+        loop {
+            if let Some(entry) = self.entries.next() {
+                return Some((self.page * PAGE + u64::from(entry.place), entry));
+            }
+            let (page, entries) = self.pages.next()?;
+            (self.page, self.entries) = (*page, entries.iter());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_entry_is_small() {
+        assert_eq!(size_of::<Entry>(), 40);
+    }
+
+    fn line(index: u64, offset: u64, holds: Holds) -> Line {
+        let span = Span { offset, length: 1 };
+        Line { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, span }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever the order in which samples come, they are found in theirs, and of each the last.
+        #[test]
+        fn samples_come_in_their_order(indices in prop::collection::vec(prop_oneof![0_u64..300, any::<u64>()], 0..200)) {
+            let (mut entries, mut expected) = (Entries::default(), BTreeMap::new());
+            for (offset, index) in (0_u64..).zip(&indices) {
+                let has_answer = expected.contains_key(index);
+                prop_assert_eq!(entries.add(&line(*index, 1_000 + offset, Holds::Scores)), has_answer);
+                prop_assert!(entries.add(&line(*index, offset, Holds::Answer)));
+                expected.insert(*index, offset);
+            }
+            let found: Vec<(u64, u64)> =
+                entries.iter().map(|(index, entry)| (index, entry.record().offset)).collect();
+            prop_assert_eq!(found, expected.iter().map(|(index, offset)| (*index, *offset)).collect::<Vec<_>>());
+            prop_assert_eq!(entries.len(), expected.len());
+            for (index, offset) in expected {
+                prop_assert_eq!(entries.get(index).map(|entry| entry.record().offset), Some(offset));
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! How many random permutations a gate needs.
+
+use super::pairing::Measure;
+use super::plan::CompareError;
+use super::reason;
+
+/// Most permutations of one test: some seconds for ten thousand samples.
+pub(super) const MOST_PERMUTATIONS: u32 = 1_000_000;
+
+/// So much finer than the level of a test its p-value is.
+const FINER: f64 = 10.0;
+
+/// The permutations of the tests of one comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Permutations {
+    /// Of a test that no gate rests on.
+    pub(super) usual: u32,
+    /// How many measures are gated.
+    pub(super) gated: usize,
+}
+
+impl Permutations {
+    /// How many a test has, given the level of its gate. Holm's procedure may ask for as little as that level divided
+    /// by the number of gated measures, and the least p-value, `1 / (permutations + 1)`, is a tenth of it or less.
+    /// May be more than [`MOST_PERMUTATIONS`].
+    pub(super) fn of(self, alpha: Option<f64>) -> u32 {
+        // Cast: from numbers that are too large it gives the largest.
+        let needed = alpha.map_or(0, |alpha| (FINER / self.strictest(alpha)).ceil() as u32);
+        needed.max(self.usual)
+    }
+
+    fn strictest(self, alpha: f64) -> f64 {
+        alpha / self.gated.max(1) as f64
+    }
+
+    /// Says that the level of a gate is below what permutations can show.
+    pub(super) fn too_small(self, alpha: f64, measure: &Measure) -> CompareError {
+        let least = FINER / f64::from(MOST_PERMUTATIONS);
+        CompareError::LevelTooSmall {
+            metric: match &measure.sub_score {
+                Some(sub_score) => format!("{} · {sub_score}", measure.metric_id),
+                None => measure.metric_id.clone(),
+            },
+            alpha: reason::number(alpha),
+            gated: self.gated,
+            least: reason::number(least * self.gated.max(1) as f64),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How many of their replies judges lost.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The replies of a judge of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeFigure {
+    /// The judge.
+    pub judge_id: String,
+    /// Answers that it was asked about and replied to; where its backend failed there is no reply.
+    pub asked: u64,
+    /// Replies that could be read.
+    pub readable: u64,
+    /// Answers of which no reply could be read, however often it was asked.
+    pub unreadable: u64,
+    /// Answers about which it was asked more than once, since its first reply could not be read.
+    pub asked_again: u64,
+    /// Readable over asked; 0 where it was not asked.
+    pub coverage: f64,
+}
+
+/// Counts the replies of the judges of a task.
+pub(crate) struct JudgeTally {
+    judges: Vec<JudgeFigure>,
+}
+
+impl JudgeTally {
+    pub(crate) fn new(judge_ids: &[String]) -> JudgeTally {
+        let figure = |judge_id: &String| JudgeFigure {
+            judge_id: judge_id.clone(),
+            asked: 0,
+            readable: 0,
+            unreadable: 0,
+            asked_again: 0,
+            coverage: 0.0,
+        };
+        JudgeTally { judges: judge_ids.iter().map(figure).collect() }
+    }
+
+    /// Adds what the judges of an answer said: an object of the one, or one by the id of each.
+    pub(crate) fn add(&mut self, judge_output: &Value) {
+        let is_one = self.judges.len() == 1;
+        for judge in &mut self.judges {
+            let own = if is_one { Some(judge_output) } else { judge_output["judges"].get(&judge.judge_id) };
+            let Some(own) = own.and_then(Value::as_object) else { continue };
+            let is_unreadable = own.contains_key("unparseable");
+            judge.asked += 1;
+            judge.unreadable += u64::from(is_unreadable);
+            judge.readable += u64::from(!is_unreadable);
+            // Of replies that could not be read, older programs did not record how many there were.
+            let attempts = own.get("attempts").and_then(Value::as_u64);
+            judge.asked_again += u64::from(attempts.is_some_and(|attempts| attempts > 1));
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<JudgeFigure> {
+        for judge in self.judges.iter_mut().filter(|judge| judge.asked > 0) {
+            judge.coverage = judge.readable as f64 / judge.asked as f64;
+        }
+        self.judges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn counts(judge_ids: &[&str], outputs: &[Value]) -> Vec<(u64, u64, u64, u64, f64)> {
+        let judge_ids: Vec<String> = judge_ids.iter().map(|id| (*id).to_owned()).collect();
+        let mut tally = JudgeTally::new(&judge_ids);
+        outputs.iter().for_each(|output| tally.add(output));
+        let counts = tally
+            .finish()
+            .into_iter()
+            .map(|judge| (judge.asked, judge.readable, judge.unreadable, judge.asked_again, judge.coverage));
+        counts.collect()
+    }
+
+    #[test]
+    fn each_judge_is_counted_for_itself() {
+        let read = json!({"score": 1.0, "attempts": 1});
+        let read_late = json!({"score": 1.0, "attempts": 2});
+        let lost = json!({"unparseable": "no line", "attempts": 3});
+        let lost_by_older = json!({"unparseable": "no line"});
+        assert_eq!(
+            counts(&["a"], &[read.clone(), read_late.clone(), lost.clone(), lost_by_older, Value::Null]),
+            [(4, 2, 2, 2, 0.5)]
+        );
+        let both = |a: &Value, b: &Value| json!({"score": 1.0, "read": 1, "judges": {"a": a, "b": b}});
+        assert_eq!(
+            counts(&["a", "b"], &[both(&read, &lost), both(&read_late, &lost), Value::Null]),
+            [(2, 2, 0, 1, 1.0), (2, 0, 2, 2, 0.0)]
+        );
+        assert_eq!(counts(&["a"], &[]), [(0, 0, 0, 0, 0.0)]);
+    }
+}

@@ -1,0 +1,256 @@
+//! Runs with judges that lose replies, fail, or are still thinking when the process ends.
+
+use crate::judging::{asked, question_of};
+use crate::killing::{header_of, random, record_of};
+use crate::server::{Server, completion, number_of};
+use crate::support::{Workspace, rows};
+use serde_json::{Value, json};
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use wiremock::ResponseTemplate;
+
+const ROWS: usize = 40;
+
+/// A suite whose model and whose judges are servers, with a prompt of its own for either.
+fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
+    let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
+backends:
+  - backend_id: model
+    {model}
+  - backend_id: judges
+    {judge}
+prompts:
+  - {{prompt_id: ask, template: '{{{{ sample.messages[0].content[0].text }}}}'}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model, prompt_id: ask}}
+  - {{adapter_id: judge, role_type: judge_model, backend_id: judges}}
+metrics: [exact_match, judge_score]
+custom:
+  steps: [{{step: inference}}, {step}, {{step: auto_eval}}]
+{further}"
+    )
+}
+
+const ONE_JUDGE: &str = "{step: judge, attempts: 1}";
+
+fn workspace(count: usize) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(count));
+    workspace
+}
+
+fn model() -> Server {
+    Server::start(|request| completion(&format!("answer {}", number_of(request) % 7)))
+}
+
+fn graded(request: &wiremock::Request) -> ResponseTemplate {
+    let score = if question_of(&asked(request)).is_multiple_of(2) { 1.0 } else { 0.5 };
+    completion(&format!("Fine.\nCORRECT: yes\nSCORE: {score}"))
+}
+
+fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
+    let mut command = workspace.program();
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("the program starts")
+}
+
+fn assert_same(workspace: &Workspace, run: &str, other: &str) {
+    for file in ["samples.jsonl", "summary.json"] {
+        let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
+        assert_eq!(read(run), read(other), "{file}");
+    }
+}
+
+const ARGUMENTS: [&str; 6] = ["run", "suite.yaml", "--run-id", "r", "--concurrency", "4"];
+
+#[test]
+fn a_run_that_is_killed_before_its_judges_replied_asks_only_them_again() {
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let open = Arc::clone(&goes_on);
+    let judge = Server::start(move |request| {
+        let is_held = question_of(&asked(request)) >= 5 && !open.load(Ordering::SeqCst);
+        if is_held { graded(request).set_delay(Duration::from_secs(3_600)) } else { graded(request) }
+    });
+    let (model, workspace) = (model(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
+    let mut child = start(&workspace, &ARGUMENTS);
+    let journal = || {
+        let text = std::fs::read(workspace.path("runs/r/journal/000001.jsonl")).unwrap_or_default();
+        String::from_utf8_lossy(&text).matches(r#""awaits_judges":true"#).count()
+    };
+    let began = Instant::now();
+    // Five are judged, and four more are before their judge.
+    while journal() < 9 {
+        assert!(child.try_wait().expect("its state").is_none(), "the run ended");
+        assert!(began.elapsed() < Duration::from_secs(120), "{} answers are in the journal", journal());
+        std::thread::yield_now();
+    }
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    let (acknowledged, before) = (journal(), model.requests());
+    assert!(acknowledged < ROWS, "{acknowledged} answers");
+    goes_on.store(true, Ordering::SeqCst);
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    assert_eq!(model.requests() - before, ROWS - acknowledged, "of {acknowledged} the model was asked again");
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    assert_same(&workspace, "r", "whole");
+    workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+/// Between an answer and its judgement as anywhere else.
+#[test]
+fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
+    let (model, judge, workspace) = (model(), Server::start(graded), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    let whole = workspace.read("runs/whole/journal/000001.jsonl");
+    let manifest = workspace.read("runs/whole/manifest.json").replace("\"complete\"", "\"running\"");
+    let mut between = 0;
+    for number in 0..12 {
+        let run_id = format!("torn-{number}");
+        let records: String = whole.lines().skip(1).map(|line| record_of(&run_id, &line[9..])).collect();
+        let records = &records.as_bytes()[..random(number) % records.len()];
+        workspace.write(
+            &format!("runs/{run_id}/journal/000001.jsonl"),
+            [&header_of(&run_id)[..], records].concat(),
+        );
+        let manifest = manifest.replace("\"run_id\": \"whole\"", &format!("\"run_id\": \"{run_id}\""));
+        workspace.write(&format!("runs/{run_id}/manifest.json"), manifest);
+        let acknowledged = records.iter().filter(|byte| **byte == b'\n').count();
+        let text = String::from_utf8_lossy(records);
+        let lines = || text.lines().take(acknowledged);
+        let answered = lines().filter(|line| line.contains(r#""awaits_judges":true"#)).count();
+        let judged = lines().filter(|line| line.contains(r#""judge_output""#)).count();
+        between += usize::from(answered > judged);
+        let before = (model.requests(), judge.requests());
+        workspace.run(&["run", "suite.yaml", "--run-id", &run_id, "--resume"]).expect_code(0);
+        let asked = (model.requests() - before.0, judge.requests() - before.1);
+        assert_eq!(asked, (ROWS - answered, ROWS - judged), "{run_id}");
+        assert_same(&workspace, &run_id, "whole");
+        let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
+        assert_eq!(fuel(&run_id), fuel("whole"), "{run_id}");
+    }
+    assert!(between > 0, "no journal ended between an answer and its judgement");
+}
+
+#[test]
+fn where_a_judge_failed_only_the_judge_is_asked_again() {
+    let is_well = Arc::new(AtomicBool::new(false));
+    let well = Arc::clone(&is_well);
+    let judge = Server::start(move |request| match question_of(&asked(request)) % 10 {
+        _ if well.load(Ordering::SeqCst) => graded(request),
+        3 => ResponseTemplate::new(500),
+        4 => completion("I would rather not say."),
+        _ => graded(request),
+    });
+    let (model, workspace) = (model(), workspace(ROWS));
+    workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
+    let ended = workspace.run(&ARGUMENTS).expect_code(4);
+    assert!(ended.stdout.contains("4 backend_error, 4 judge_unparseable"), "{}", ended.stdout);
+    is_well.store(true, Ordering::SeqCst);
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
+    let (of_model, of_judge) = (model.requests(), judge.requests());
+    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(4);
+    assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, 4));
+    let retry = ["--resume", "--retry", "judge_unparseable"];
+    workspace.run(&[&ARGUMENTS[..], &retry].concat()).expect_code(0);
+    assert_eq!((model.requests() - of_model, judge.requests() - of_judge), (0, 8));
+    assert_same(&workspace, "r", "whole");
+    assert_eq!(
+        workspace.json("r", "timings.json")["requests"],
+        0,
+        "the last process asked the model nothing"
+    );
+}
+
+#[test]
+fn a_judge_that_is_never_readable_shows_in_the_figures() {
+    let judge = Server::start(|request| {
+        let text = asked(request);
+        let is_late = question_of(&text) == 2 && !text.contains("could not be read");
+        match text.contains("Be strict") {
+            true => completion("I would rather not say."),
+            false if is_late => completion("Hm."),
+            false => graded(request),
+        }
+    });
+    let (model, workspace) = (model(), workspace(5));
+    let step = "{step: judge, attempts: 2, judges: [{judge_id: kind, adapter_id: judge}, \
+                {judge_id: strict, adapter_id: judge, judge: {verdict: {instructions: Be strict.}}}]}";
+    workspace.write("suite.yaml", suite(&model, &judge, step, ""));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(
+        workspace.json("r", "summary.json")["tasks"][0]["judges"],
+        json!([
+            {"judge_id": "kind", "asked": 5, "readable": 5, "unreadable": 0, "asked_again": 1, "coverage": 1.0},
+            {"judge_id": "strict", "asked": 5, "readable": 0, "unreadable": 5, "asked_again": 5, "coverage": 0.0},
+        ])
+    );
+    let line = "judge strict: 5 of 5 replies could not be read, 5 were asked for again";
+    assert!(ended.stdout.contains(line) && !ended.stdout.contains("judge kind"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
+    let judge = Server::start(|_| completion("Clear.\nWINNER: A"));
+    let (model, workspace) = (model(), workspace(1));
+    workspace.write(
+        "rows.jsonl",
+        r#"{"id": "q", "question": "question 1", "answer": "7", "metadata": {"baseline": "the baseline"}}"#,
+    );
+    workspace.write("suite.yaml", suite(&model, &judge, "{step: judge, judge: pairwise}", ""));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let output = &workspace.samples("r")[0]["judge_output"];
+    assert_eq!((&output["score"], &output["position_consistent"]), (&json!(0.5), &json!(false)), "{output}");
+    assert_eq!((judge.requests(), output["replies"].as_array().map(Vec::len)), (2, Some(2)));
+}
+
+#[test]
+fn every_result_says_which_prompts_it_rests_on() {
+    let judge = Server::start(graded);
+    let (model, workspace) = (model(), workspace(3));
+    let text = suite(&model, &judge, ONE_JUDGE, "").replace(
+        "role_adapters:",
+        "  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\nrole_adapters:",
+    );
+    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    workspace.write("suite.yaml", &text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let version_of = |run: &str| {
+        let version = workspace.json(run, "summary.json")["metrics"][0]["prompt_version"].clone();
+        for sample in workspace.samples(run) {
+            let results = sample["metrics"].as_array().cloned().unwrap_or_default();
+            assert_eq!(results.len(), 2);
+            assert!(results.iter().all(|result| result["prompt_version"] == version), "{sample}");
+        }
+        version.as_str().unwrap_or_default().to_owned()
+    };
+    let version = version_of("r");
+    let shape: Vec<&str> = version.split(['@', '+']).step_by(2).collect();
+    assert_eq!(shape, ["ask", "grade"], "{version}");
+
+    // Scored again it is that of the answers.
+    workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    assert_same(&workspace, "again", "r");
+    let metric = ["score", "runs/r", "--run-id", "other", "--metric", "contains"];
+    workspace.run(&metric).expect_code(0);
+    assert_eq!(workspace.samples("other")[0]["metrics"][0]["prompt_version"], version.as_str());
+    workspace.run(&["export", "r", "--format", "csv", "--out", "figures.csv"]).expect_code(0);
+    let table = workspace.read("figures.csv");
+    assert!(table.lines().nth(1).is_some_and(|line| line.contains(&version)), "{table}");
+
+    // Another prompt has another version.
+    workspace.write("suite.yaml", text.replace("Grade {{", "Judge {{"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "changed"]).expect_code(0);
+    assert_ne!(version_of("changed"), version);
+    let compared: Value =
+        serde_json::from_str(&workspace.run(&["compare", "r", "changed", "--json"]).stdout).expect("JSON");
+    assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
+}

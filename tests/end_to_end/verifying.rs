@@ -1,0 +1,122 @@
+//! `gage-host verify`: every file of a run folder is what the run has written, and there is no other.
+
+use crate::server::{Server, completion};
+use crate::support::{Workspace, rows, suite};
+use serde_json::Value;
+
+fn finished() -> (Server, Workspace) {
+    let server = Server::start(|_| completion("answer 1"));
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(5));
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match, latency]"));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    (server, workspace)
+}
+
+/// What is said of a file.
+fn state(workspace: &Workspace, name: &str) -> Value {
+    let ended = workspace.run(&["verify", "r", "--json"]);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let files = report["files"].as_array().cloned().unwrap_or_default();
+    files.into_iter().find(|file| file["name"] == name).map_or(Value::Null, |file| file["state"].clone())
+}
+
+#[test]
+fn a_change_of_any_file_of_a_run_is_noticed() {
+    let (_server, workspace) = finished();
+    workspace.run(&["verify", "r"]).expect_code(0);
+    let names = [
+        "config.yaml",
+        "events.jsonl",
+        "gage.lock",
+        "journal/000001.jsonl",
+        "manifest.json",
+        "samples.jsonl",
+        "summary.json",
+        "timings.json",
+    ];
+    let mut found: Vec<String> = Vec::new();
+    for folder in ["", "journal/"] {
+        for entry in std::fs::read_dir(workspace.path(&format!("runs/r/{folder}"))).expect("a folder") {
+            let entry = entry.expect("an entry");
+            if entry.file_type().expect("a type").is_file() && entry.file_name() != ".lock" {
+                found.push(format!("{folder}{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+    found.sort();
+    assert_eq!(found, names, "a file that this test does not know");
+    for name in names {
+        let path = workspace.path(&format!("runs/r/{name}"));
+        let written = std::fs::read(&path).expect("a file");
+        let mut edited = written.clone();
+        // A digit is another, so that it is JSON still.
+        let digit = edited.iter().rposition(u8::is_ascii_digit).expect("a digit");
+        edited[digit] = if edited[digit] == b'7' { b'8' } else { b'7' };
+        std::fs::write(&path, edited).expect("written");
+        let ended = workspace.run(&["verify", "r"]).expect_code(3);
+        assert!(
+            ended.stdout.contains(&format!("{name}: CHANGED"))
+                || ended.stdout.contains(&format!("{name}: DAMAGED")),
+            "{name}\n{}",
+            ended.stdout
+        );
+        if name != "manifest.json" {
+            std::fs::remove_file(&path).expect("removed");
+            let ended = workspace.run(&["verify", "r"]).expect_code(3);
+            assert!(ended.stdout.contains(&format!("{name}: MISSING")), "{name}\n{}", ended.stdout);
+        }
+        std::fs::write(&path, written).expect("written");
+    }
+    workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+#[test]
+fn a_file_too_many_is_told_but_for_what_is_made_of_a_run_later() {
+    let (_server, workspace) = finished();
+    workspace.run(&["report", "r"]).expect_code(0);
+    workspace.run(&["export", "r", "--format", "csv"]).expect_code(0);
+    workspace.write("runs/r/.summary.json.tmp", "left by a process that was killed");
+    workspace.run(&["verify", "r"]).expect_code(0);
+    for name in ["notes.txt", "journal/notes.txt", "more/deep.json", "events-unsent.jsonl"] {
+        let path = workspace.write(&format!("runs/r/{name}"), "{}");
+        assert_eq!(state(&workspace, name), "foreign");
+        let ended = workspace.run(&["verify", "r"]).expect_code(3);
+        let line = format!("{name}: NOT OF THE RUN, which has written no such file");
+        assert!(ended.stdout.contains(&line), "{}", ended.stdout);
+        std::fs::remove_file(path).expect("removed");
+    }
+    workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+/// Older programs wrote no digests of what varies, and no version of the prompts.
+#[test]
+fn a_run_of_an_older_program_is_verified_as_far_as_it_goes() {
+    let (_server, workspace) = finished();
+    let mut manifest = workspace.json("r", "manifest.json");
+    let files = manifest["files"].as_object_mut().expect("files");
+    for name in ["timings.json", "events.jsonl"] {
+        files.shift_remove(name).expect("its digest");
+    }
+    manifest.as_object_mut().expect("a manifest").shift_remove("digest");
+    workspace.write("runs/r/manifest.json", manifest.to_string());
+    assert_eq!(state(&workspace, "timings.json"), "unpinned");
+    let ended = workspace.run(&["verify", "r"]).expect_code(0);
+    assert!(ended.stdout.contains("events.jsonl: not compared"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_run_that_has_not_ended_is_not_verified() {
+    let (_server, workspace) = finished();
+    for status in ["running", "interrupted"] {
+        let manifest = workspace.read("runs/r/manifest.json");
+        workspace.write(
+            "runs/r/manifest.json",
+            manifest.replace("\"status\": \"complete\"", &format!("\"status\": \"{status}\"")),
+        );
+        let ended = workspace.run(&["verify", "r"]).expect_code(2);
+        let expected = format!("the run r is {status}: it has no figures yet");
+        assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
+        workspace.write("runs/r/manifest.json", manifest);
+    }
+}
