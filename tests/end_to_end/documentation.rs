@@ -53,6 +53,8 @@ fn run_in_shell(workspace: &Workspace, server: &Server, command: &str) -> Ended 
         .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
         // What is locked is run as it was locked.
         .envs((!command.contains("--locked")).then_some(("GAGE_HOST_MAX_SAMPLES", "2")))
+        // Not beside the suite, where it would be found by the next who follows the README.
+        .envs(command.contains("lock").then(|| ("GAGE_HOST_LOCK", workspace.path("suite.gage.lock"))))
         .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
         .env("GAGE_MODEL_PATH", repository().join("config/models/gage-tiny.gguf"))
         .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))

@@ -1,7 +1,7 @@
 //! Runs with judges that lose replies, fail, or are still thinking when the process ends.
 
 use crate::judging::{asked, question_of};
-use crate::killing::{header_of, random, record_of};
+use crate::killing::{begun_like, header_of, random, record_of};
 use crate::server::{Server, completion, number_of};
 use crate::support::{Workspace, rows};
 use serde_json::{Value, json};
@@ -111,7 +111,6 @@ fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     workspace.write("suite.yaml", suite(&model, &judge, ONE_JUDGE, ""));
     workspace.run(&["run", "suite.yaml", "--run-id", "whole"]).expect_code(0);
     let whole = workspace.read("runs/whole/journal/000001.jsonl");
-    let manifest = workspace.read("runs/whole/manifest.json").replace("\"complete\"", "\"running\"");
     let mut between = 0;
     for number in 0..12 {
         let run_id = format!("torn-{number}");
@@ -121,8 +120,7 @@ fn a_journal_with_judgements_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
             &format!("runs/{run_id}/journal/000001.jsonl"),
             [&header_of(&run_id)[..], records].concat(),
         );
-        let manifest = manifest.replace("\"run_id\": \"whole\"", &format!("\"run_id\": \"{run_id}\""));
-        workspace.write(&format!("runs/{run_id}/manifest.json"), manifest);
+        workspace.write(&format!("runs/{run_id}/manifest.json"), begun_like(&workspace, "whole", &run_id));
         let acknowledged = records.iter().filter(|byte| **byte == b'\n').count();
         let text = String::from_utf8_lossy(records);
         let lines = || text.lines().take(acknowledged);

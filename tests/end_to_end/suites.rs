@@ -180,7 +180,7 @@ fn place_of(text: &'static str) -> impl Fn(&[u8]) -> usize {
 fn one_byte_that_changed_is_refused_and_named() {
     let model = repository().join("config/models/gage-tiny.gguf");
     type Case = (&'static str, &'static str, fn(&[u8]) -> usize, i32, &'static str);
-    let cases: [Case; 8] = [
+    let cases: [Case; 11] = [
         (
             "a dataset",
             "config/data/rows.jsonl",
@@ -212,11 +212,26 @@ fn one_byte_that_changed_is_refused_and_named() {
         ),
         ("a model", "config/model.gguf", |bytes| bytes.len() - 1000, 3, "backends.model.details.file_digest"),
         (
+            "a model that is none any more",
+            "config/model.gguf",
+            |_| 0,
+            3,
+            "backends.model.details.file_digest",
+        ),
+        ("a plugin that is none any more", "config/custom/words.wasm", |_| 0, 3, "plugins.words.digest"),
+        (
+            "what a template says of itself",
+            TEMPLATE,
+            |bytes| place_of("source_tasks")(bytes) + 3,
+            3,
+            "suite.template.file_digest",
+        ),
+        (
             "a prompt of the template",
             TEMPLATE,
             |bytes| place_of("sample.messages")(bytes) + 1,
             3,
-            "suite.template.digest",
+            "suite.template.file_digest",
         ),
         (
             "a setting of the RunConfig",
@@ -343,6 +358,14 @@ fn a_run_config_that_says_more_or_less_than_it_may_is_refused_with_the_place() {
             "another digest",
             good.replace("template_digest: \"sha256:", "template_digest: \"sha256:0"),
             "another than this file binds",
+        ),
+        (
+            "a parameter that is another",
+            format!(
+                "{}global: {{pattern: '${{runtime.global.other:-x}}'}}\n",
+                good.split_once("global:").expect("what the template takes").0
+            ),
+            "`runtime.global.pattern` takes its value from another parameter",
         ),
         (
             "no digest",

@@ -55,5 +55,5 @@ pub use pipeline::{
     parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
-pub use secrets::{is_secret_key, public_text};
+pub use secrets::{is_secret_key, public_text, without_users};
 pub use source::{Source, Sources, Span, shown_path};

@@ -1,6 +1,6 @@
 //! The document as a tree in which every value knows where it was written.
 
-use crate::secrets::{is_secret_key, names_secret, public_part, public_text};
+use crate::secrets::{is_secret_key, names_secret, public_part, public_text, without_users};
 use crate::source::Span;
 use serde_json::Value;
 
@@ -160,14 +160,14 @@ impl Node {
                         (Some(written), _) if names_secret(written) => public_part(written).into(),
                         (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
-                        _ if is_secret => "(secret)".into(),
-                        _ => entry.node.to_json(),
+                        _ => entry.node.public_json(is_secret),
                     };
                     (entry.key.clone(), value)
                 };
                 Value::Object(entries.iter().map(public).collect())
             }
             _ if is_secret => "(secret)".into(),
+            NodeValue::Text(text) => without_users(text).into_owned().into(),
             _ => self.to_json(),
         }
     }

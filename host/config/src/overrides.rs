@@ -9,14 +9,16 @@ use crate::source::Span;
 /// Applies one override. The key is a path of dots; a segment below a list is an index or the
 /// id of an entry (`backends.tiny.config.slots`). What does not exist yet is added.
 pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problems: &mut Problems) {
-    let number = problems.sources.add(format!("--set {text}"), text);
+    // What it is set to may be a secret, and is not part of the name.
+    let name = format!("--set {}", text.split('=').next().unwrap_or_default().trim());
+    let number = problems.sources.add(name.clone(), text);
     let whole = Span { source: number, start: 0, end: text.len() };
     let Some((path, value)) = text.split_once('=') else {
         problems.error(whole, "", format!("`--set {text}` is not `key=value`"));
         return;
     };
     let value_span = Span { start: path.len() + 1, ..whole };
-    let inner = problems.sources.add(format!("--set {text}"), value);
+    let inner = problems.sources.add(name, value);
     let Some(mut node) = parse(inner, Some(environment), problems)
         .or_else(|| value.trim().is_empty().then_some(Node::new(NodeValue::Null, value_span)))
     else {

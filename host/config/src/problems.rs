@@ -1,7 +1,7 @@
 //! What is wrong with a configuration, and how it is shown.
 
-use crate::secrets::masked;
-use crate::source::{Sources, Span};
+use crate::secrets::{masked, masked_override};
+use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// How bad a problem is.
@@ -80,7 +80,11 @@ impl Problems {
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         // Errors end up in logs of other systems, and their lines may hold keys.
-        let texts: Vec<String> = self.sources.iter().map(|source| masked(&source.text)).collect();
+        let shown = |source: &Source| match source.name.strip_prefix("--set ") {
+            Some(path) => masked_override(path, &source.text),
+            None => masked(&source.text),
+        };
+        let texts: Vec<String> = self.sources.iter().map(shown).collect();
         let rendered: Vec<String> = self
             .sorted()
             .into_iter()

@@ -1,6 +1,7 @@
 //! What is never written down: which keys hold a secret, and what of a text that names one may be shown.
 
 use crate::expand::closing_brace;
+use std::borrow::Cow;
 
 /// What stands in the place of a secret.
 const SECRET: &str = "(secret)";
@@ -68,9 +69,10 @@ pub(crate) fn masked(text: &str) -> String {
                 && behind.starts_with([' ', '"', '\''])
                 && (within_headers > 0 || block_of_headers.is_some() || is_secret_key(&name));
             rest = behind;
-            if is_secret && !value.starts_with(['{', '[', '|', '>', '&', '*']) {
+            if is_secret && !value.starts_with(['{', '|', '>', '&', '*']) {
                 let blank = behind.len() - value.len();
-                let end = end_of_scalar(value);
+                // Of a list all that stands on its line.
+                let end = if value.starts_with('[') { value.trim_end().len() } else { end_of_scalar(value) };
                 out.push_str(&behind[..blank]);
                 out.push_str(&stars(&value[..end]));
                 rest = &value[end..];
@@ -84,26 +86,52 @@ pub(crate) fn masked(text: &str) -> String {
     masked_addresses(&out)
 }
 
-/// A text with asterisks in the place of users and queries of addresses, which may hold a password or a key; as long as it
-/// was. References to variables stay.
+/// A text with asterisks in the place of users and queries of addresses, which may hold a password or a key, and of what stands
+/// before the `@` of `user:password@host`; as long as it was. References to variables stay.
 pub(crate) fn masked_addresses(text: &str) -> String {
+    let is_end = |character: char| character.is_whitespace() || "\"'`,<>".contains(character);
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("://") {
-        let (before, address) = rest.split_at(start + 3);
-        out.push_str(before);
-        let is_end = |character: char| character.is_whitespace() || "\"'`,<>".contains(character);
-        let (address, behind) = address.split_at(address.find(is_end).unwrap_or(address.len()));
+    while !rest.is_empty() {
+        let (word, behind) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
+        let begin = word.find("://").map(|place| place + 3);
+        let address = &word[begin.unwrap_or(0)..];
         let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
-        let user = authority.rfind('@').unwrap_or(0);
-        let query = address.find('?').map_or(address.len(), |query| query + 1);
+        // Without a scheme it has to look like a user and a password.
+        let user = authority.rfind('@').filter(|end| begin.is_some() || authority[..*end].contains(':'));
+        let user = user.unwrap_or(0);
+        let is_address = begin.is_some() || user > 0;
+        let query = address.find('?').filter(|_| is_address).map_or(address.len(), |query| query + 1);
+        out.push_str(&word[..begin.unwrap_or(0)]);
         out.push_str(&stars(&address[..user]));
-        out.push_str(&address[user..query]);
-        out.push_str(&stars(&address[query..]));
-        rest = behind;
+        out.push_str(&address[user..query.max(user)]);
+        out.push_str(&stars(&address[query.max(user)..]));
+        let end = behind.chars().next().map_or(0, char::len_utf8);
+        out.push_str(&behind[..end]);
+        rest = &behind[end..];
     }
-    out.push_str(rest);
     out
+}
+
+/// A text without the user and the password of an address that it is.
+pub fn without_users(text: &str) -> Cow<'_, str> {
+    let Some((scheme, address)) = text.split_once("://") else { return Cow::Borrowed(text) };
+    let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(end) if !text.contains(char::is_whitespace) => {
+            Cow::Owned(format!("{scheme}://{SECRET}{}", &address[end..]))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// What an override of the command line sets, as it may be shown: nothing of a secret.
+pub(crate) fn masked_override(path: &str, text: &str) -> String {
+    if !path.split('.').any(is_secret_key) {
+        return masked(text);
+    }
+    let start = text.strip_prefix(path).map_or(0, |_| path.len() + 1).min(text.len());
+    format!("{}{}", &text[..start], stars(&text[start..]))
 }
 
 /// Where a plain or quoted scalar of one line ends.
@@ -237,6 +265,14 @@ mod tests {
             assert_eq!(is_secret_key(key), is_secret, "{key}");
         }
         assert_eq!(public_part("a/${TOKEN:-sk-1}/b"), "a/${TOKEN:-}/b");
+        for (address, public) in [
+            ("http://me:sk@a.b/c@d", "http://(secret)@a.b/c@d"),
+            ("http://a.b/c@d", "http://a.b/c@d"),
+            ("hub:a/b.gguf@main", "hub:a/b.gguf@main"),
+            ("see http://me@a.b", "see http://me@a.b"),
+        ] {
+            assert_eq!(without_users(address), public);
+        }
     }
 
     #[test]
@@ -253,6 +289,9 @@ mod tests {
                 "base_url: 'https://me:sk@a.b/v1?key=sk-1' # x",
                 "base_url: 'https://*****@a.b/v1?********' # x",
             ),
+            ("api_key: [sk-1, sk-2]", "api_key: ************"),
+            ("proxy: me:sk@a.b:1", "proxy: *****@a.b:1"),
+            ("model: hub:a/b.gguf@main", "model: hub:a/b.gguf@main"),
             ("a: [http://a?k=1, http://b?${K}]", "a: [http://a?***, http://b?${K}*"),
         ] {
             assert_eq!(masked(line), shown);

@@ -2,7 +2,7 @@
 
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
-use crate::{AtomicFile, FileDigest, Manifest, RecordError, RunStatus};
+use crate::{AtomicFile, FileDigest, JournalIndex, Manifest, RecordError, RunStatus};
 use gage_core::Digest;
 use std::fs::TryLockError;
 use std::fs::{self, File, OpenOptions};
@@ -57,8 +57,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// When there is no such run, when another process holds its lock, when its manifest cannot be
-    /// read or is that of another run, when it is the scoring of another run, and when its journal is gone or shorter
-    /// than it was when the run ended.
+    /// read, was edited, or is that of another run, when it is the scoring of another run, and when its journal is not as it
+    /// was when the run ended.
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -67,6 +67,11 @@ impl RunFolder {
         }
         let writer_lock = lock(&path)?;
         let manifest = Manifest::read(&path)?;
+        if Manifest::fits_its_digest(&path)? == Some(false) {
+            let reason = "it was edited: the digest at its end is that of another; restore it from a copy, or start again \
+                          with another --run-id";
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
         if manifest.run_id != run_id {
             let reason = format!("it belongs to run '{}'; give the folder its name back", manifest.run_id);
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
@@ -78,9 +83,11 @@ impl RunFolder {
             );
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
-        check_journal_is_there(&path, &manifest)?;
-        create_journal_folder(&path)?;
-        Ok(RunFolder { path, run_id: manifest.run_id, writer_lock: Some(writer_lock) })
+        let run_id = manifest.run_id.clone();
+        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };
+        folder.check_journal(&manifest)?;
+        create_journal_folder(&folder.path)?;
+        Ok(folder)
     }
 
     /// Opens the folder of any run for reading, without a lock; the run may still go on.
@@ -143,14 +150,7 @@ impl RunFolder {
     /// # Errors
     /// When it cannot be read.
     pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
-        let path = self.path_of(name);
-        let failed = |source| RecordError::io("read", &path, source);
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(failed)?,
-        };
-        let bytes = file.metadata().map_err(failed)?.len();
-        Ok(Some(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes }))
+        digest_of(&self.path_of(name))
     }
 
     /// Writes a whole file, which takes its place only when it is safe on the disk.
@@ -170,6 +170,30 @@ impl RunFolder {
     pub fn create_atomically(&self, name: &str) -> Result<AtomicFile, RecordError> {
         self.check_writable()?;
         AtomicFile::create(&self.path, name)
+    }
+
+    /// Refuses a run that had ended and whose journal is another now. What is gone from it would be asked anew, as if it had
+    /// never been answered, and what was put into it would count as an answer.
+    fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
+        let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
+        for (name, written) in ended.filter(|(name, _)| name.starts_with(JOURNAL_FOLDER)) {
+            let is = match self.digest_of(name)? {
+                Some(found) if found == *written => continue,
+                Some(found) => {
+                    // Its own checksums may say where.
+                    JournalIndex::read(self)?;
+                    let (now, then) = (found.bytes, written.bytes);
+                    match now == then {
+                        true => "it is another than when the run ended".to_owned(),
+                        false => format!("it has {now} bytes, and had {then} when the run ended"),
+                    }
+                }
+                None => "it is gone, and what the run has answered with it".to_owned(),
+            };
+            let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
+            return Err(RecordError::invalid(&self.path_of(name), reason));
+        }
+        Ok(())
     }
 
     pub(crate) fn check_writable(&self) -> Result<(), RecordError> {
@@ -193,26 +217,14 @@ fn is_never_begun(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
 }
 
-/// Refuses a run that had ended and whose journal is not all there: what is not recorded would be asked anew, as if it had
-/// never been answered. Whether the bytes are the right ones, the journal's own checksums say.
-fn check_journal_is_there(path: &Path, manifest: &Manifest) -> Result<(), RecordError> {
-    let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
-    for (name, written) in ended.filter(|(name, _)| name.starts_with(JOURNAL_FOLDER)) {
-        let file = path.join(name);
-        let found = match fs::metadata(&file) {
-            Ok(metadata) => Some(metadata.len()),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(RecordError::io("look at", &file, error)),
-        };
-        let is = match found {
-            Some(found) if found >= written.bytes => continue,
-            Some(found) => format!("it has {found} bytes, and had {} when the run ended", written.bytes),
-            None => "it is gone, and what the run has answered with it".to_owned(),
-        };
-        let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
-        return Err(RecordError::invalid(&file, reason));
-    }
-    Ok(())
+fn digest_of(path: &Path) -> Result<Option<FileDigest>, RecordError> {
+    let failed = |source| RecordError::io("read", path, source);
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
+    let bytes = file.metadata().map_err(failed)?.len();
+    Ok(Some(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes }))
 }
 
 fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
@@ -243,6 +255,7 @@ fn lock(folder: &Path) -> Result<File, RecordError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JournalWriter;
     use serde_json::json;
 
     fn begin(root: &Path, run_id: &str) -> RunFolder {
@@ -264,20 +277,27 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_had_ended_is_not_begun_anew_where_its_journal_is_gone_or_cut() {
+    fn a_run_that_had_ended_goes_on_only_with_its_own_journal_and_manifest() {
         let root = tempfile::tempdir().unwrap();
         let folder = begin(root.path(), "one");
         let journal = folder.path_of("journal/000001.jsonl");
-        fs::write(&journal, "12345").unwrap();
+        JournalWriter::open(&folder).unwrap();
+        let whole = fs::read(&journal).unwrap();
         let mut manifest = Manifest::read(folder.path()).unwrap();
         let digest = folder.digest_of("journal/000001.jsonl").unwrap().unwrap();
         manifest.files.insert("journal/000001.jsonl".to_owned(), digest);
         manifest.finish(RunStatus::Complete);
         manifest.write(&folder).unwrap();
         drop(folder);
-        for (bytes, part) in
-            [(Some("123"), "has 3 bytes, and had 5"), (Some(""), "has 0 bytes"), (None, "is gone")]
-        {
+        let length = whole.len();
+        let had = format!("and had {length} when the run ended");
+        for (bytes, part) in [
+            (Some(&whole[..length / 2]), had.as_str()),
+            (Some(&[]), had.as_str()),
+            (Some(&[&whole[..], b"\0\0\n"].concat()[..]), had.as_str()),
+            (Some(&whole.to_ascii_uppercase()[..]), "line 1: "),
+            (None, "is gone"),
+        ] {
             match bytes {
                 Some(bytes) => fs::write(&journal, bytes).unwrap(),
                 None => fs::remove_file(&journal).unwrap(),
@@ -285,8 +305,13 @@ mod tests {
             let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
             assert!(error.contains("000001.jsonl") && error.contains(part), "{error}");
         }
-        fs::write(&journal, "12345 and more").unwrap();
+        fs::write(&journal, whole).unwrap();
         RunFolder::resume(root.path(), "one").unwrap();
+        let path = root.path().join("one/manifest.json");
+        let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.1.1");
+        fs::write(&path, edited).unwrap();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("it was edited"), "{error}");
     }
 
     #[test]

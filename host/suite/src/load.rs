@@ -27,9 +27,9 @@ pub struct Loaded {
     pub config: Option<PipelineConfig>,
     /// Where it is from; nothing where it could not be read.
     pub origin: Option<Origin>,
-    /// The digest of the template that was found, where it is another than the one that the file binds, or than the one
-    /// that it carries itself. The suite cannot be used then.
-    pub other_template: Option<Digest>,
+    /// The digest of the template's file, where it is not the template that is bound, or none at all. The suite cannot be used
+    /// then.
+    pub(crate) other_template: Option<Digest>,
     /// What is wrong with it.
     pub problems: Problems,
 }
@@ -109,6 +109,7 @@ fn read(
         return Loaded::unusable(problems);
     };
     if let Some(runtime) = &runtime {
+        placeholders::check_values(runtime, &mut problems);
         placeholders::fill(&mut root, runtime, &mut problems);
     }
     let mut template = None;

@@ -8,6 +8,7 @@
 //! | 1 | first |
 
 mod settings;
+mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
 use gage_config::{Problems, parse_document};
@@ -76,7 +77,11 @@ impl Lock {
     fn of(origin: &Origin, identity: &Value, document: &Value) -> Lock {
         let mut suite = json!({"name": origin.name});
         if let Some(template) = &origin.template {
-            suite["template"] = json!({"version": template.version, "digest": template.digest});
+            suite["template"] = json!({
+                "version": template.version,
+                "digest": template.digest,
+                "file_digest": template.file_digest,
+            });
         }
         let plugins = identity["plugins"].as_object().into_iter().flatten();
         let plugins: Object = plugins
@@ -97,16 +102,6 @@ impl Lock {
         match read.unwrap_or(parts) {
             Value::Object(parts) => Lock { parts },
             _ => Lock { parts: Object::new() },
-        }
-    }
-
-    /// This lock beside one whose template is another, which is all that can be said of a suite that cannot be used.
-    pub fn of_template(&self, found: Digest) -> Vec<LockDifference> {
-        let locked = self.parts.get("suite").and_then(|suite| suite.pointer("/template/digest")).cloned();
-        let found = Some(json!(found));
-        match locked == found {
-            true => Vec::new(),
-            false => vec![LockDifference { field: "suite.template.digest".to_owned(), locked, found }],
         }
     }
 

@@ -68,6 +68,23 @@ pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems)
     }
 }
 
+/// Refuses parameters whose value is to be that of another: which comes first is not said anywhere.
+pub(crate) fn check_values(runtime: &Node, problems: &mut Problems) {
+    fn check(entries: &[Entry], path: &str, problems: &mut Problems) {
+        for entry in entries {
+            let path = format!("{path}.{}", entry.key);
+            if entry.written.as_ref().is_some_and(|written| written.contains("${runtime.")) {
+                problems
+                    .error(entry.node.span, &path, format!("`{path}` takes its value from another parameter"))
+                    .help("write the value itself, or a variable of the environment");
+            }
+            check(entry.node.as_map().unwrap_or_default(), &path, problems);
+        }
+    }
+    let global = runtime.get("global").and_then(Node::as_map).unwrap_or_default();
+    check(global, "runtime.global", problems);
+}
+
 /// The parameter that a text wholly is.
 fn sole(node: &Node) -> Option<&str> {
     let inner = node.as_text()?.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;

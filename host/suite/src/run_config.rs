@@ -45,8 +45,8 @@ pub(crate) struct Folders<'f> {
     pub(crate) spell: &'f dyn Fn(&Path) -> String,
 }
 
-/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`; the digest of a
-/// template that is not the one that it should be goes into `other_template`.
+/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`; the digest of the
+/// file of a template that is not the one that it should be goes into `other_template`.
 pub(crate) fn compile(
     root: &Node,
     folders: &Folders<'_>,
@@ -143,7 +143,7 @@ fn bound_template(
     let template = match BuiltinTemplate::read(&path) {
         Ok(template) => template,
         Err(SuiteError::Document { problems: found, .. }) => {
-            *other_template = BuiltinTemplate::edited(&path);
+            *other_template = crate::files::read(&path).ok().map(|text| Digest::of_bytes(text.as_bytes()));
             let number = problems
                 .sources
                 .add(path.display().to_string(), std::fs::read_to_string(&path).unwrap_or_default());
@@ -176,7 +176,7 @@ fn bound_template(
         }
         Some(digest) if digest == reference.digest.to_string() => {}
         Some(_) => {
-            *other_template = Some(reference.digest);
+            *other_template = Some(reference.file_digest);
             problems
                 .error(
                     span_of("template_digest"),

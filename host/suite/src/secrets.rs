@@ -1,7 +1,7 @@
 //! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
 
 use crate::document::text_of;
-use gage_config::{Node, NodeValue, is_secret_key, public_text};
+use gage_config::{Node, NodeValue, is_secret_key, public_text, without_users};
 
 /// A secret that was taken out of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,9 @@ fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut
             }
         }
         NodeValue::Null => {}
-        _ if !is_secret => {}
+        // An address with a password in it is a secret under any name.
+        NodeValue::Text(text) if !is_secret && without_users(text) == *text => {}
+        NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if !is_secret => {}
         _ => {
             let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
             let public = public_text(&text);
@@ -48,13 +50,22 @@ fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut
             let replacement = if public.contains("${") {
                 public
             } else {
-                let variable = variable_of(owner, path);
+                let variable = unused(variable_of(owner, path), removed);
                 removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
                 format!("${{{variable}:-}}")
             };
             *node = Node::new(NodeValue::Text(replacement), node.span);
         }
     }
+}
+
+/// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.
+fn unused(name: String, removed: &[Removed]) -> String {
+    let is_taken = |name: &str| removed.iter().any(|one| one.variable == name);
+    if !is_taken(&name) {
+        return name;
+    }
+    (2_u64..).map(|number| format!("{name}_{number}")).find(|name| !is_taken(name)).unwrap_or(name)
 }
 
 /// The name of a variable for what stands at a place: `SERVER_API_KEY`.

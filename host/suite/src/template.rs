@@ -16,6 +16,8 @@ pub struct TemplateRef {
     pub version: String,
     /// The digest of its definition.
     pub digest: Digest,
+    /// The digest of its file, every byte of it.
+    pub file_digest: Digest,
 }
 
 /// A template that was read, and whose digest fits.
@@ -82,16 +84,6 @@ impl BuiltinTemplate {
         let template = read_text(path, text, &mut problems);
         template.ok_or_else(|| SuiteError::document(path, problems))
     }
-
-    /// The digest of the definition of a template that was edited under the digest that it carries; nothing where it was not,
-    /// or is no template.
-    pub(crate) fn edited(path: &Path) -> Option<Digest> {
-        let text = files::read(path).ok()?;
-        let root = parse_document(&path.display().to_string(), &text, None, &mut Problems::default())?;
-        let found = digest_of(root.get("definition")?);
-        let written = text_of(root.get("metadata")?, "digest")?;
-        (found.to_string() != written).then_some(found)
-    }
 }
 
 fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<BuiltinTemplate> {
@@ -126,7 +118,9 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
             .error(
                 span,
                 "metadata.digest",
-                format!("the definition was edited under its digest: it has {found}"),
+                format!(
+                    "the definition is not that of this digest, one of the two was edited: it has {found}"
+                ),
             )
             .help(EDITED);
         return None;
@@ -140,7 +134,12 @@ fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<Built
         return None;
     }
     Some(BuiltinTemplate {
-        reference: TemplateRef { name: name.to_owned(), version: version.to_owned(), digest: found },
+        reference: TemplateRef {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            digest: found,
+            file_digest: Digest::of_bytes(text.as_bytes()),
+        },
         definition: definition.clone(),
         parameters,
         path: path.to_owned(),

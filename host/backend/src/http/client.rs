@@ -7,8 +7,9 @@ use super::statistics::Counters;
 use super::tape::HttpTape;
 use crate::api::BackendErrorKind;
 use crate::open::OpenError;
-use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};
+use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, is_secret_key, shown_path};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -76,7 +77,9 @@ impl HttpClient {
             Proxy::Address(_, Some((_, password))) => Some(password),
             _ => None,
         };
+        let in_bodies = secrets_in_bodies(&config);
         let secrets = key.iter().chain(config.headers.iter().map(|(_, value)| value)).chain(password);
+        let secrets = secrets.chain(&in_bodies);
         Ok(HttpClient {
             scrubber: Scrubber::new(secrets),
             host: hosts.host(&host_name, &config.limits, &config.retry),
@@ -118,6 +121,23 @@ impl HttpClient {
         statistics.extend(self.host.statistics());
         statistics
     }
+}
+
+/// What the bodies of requests hold under names of secrets.
+fn secrets_in_bodies(config: &HttpBackendConfig) -> Vec<Secret> {
+    fn note(value: &Value, is_secret: bool, found: &mut Vec<Secret>) {
+        match value {
+            Value::Object(entries) => {
+                entries.iter().for_each(|(key, value)| note(value, is_secret || is_secret_key(key), found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| note(item, is_secret, found)),
+            Value::String(text) if is_secret => found.push(Secret::new(text.clone())),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    config.extra_body.iter().for_each(|(key, value)| note(value, is_secret_key(key), &mut found));
+    found
 }
 
 fn build(

@@ -86,7 +86,8 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);
     let mut host = Scheduler::new(model, context, settings, &model_options, shares, vision);
-    let parameters = settings.context_parameters(&model_options, sequence_count(&settings, shares).max(SLOTS));
+    let parameters =
+        settings.context_parameters(&model_options, sequence_count(&settings, shares).max(SLOTS));
     let mut bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
         tokenizer: Tokenizer::new(model),
@@ -136,21 +137,26 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
         Ok(QUESTIONS as f64 / seconds)
     })?;
     let queued = to_usize(options.queued_prompts);
-    measured(format!("{queued} prompts and answers, {SLOTS} at once"), "answer tokens/s", &mut |is_host, turn| {
-        let prompts: Vec<String> = (0..queued).map(|index| words.text(&format!("queue {turn} {index}"))).collect();
-        let (mut answered, mut seconds) = (0, 0.0);
-        // The loop has as many at once as the scheduler may have, one set after the other.
-        for prompts in prompts.chunks(if is_host { queued } else { SLOTS }) {
-            let (_, tokens, took) = if is_host {
-                host_answers(&mut host, prompts, options.answer_tokens)?
-            } else {
-                bare.answers(prompts, options.answer_tokens).map_err(|error| error.message)?
-            };
-            answered += tokens;
-            seconds += took;
-        }
-        Ok(answered as f64 / seconds)
-    })?;
+    measured(
+        format!("{queued} prompts and answers, {SLOTS} at once"),
+        "answer tokens/s",
+        &mut |is_host, turn| {
+            let prompts: Vec<String> =
+                (0..queued).map(|index| words.text(&format!("queue {turn} {index}"))).collect();
+            let (mut answered, mut seconds) = (0, 0.0);
+            // The loop has as many at once as the scheduler may have, one set after the other.
+            for prompts in prompts.chunks(if is_host { queued } else { SLOTS }) {
+                let (_, tokens, took) = if is_host {
+                    host_answers(&mut host, prompts, options.answer_tokens)?
+                } else {
+                    bare.answers(prompts, options.answer_tokens).map_err(|error| error.message)?
+                };
+                answered += tokens;
+                seconds += took;
+            }
+            Ok(answered as f64 / seconds)
+        },
+    )?;
     Ok(BenchReport { kernels: loaded.kernels, threads: settings.threads, figures })
 }
 

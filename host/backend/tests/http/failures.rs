@@ -107,14 +107,15 @@ async fn what_may_pass_is_sent_again_and_counted_by_cause() {
 async fn keys_never_come_back() {
     let server = server(|request| {
         let key = request.header("authorization").unwrap_or_default().to_owned();
-        Reply::json(
-            200,
-            &json!({"choices": [{"message": {"content": format!("you sent {key}"), "reasoning": key}}]}),
-        )
-        .into()
+        let body = request.json().to_string();
+        let message = json!({"content": format!("you sent {key} and {body}"), "reasoning": key});
+        Reply::json(200, &json!({"choices": [{"message": message}]})).into()
     });
-    let backend = backend("openai_http", &server.url(), ", model: m", &OpenOptions::default()).await;
+    // Under the name of a secret, what stands in the body is one.
+    let keys = ", model: m, extra_body: {tenant: {access_token: [tk-0123456789]}, user: somebody}";
+    let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
     let output = ask(backend.as_ref(), "q").await.expect("an answer").output;
     let text = output.into_value().to_string();
-    assert!(text.contains("(secret)") && !text.contains(KEY), "{text}");
+    assert!(text.contains("(secret)") && text.contains("somebody"), "{text}");
+    assert!(!text.contains(KEY) && !text.contains("tk-0123456789"), "{text}");
 }

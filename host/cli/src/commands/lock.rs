@@ -6,7 +6,6 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use anyhow::Context as _;
 use gage_backend::OpenOptions;
-use gage_core::Digest;
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
 use gage_suite::{Lock, LockDifference, Origin, SuiteError};
@@ -46,7 +45,7 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
         None if !arguments.check => {
             let differing = before.differences(&found);
             if differing.is_empty() {
-                return write(arguments, &found, &path, "as it was");
+                return tell(arguments, &found, &path, "as it was");
             }
             terminal::say(format_args!(
                 "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
@@ -87,9 +86,13 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
-    if let Err(error) = lock.write(path) {
-        return setup::refuse_suite(error);
+    match lock.write(path) {
+        Ok(()) => tell(arguments, lock, path, what),
+        Err(error) => setup::refuse_suite(error),
     }
+}
+
+fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyhow::Result<ExitCode> {
     if arguments.json {
         terminal::answer(format_args!(
             "{:#}",
@@ -97,11 +100,15 @@ fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> any
         ))?;
     } else if !arguments.quiet {
         let config = arguments.config.path();
-        terminal::answer(format_args!(
-            "{}: {what}\nnext: gage-host run {} --locked",
-            path.display(),
-            config.display()
-        ))?;
+        let mut next = format!("gage-host run {} --locked", config.display());
+        if let Some(named) = &arguments.lock {
+            next.push_str(&format!(" --lock {}", named.display()));
+        }
+        // What they set may be a secret.
+        if !arguments.config.overrides.is_empty() {
+            next.push_str(", with the same --set");
+        }
+        terminal::answer(format_args!("{}: {what}\nnext: {next}", path.display()))?;
     }
     Ok(ExitCode::Done)
 }
@@ -143,7 +150,7 @@ fn look(
     terminal::show_problems(&problems);
     let (Some(plan), Some(datasets), Some(session), Some(origin)) = (plan, datasets, session, loaded.origin)
     else {
-        let code = before.and_then(|before| other_template(before, loaded.other_template));
+        let code = before.and_then(|before| unusable(before, &arguments.config.path(), &overrides));
         return Ok(Err(code.unwrap_or(ExitCode::Configuration)));
     };
     let identity = identity(&plan, &datasets, &session);
@@ -203,10 +210,9 @@ pub(super) fn compare(
     Some(ExitCode::LockMismatch)
 }
 
-/// Shows a template that is another than the locked one, which leaves a suite that cannot be used. Nothing where it is the
-/// same.
-pub(super) fn other_template(locked: &Lock, found: Option<Digest>) -> Option<ExitCode> {
-    let differing = locked.of_template(found?);
+/// Shows what of a suite that cannot be used is another than what was locked. Nothing where that is not the reason.
+pub(super) fn unusable(locked: &Lock, path: &Path, overrides: &[String]) -> Option<ExitCode> {
+    let differing = locked.unusable(path, overrides, &|name| std::env::var(name).ok());
     (!differing.is_empty()).then(|| {
         terminal::say(format_args!("\n{}", table(&differing)));
         ExitCode::LockMismatch

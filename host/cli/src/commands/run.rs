@@ -49,8 +49,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return setup::refuse_suite(error),
     };
     let overrides = setup::overrides(&arguments.config);
-    let Loaded { config, origin, other_template, mut problems } =
+    let Loaded { config, origin, mut problems, .. } =
         setup::loaded(&arguments.config.path(), &overrides, false);
+    // What cannot be used may be what was locked and is another now.
+    let unusable = || {
+        let code =
+            locked.as_ref().and_then(|locked| lock::unusable(locked, &arguments.config.path(), &overrides));
+        code.unwrap_or(ExitCode::Configuration)
+    };
     if config.as_ref().is_some_and(has_model_of_its_own) {
         wait_policy::make_passive();
     }
@@ -65,8 +71,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     });
     let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
         terminal::show_problems(&problems);
-        let code = locked.as_ref().and_then(|locked| lock::other_template(locked, other_template));
-        return Ok(code.unwrap_or(ExitCode::Configuration));
+        return Ok(unusable());
     };
     let run_id = match run_id_of(&arguments, &plan) {
         Ok(run_id) => run_id,
@@ -128,7 +133,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     }
     let session = session.filter(|_| !problems.has_errors());
     terminal::show_problems(&problems);
-    let Some(session) = session else { return Ok(ExitCode::Configuration) };
+    let Some(session) = session else { return Ok(unusable()) };
 
     let mut found = match origin {
         Some(origin) => {
@@ -218,7 +223,7 @@ fn run_id_of(arguments: &RunArguments, plan: &Plan) -> Result<String, ExitCode> 
             let Some(run_id) = found else {
                 let message = format!("{} holds no run of this suite that could go on", root.display());
                 let help = "each has come to its end, is written by a process now, or was begun with another \
-                            configuration: name one by --resume RUN (`gage-host runs` lists them), or leave --resume out";
+                            configuration: name one by --resume RUN (`gage-host runs list` shows them), or leave --resume out";
                 return Err(terminal::refuse(&message, Some(help)));
             };
             if !arguments.quiet {

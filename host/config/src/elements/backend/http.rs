@@ -6,6 +6,7 @@ mod limits;
 mod passing;
 mod protocol;
 
+pub(crate) use address::check as check_address;
 pub use key::{ApiKey, KeyError, KeySource, Secret};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
 pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};

@@ -1,6 +1,6 @@
 //! Where rows come from: files, or a dataset on a hub.
 
-use crate::elements::backend::http::Secret;
+use crate::elements::backend::http::{Secret, check_address};
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::table::Table;
@@ -161,10 +161,10 @@ fn read_hub(table: &mut Table<'_>, problems: &mut Problems) -> Option<HubSpec> {
             .help("write it like openai/gsm8k");
     }
     let endpoint = table.text("endpoint", problems).unwrap_or_else(|| "https://huggingface.co".to_owned());
-    if !["https://", "http://"].iter().any(|scheme| endpoint.starts_with(scheme)) {
+    if let Err((message, help)) = check_address(&endpoint, "endpoint") {
         let span = table.get("endpoint").map_or(table.span, |node| node.span);
-        let message = format!("`{endpoint}` is not an HTTP address");
-        problems.error(span, &table.path_of("endpoint"), message);
+        let help = help.replace("`api_key` or `headers`, which are", "`token`, which is");
+        problems.error(span, &table.path_of("endpoint"), message).help(help);
     }
     let revision = table.text("revision", problems).unwrap_or_else(|| "main".to_owned());
     let (subset, split) = (table.text("subset", problems), table.text("split", problems));

@@ -23,7 +23,7 @@ pub(super) fn read(table: &mut Table<'_>, kind: HttpKind, problems: &mut Problem
 }
 
 /// Whether an address can be asked: what is wrong with it, and what to do.
-pub(super) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
+pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
     const FORM: &str = "write it like http://127.0.0.1:8000/v1";
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let Some(rest) = rest else {
