@@ -491,7 +491,7 @@ fn runs_are_listed_shown_and_deleted_only_when_asked() {
             listed.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{run} "))).expect(run);
         assert!(line.contains(status), "{line}");
     }
-    assert!(listed.stdout.contains("rows exact_match 1.0000 (+1)"), "{}", listed.stdout);
+    assert!(listed.stdout.contains("rows exact_match  1.0000 (+1)"), "{}", listed.stdout);
     let shown = workspace.run(&["runs", "show", "a"]).expect_code(0);
     assert!(
         shown.stdout.contains("status    complete") && shown.stdout.contains("samples.jsonl"),
