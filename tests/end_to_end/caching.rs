@@ -187,8 +187,8 @@ fn a_run_that_is_gone_on_with_is_named_by_its_id_or_its_folder() {
     let folder = workspace.path("runs/r");
     std::fs::rename(&folder, workspace.path("moved")).expect("moved");
     for (arguments, expected) in [
-        (&["suite.yaml", "--resume"][..], "--resume does not say which run"),
-        (&["--resume", "suite.yaml"], "--resume does not say which run"),
+        (&["suite.yaml", "--resume"][..], "holds no run of this suite that could go on"),
+        (&["--resume", "suite.yaml"], "holds no run of this suite that could go on"),
         (&["--resume", "r"], "no suite is given"),
         (&["suite.yaml", "--run-id", "s", "--resume", "r"], "and --run-id another"),
         (&["suite.yaml", "--resume", "/"], "names no run"),

@@ -134,8 +134,20 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     let scored = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
     assert!(scored.stderr.contains("the run r is interrupted"), "{}", scored.stderr);
     holding.answers_all.store(true, Ordering::SeqCst);
-    workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat()).expect_code(0);
+    // The newest run of the suite that has not come to its end, and there is one; then there is none.
+    let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
+    let resumed = workspace.run(&newest).expect_code(0);
+    assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
     assert_eq!(workspace.samples("r").len(), 40);
+    let none = workspace.run(&newest).expect_code(2);
+    assert!(none.stderr.contains("holds no run of this suite that could go on"), "{}", none.stderr);
+    // What had been recorded is not asked anew where it is gone.
+    let journal = workspace.path("runs/r/journal/000001.jsonl");
+    std::fs::rename(&journal, workspace.path("aside")).expect("moved");
+    let gone = workspace.run(&[&ARGUMENTS[..], &["--resume"]].concat());
+    assert_ne!(gone.code, Some(0), "{}", gone.transcript());
+    assert!(gone.stderr.contains("000001.jsonl") && gone.stderr.contains("it is gone"), "{}", gone.stderr);
+    assert!(!journal.exists());
 }
 
 #[test]

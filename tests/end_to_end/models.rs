@@ -301,7 +301,7 @@ fn a_model_is_measured() {
     let json = workspace.run(&arguments).expect_code(0);
     let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
     let figures = json["figures"].as_array().expect("figures");
-    assert_eq!(figures.len(), 9, "{json}");
+    assert_eq!(figures.len(), 10, "{json}");
     assert!(
         figures.iter().all(|figure| figure["gage_host"].as_f64().is_some_and(|value| value > 0.0)),
         "{json}"

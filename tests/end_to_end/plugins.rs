@@ -16,11 +16,15 @@ fn shown(workspace: &Workspace, ended: &Ended) -> String {
     let text = ended.transcript().replace(&folder, "[folder]/");
     let mut filtered = String::new();
     let mut rest = text.as_str();
-    // Digests depend on the compiler.
+    // Digests and offsets depend on the compiler.
     while let Some(place) = rest.find(|one: char| one.is_ascii_hexdigit()) {
         let length = rest[place..].find(|one: char| !one.is_ascii_hexdigit()).unwrap_or(rest.len() - place);
         filtered.push_str(&rest[..place]);
-        filtered.push_str(if length == 64 { "(digest)" } else { &rest[place..place + length] });
+        filtered.push_str(match length {
+            64 => "(digest)",
+            _ if filtered.ends_with("at offset 0x") => "(offset)",
+            _ => &rest[place..place + length],
+        });
         rest = &rest[place + length..];
     }
     filtered + rest

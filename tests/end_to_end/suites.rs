@@ -215,8 +215,8 @@ fn one_byte_that_changed_is_refused_and_named() {
             "a prompt of the template",
             TEMPLATE,
             |bytes| place_of("sample.messages")(bytes) + 1,
-            2,
-            "edited under its digest",
+            3,
+            "suite.template.digest",
         ),
         (
             "a setting of the RunConfig",
@@ -260,10 +260,15 @@ fn what_differs_is_shown_checked_and_taken_over() {
     assert_eq!(fields, ["datasets.rows.digest", "datasets.rows.bytes", "datasets.rows.rows"]);
     let refused = workspace.run(&["run", RUN_CONFIG, "--locked"]).expect_code(3);
     assert!(refused.stderr.contains("locked") && refused.stderr.contains("found"), "{}", refused.stderr);
+    let again = workspace.run(&["lock", RUN_CONFIG]).expect_code(3);
+    assert!(again.stderr.contains("datasets.rows.digest"), "{}", again.stderr);
+    assert!(again.stderr.contains("the lock is as it was"), "{}", again.stderr);
     workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(3);
     workspace.run(&["lock", RUN_CONFIG, "--update", "datasets.rows"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
+    let same = workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
+    assert!(same.stdout.contains("as it was"), "{}", same.stdout);
     workspace.run(&["lock", RUN_CONFIG, "--update", "data"]).expect_code(2);
     let fewer = workspace.run(&["run", RUN_CONFIG, "--locked", "--max-samples", "3"]).expect_code(3);
     assert!(fewer.stderr.contains("--max-samples"), "{}", fewer.stderr);

@@ -170,7 +170,7 @@ pub(crate) struct RunArguments {
     pub(crate) task_parallelism: Option<usize>,
 
     /// Requests in flight, at most.
-    #[arg(long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
     pub(crate) concurrency: usize,
 
     /// Run at most this many samples of each task.
@@ -189,8 +189,8 @@ pub(crate) struct RunArguments {
     #[arg(long, env = "GAGE_HOST_RUN_ID", value_name = "ID", value_parser = run_id)]
     pub(crate) run_id: Option<String>,
 
-    /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id. Samples
-    /// that failed in the backend are tried again.
+    /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id, or else the newest of
+    /// this suite that has not come to its end. Samples that failed in the backend are tried again.
     #[arg(long, env = "GAGE_HOST_RESUME", value_name = "RUN", num_args = 0..=1, default_missing_value = "true", value_parser = resume::resume)]
     pub(crate) resume: Option<Resume>,
 

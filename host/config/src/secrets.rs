@@ -7,9 +7,14 @@ const SECRET: &str = "(secret)";
 
 /// Whether the value of a key, and everything below it, is never written down.
 pub fn is_secret_key(key: &str) -> bool {
-    const ENDS: [&str; 13] = [
+    const ENDS: [&str; 18] = [
         "api_key",
         "apikey",
+        "auth_key",
+        "cookie",
+        "passphrase",
+        "signature",
+        "subscription_key",
         "secret_key",
         "access_key",
         "private_key",
@@ -76,6 +81,28 @@ pub(crate) fn masked(text: &str) -> String {
         }
         out.push_str(rest);
     }
+    masked_addresses(&out)
+}
+
+/// A text with asterisks in the place of users and queries of addresses, which may hold a password or a key; as long as it
+/// was. References to variables stay.
+pub(crate) fn masked_addresses(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("://") {
+        let (before, address) = rest.split_at(start + 3);
+        out.push_str(before);
+        let is_end = |character: char| character.is_whitespace() || "\"'`,<>".contains(character);
+        let (address, behind) = address.split_at(address.find(is_end).unwrap_or(address.len()));
+        let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
+        let user = authority.rfind('@').unwrap_or(0);
+        let query = address.find('?').map_or(address.len(), |query| query + 1);
+        out.push_str(&stars(&address[..user]));
+        out.push_str(&address[user..query]);
+        out.push_str(&stars(&address[query..]));
+        rest = behind;
+    }
+    out.push_str(rest);
     out
 }
 
@@ -202,6 +229,10 @@ mod tests {
             ("max_tokens", false),
             ("stop_token_ids", false),
             ("prompt_cache_key", false),
+            ("Ocp-Apim-Subscription-Key", true),
+            ("cookie", true),
+            ("passphrase", true),
+            ("answer_key", false),
         ] {
             assert_eq!(is_secret_key(key), is_secret, "{key}");
         }
@@ -218,6 +249,11 @@ mod tests {
             ("headers: {X-A: b, Authorization: Bearer t}", "headers: {X-A: *, Authorization: ********}"),
             ("headers:\n  X-A: bé\nmodel: m", "headers:\n  X-A: ***\nmodel: m"),
             ("base_url: http://127.0.0.1:9/v1", "base_url: http://127.0.0.1:9/v1"),
+            (
+                "base_url: 'https://me:sk@a.b/v1?key=sk-1' # x",
+                "base_url: 'https://*****@a.b/v1?********' # x",
+            ),
+            ("a: [http://a?k=1, http://b?${K}]", "a: [http://a?***, http://b?${K}*"),
         ] {
             assert_eq!(masked(line), shown);
             assert_eq!(masked(line).len(), line.len());
@@ -226,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_stands_there_keeps_its_length(text in any::<String>(), key in "(api_key|headers|token): ?") {
+        fn whatever_stands_there_keeps_its_length(text in any::<String>(), key in "(api_key: ?|headers: |a: http://|x?://@)") {
             let text = format!("{key}{text}");
             prop_assert_eq!(masked(&text).len(), text.len());
         }

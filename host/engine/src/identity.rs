@@ -70,7 +70,7 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         }
     }
     json!({
-        "config": without_limits(&plan.config.document),
+        "config": identity_of_config(plan),
         "host": host(),
         "datasets": data,
         "plugins": plugins,
@@ -83,8 +83,9 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
 /// asked twice; what comes of a sample does not depend on them, so that a run may be resumed with others.
 const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
 
-fn without_limits(document: &Value) -> Value {
-    let mut document = document.clone();
+/// The configuration, as the identity of a run holds it.
+pub fn identity_of_config(plan: &Plan) -> Value {
+    let mut document = plan.config.document.clone();
     if let Value::Object(keys) = &mut document {
         for key in LIMITS {
             keys.shift_remove(key);

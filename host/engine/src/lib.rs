@@ -45,7 +45,7 @@ mod usage;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
-pub use identity::{SCORING_VERSION, identity};
+pub use identity::{SCORING_VERSION, identity, identity_of_config};
 pub use models::fetch_models;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,

@@ -7,7 +7,7 @@
 use crate::host::compiling_engine;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wasmtime::Engine;
 
@@ -36,7 +36,8 @@ pub enum Compiler {
 /// Not enforced in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Wall time; default 10 minutes. A Python component of 18 MB takes about one.
+    /// Processor time of all cores; default 10 minutes. A Python component of 18 MB takes about one. The wall time may
+    /// be ten times as long, so that a busy machine fails nothing that an idle one does not.
     pub time: Duration,
     /// Addresses of the child process; default 8 GiB.
     pub memory_bytes: u64,
@@ -48,6 +49,9 @@ const TIME_FOR_A_MEBIBYTE: u32 = 20;
 const LEAST_MEMORY: u64 = 1 << 30;
 const MEMORY_FOR_A_BYTE: u64 = 384;
 
+/// How much longer than its processor time a compilation may take.
+const WALL_TIME: u32 = 10;
+
 impl CompileLimits {
     /// Those of a component of this size.
     fn for_size(self, bytes: usize) -> CompileLimits {
@@ -55,6 +59,21 @@ impl CompileLimits {
         let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(TIME_FOR_A_MEBIBYTE)));
         let memory = LEAST_MEMORY.saturating_add((bytes as u64).saturating_mul(MEMORY_FOR_A_BYTE));
         CompileLimits { time: self.time.min(LEAST_TIME + more), memory_bytes: self.memory_bytes.min(memory) }
+    }
+
+    /// The processor time in the unit in which the system bounds it.
+    fn seconds(self) -> u64 {
+        self.time.as_secs().max(1)
+    }
+
+    /// Most wall time.
+    fn wall_time(self) -> Duration {
+        self.time * WALL_TIME
+    }
+
+    /// Why a compilation did not end.
+    fn too_slow(self) -> String {
+        format!("it did not compile within {} s", self.time.as_secs_f64())
     }
 }
 
@@ -90,7 +109,7 @@ pub(crate) fn compile(
         Compiler::Child { program, arguments } => {
             let limits = limits.for_size(bytes.len());
             let mut command = Command::new(program);
-            command.args(arguments).arg(limits.memory_bytes.to_string());
+            command.args(arguments).arg(limits.memory_bytes.to_string()).arg(limits.seconds().to_string());
             in_child(command, limits, bytes, &mut progress)
         }
     }
@@ -135,14 +154,14 @@ fn in_child(
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break Ok(status),
-                Ok(None) if began.elapsed() < limits.time => {
+                Ok(None) if began.elapsed() < limits.wall_time() => {
                     progress(began.elapsed());
                     std::thread::sleep(LOOK);
                 }
                 Ok(None) => {
                     let _ = child.kill();
                     let _ = child.wait();
-                    break Err(format!("it did not compile within {} s", limits.time.as_secs_f64()));
+                    break Err(limits.too_slow());
                 }
                 Err(error) => break Err(format!("the process that compiles it: {error}")),
             }
@@ -155,6 +174,7 @@ fn in_child(
     match ended? {
         (status, Ok(code), _) if status.success() && !code.is_empty() => Ok(code),
         (_, Ok(_), said) if said.starts_with("it ") => Err(said),
+        (status, ..) if was_too_slow(status) => Err(limits.too_slow()),
         (_, Err(error), _) => Err(format!("the process that compiles it: {error}")),
         (status, _, said) => {
             let most = limits.memory_bytes >> 20;
@@ -164,14 +184,14 @@ fn in_child(
     }
 }
 
-/// What the child does: bounds its own memory, reads a component from the standard input, and writes
+/// What the child does: bounds its own memory and processor time, reads a component from the standard input, and writes
 /// its code to the standard output.
 ///
 /// # Errors
 /// Why it does not compile; the caller prints it to the standard error stream and exits with a code
 /// other than 0.
-pub fn compile_from_stdin(memory_bytes: u64) -> Result<(), String> {
-    bound_memory(memory_bytes)?;
+pub fn compile_from_stdin(memory_bytes: u64, seconds: u64) -> Result<(), String> {
+    bound(memory_bytes, seconds)?;
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     let code = in_this_process(&compiling_engine()?, &bytes)?;
@@ -179,18 +199,32 @@ pub fn compile_from_stdin(memory_bytes: u64) -> Result<(), String> {
     output.write_all(&code).and_then(|()| output.flush()).map_err(|error| error.to_string())
 }
 
+/// Whether a child was ended for the processor time that it took.
 #[cfg(unix)]
-fn bound_memory(bytes: u64) -> Result<(), String> {
+fn was_too_slow(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt as _;
+    status.signal() == Some(rustix::process::Signal::XCPU.as_raw())
+}
+
+#[cfg(unix)]
+fn bound(memory_bytes: u64, seconds: u64) -> Result<(), String> {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-    // No core file of several gigabytes when the bound is met.
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none)
-        .and_then(|()| setrlimit(Resource::As, limit))
-        .map_err(|error| format!("cannot bound its own memory: {error}"))
+    let exactly = |most| Rlimit { current: Some(most), maximum: Some(most) };
+    // The first of the two can be told from being killed by somebody.
+    let time = Rlimit { current: Some(seconds), maximum: Some(seconds.saturating_add(5)) };
+    // No core file of several gigabytes when a bound is met.
+    setrlimit(Resource::Core, exactly(0))
+        .and_then(|()| setrlimit(Resource::As, exactly(memory_bytes)))
+        .and_then(|()| setrlimit(Resource::Cpu, time))
+        .map_err(|error| format!("cannot bound its own memory and time: {error}"))
 }
 
 #[cfg(not(unix))]
-fn bound_memory(_bytes: u64) -> Result<(), String> {
+fn was_too_slow(_status: ExitStatus) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn bound(_memory_bytes: u64, _seconds: u64) -> Result<(), String> {
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
-use crate::{AtomicFile, FileDigest, Manifest, RecordError};
+use crate::{AtomicFile, FileDigest, Manifest, RecordError, RunStatus};
 use gage_core::Digest;
 use std::fs::TryLockError;
 use std::fs::{self, File, OpenOptions};
@@ -57,7 +57,8 @@ impl RunFolder {
     ///
     /// # Errors
     /// When there is no such run, when another process holds its lock, when its manifest cannot be
-    /// read or is that of another run, and when it is the scoring of another run.
+    /// read or is that of another run, when it is the scoring of another run, and when its journal is gone or shorter
+    /// than it was when the run ended.
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -77,6 +78,7 @@ impl RunFolder {
             );
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
+        check_journal_is_there(&path, &manifest)?;
         create_journal_folder(&path)?;
         Ok(RunFolder { path, run_id: manifest.run_id, writer_lock: Some(writer_lock) })
     }
@@ -191,6 +193,28 @@ fn is_never_begun(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
 }
 
+/// Refuses a run that had ended and whose journal is not all there: what is not recorded would be asked anew, as if it had
+/// never been answered. Whether the bytes are the right ones, the journal's own checksums say.
+fn check_journal_is_there(path: &Path, manifest: &Manifest) -> Result<(), RecordError> {
+    let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
+    for (name, written) in ended.filter(|(name, _)| name.starts_with(JOURNAL_FOLDER)) {
+        let file = path.join(name);
+        let found = match fs::metadata(&file) {
+            Ok(metadata) => Some(metadata.len()),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(RecordError::io("look at", &file, error)),
+        };
+        let is = match found {
+            Some(found) if found >= written.bytes => continue,
+            Some(found) => format!("it has {found} bytes, and had {} when the run ended", written.bytes),
+            None => "it is gone, and what the run has answered with it".to_owned(),
+        };
+        let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
+        return Err(RecordError::invalid(&file, reason));
+    }
+    Ok(())
+}
+
 fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
     let journal = path.join(JOURNAL_FOLDER);
     fs::create_dir_all(&journal).map_err(|source| RecordError::io("create", &journal, source))?;
@@ -237,6 +261,32 @@ mod tests {
         drop(folder);
         let error = RunFolder::resume(root.path(), "again").unwrap_err().to_string();
         assert!(error.contains("the answers of the run 'first', scored again"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_had_ended_is_not_begun_anew_where_its_journal_is_gone_or_cut() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path(), "one");
+        let journal = folder.path_of("journal/000001.jsonl");
+        fs::write(&journal, "12345").unwrap();
+        let mut manifest = Manifest::read(folder.path()).unwrap();
+        let digest = folder.digest_of("journal/000001.jsonl").unwrap().unwrap();
+        manifest.files.insert("journal/000001.jsonl".to_owned(), digest);
+        manifest.finish(RunStatus::Complete);
+        manifest.write(&folder).unwrap();
+        drop(folder);
+        for (bytes, part) in
+            [(Some("123"), "has 3 bytes, and had 5"), (Some(""), "has 0 bytes"), (None, "is gone")]
+        {
+            match bytes {
+                Some(bytes) => fs::write(&journal, bytes).unwrap(),
+                None => fs::remove_file(&journal).unwrap(),
+            }
+            let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+            assert!(error.contains("000001.jsonl") && error.contains(part), "{error}");
+        }
+        fs::write(&journal, "12345 and more").unwrap();
+        RunFolder::resume(root.path(), "one").unwrap();
     }
 
     #[test]

@@ -32,6 +32,6 @@ pub use init::{InitMode, InitOptions, Initialized, init};
 pub use load::{Loaded, Origin, load};
 pub use lock::{LOCK_VERSION, Lock, LockDifference, UnknownPart};
 pub use parameters::Parameter;
-pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list};
+pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
 pub use verify::{Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ};

@@ -5,6 +5,7 @@ use crate::files;
 use crate::run_config::{Folders, compile};
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{Environment, Node, PipelineConfig, Problems, load_document, parse_document, shown_path};
+use gage_core::Digest;
 use serde_json::Value;
 use std::path::Path;
 
@@ -26,8 +27,17 @@ pub struct Loaded {
     pub config: Option<PipelineConfig>,
     /// Where it is from; nothing where it could not be read.
     pub origin: Option<Origin>,
+    /// The digest of the template that was found, where it is another than the one that the file binds, or than the one
+    /// that it carries itself. The suite cannot be used then.
+    pub other_template: Option<Digest>,
     /// What is wrong with it.
     pub problems: Problems,
+}
+
+impl Loaded {
+    fn unusable(problems: Problems) -> Loaded {
+        Loaded { config: None, origin: None, other_template: None, problems }
+    }
 }
 
 /// Reads a PipelineConfig or a RunConfig. `variable` gives the values of variables; with `datasets_only` it need not say
@@ -81,7 +91,7 @@ fn read(
         Ok(text) => text,
         Err(error) => {
             problems.error_without_place(format!("cannot read the suite {}: {error}", shown_path(path)));
-            return Loaded { config: None, origin: None, problems };
+            return Loaded::unusable(problems);
         }
     };
     let own = files::folder_of(path);
@@ -96,7 +106,7 @@ fn read(
     };
     let filling = Environment { variable: &filling, config_dir: config_dir.clone() };
     let Some(mut root) = parse_document(&name, &text, Some(&filling), &mut problems) else {
-        return Loaded { config: None, origin: None, problems };
+        return Loaded::unusable(problems);
     };
     if let Some(runtime) = &runtime {
         placeholders::fill(&mut root, runtime, &mut problems);
@@ -104,12 +114,13 @@ fn read(
     let mut template = None;
     if text_of(&root, "kind") == Some("RunConfig") {
         let folders = Folders { own: &own, spell };
-        match compile(&root, &folders, variable, &mut problems) {
+        let mut other_template = None;
+        match compile(&root, &folders, variable, &mut other_template, &mut problems) {
             Some((document, reference)) => {
                 root = document;
                 template = Some(reference);
             }
-            None => return Loaded { config: None, origin: None, problems },
+            None => return Loaded { other_template, ..Loaded::unusable(problems) },
         }
     }
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -119,5 +130,5 @@ fn read(
         None => own_name.map_or_else(stem, str::to_owned),
     };
     let config = load_document(root, overrides, &environment, datasets_only, &mut problems);
-    Loaded { config, origin: Some(Origin { name, template, config_dir }), problems }
+    Loaded { config, origin: Some(Origin { name, template, config_dir }), other_template: None, problems }
 }

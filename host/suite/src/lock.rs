@@ -100,6 +100,16 @@ impl Lock {
         }
     }
 
+    /// This lock beside one whose template is another, which is all that can be said of a suite that cannot be used.
+    pub fn of_template(&self, found: Digest) -> Vec<LockDifference> {
+        let locked = self.parts.get("suite").and_then(|suite| suite.pointer("/template/digest")).cloned();
+        let found = Some(json!(found));
+        match locked == found {
+            true => Vec::new(),
+            false => vec![LockDifference { field: "suite.template.digest".to_owned(), locked, found }],
+        }
+    }
+
     /// The name of the suite that it is of.
     pub fn suite(&self) -> &str {
         self.parts.get("suite").and_then(|suite| suite["name"].as_str()).unwrap_or_default()
@@ -167,10 +177,15 @@ impl Lock {
             }
             Err(error) => return Err(SuiteError::io("read", path, error)),
         };
+        if text.trim().is_empty() {
+            return Err(broken(path, "it is empty"));
+        }
         let mut problems = Problems::default();
         let node = parse_document(&path.display().to_string(), &text, None, &mut problems);
         let Some(node) = node.filter(|_| !problems.has_errors()) else {
-            return Err(SuiteError::document(path, problems));
+            let reason = problems.sorted().first().map(|problem| problem.message.clone()).unwrap_or_default();
+            let what = format!("it was edited, or written in part, for it is no YAML ({reason})");
+            return Err(broken(path, &what));
         };
         let Value::Object(mut parts) = node.to_json() else { return Err(broken(path, "it is no mapping")) };
         if parts.shift_remove("format") != Some(json!("gage-lock")) {
@@ -288,7 +303,7 @@ fn digest_of(parts: &Object) -> Digest {
 fn broken(path: &Path, what: &str) -> SuiteError {
     SuiteError::refused(
         format!("the lock {} cannot be used: {what}", path.display()),
-        "restore it from where it came, or make it anew with `gage-host lock`",
+        "restore it from where it came; or delete it, and make it anew with `gage-host lock`",
     )
 }
 

@@ -4,6 +4,7 @@ use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
 use crate::template::BuiltinTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
+use gage_core::Digest;
 use std::path::{Path, PathBuf};
 
 /// Keys of a RunConfig.
@@ -44,15 +45,17 @@ pub(crate) struct Folders<'f> {
     pub(crate) spell: &'f dyn Fn(&Path) -> String,
 }
 
-/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`.
+/// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`; the digest of a
+/// template that is not the one that it should be goes into `other_template`.
 pub(crate) fn compile(
     root: &Node,
     folders: &Folders<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
+    other_template: &mut Option<Digest>,
     problems: &mut Problems,
 ) -> Option<(Node, TemplateRef)> {
     check_keys(root, problems);
-    let template = bound_template(root, folders, problems)?;
+    let template = bound_template(root, folders, other_template, problems)?;
     if problems.has_errors() {
         return None;
     }
@@ -101,7 +104,12 @@ fn start(root: &Node) -> Span {
 }
 
 /// Finds the template that a RunConfig names, and sees that it is the one.
-fn bound_template(root: &Node, folders: &Folders<'_>, problems: &mut Problems) -> Option<BuiltinTemplate> {
+fn bound_template(
+    root: &Node,
+    folders: &Folders<'_>,
+    other_template: &mut Option<Digest>,
+    problems: &mut Problems,
+) -> Option<BuiltinTemplate> {
     let span_of = |key: &str| root.get(key).map_or(start(root), |node| node.span);
     let base = text_of(root, "base_task").and_then(|base| base.strip_prefix("builtin/"));
     let Some(name) = base.filter(|name| gage_core::check_name(name).is_ok()) else {
@@ -135,6 +143,7 @@ fn bound_template(root: &Node, folders: &Folders<'_>, problems: &mut Problems) -
     let template = match BuiltinTemplate::read(&path) {
         Ok(template) => template,
         Err(SuiteError::Document { problems: found, .. }) => {
+            *other_template = BuiltinTemplate::edited(&path);
             let number = problems
                 .sources
                 .add(path.display().to_string(), std::fs::read_to_string(&path).unwrap_or_default());
@@ -167,6 +176,7 @@ fn bound_template(root: &Node, folders: &Folders<'_>, problems: &mut Problems) -
         }
         Some(digest) if digest == reference.digest.to_string() => {}
         Some(_) => {
+            *other_template = Some(reference.digest);
             problems
                 .error(
                     span_of("template_digest"),

@@ -1,7 +1,7 @@
 //! The run folders below a folder: what they are, and which may go.
 
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RecordError, RunFolder};
+use gage_record::{Manifest, RecordError, RunFolder, RunStatus};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,31 @@ pub fn list(root: &Path) -> Result<Found, std::io::Error> {
     });
     found.unreadable.sort();
     Ok(found)
+}
+
+/// The newest run in a folder that was begun with this configuration, as its identity holds it, has not come to its end,
+/// and is not written by a process now. Manifests that cannot be read are passed over.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, std::io::Error> {
+    let mut newest: Option<Manifest> = None;
+    for file in std::fs::read_dir(root)? {
+        let path = file?.path();
+        let Ok(manifest) = Manifest::read(&path) else { continue };
+        let is_later = newest.as_ref().is_none_or(|newest| newest.created_at < manifest.created_at);
+        let is_unfinished = manifest.status != RunStatus::Complete && manifest.parent_run.is_none();
+        let is_own = path.file_name().is_some_and(|name| *name == *manifest.run_id);
+        if is_later
+            && is_unfinished
+            && is_own
+            && manifest.identity["config"] == *config
+            && !RunFolder::is_being_written(&path)
+        {
+            newest = Some(manifest);
+        }
+    }
+    Ok(newest.map(|manifest| manifest.run_id))
 }
 
 fn headline(summary: &Value) -> Option<Headline> {

@@ -82,6 +82,16 @@ impl BuiltinTemplate {
         let template = read_text(path, text, &mut problems);
         template.ok_or_else(|| SuiteError::document(path, problems))
     }
+
+    /// The digest of the definition of a template that was edited under the digest that it carries; nothing where it was not,
+    /// or is no template.
+    pub(crate) fn edited(path: &Path) -> Option<Digest> {
+        let text = files::read(path).ok()?;
+        let root = parse_document(&path.display().to_string(), &text, None, &mut Problems::default())?;
+        let found = digest_of(root.get("definition")?);
+        let written = text_of(root.get("metadata")?, "digest")?;
+        (found.to_string() != written).then_some(found)
+    }
 }
 
 fn read_text(path: &Path, text: String, problems: &mut Problems) -> Option<BuiltinTemplate> {

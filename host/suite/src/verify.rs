@@ -2,8 +2,8 @@
 
 use gage_core::Digest;
 use gage_record::format::{
-    CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE, SUMMARY_FILE,
-    TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
+    CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
+    SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
 };
 use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader};
 use std::collections::BTreeSet;
@@ -13,8 +13,8 @@ use std::path::Path;
 /// What every run that has ended has written.
 const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
 
-/// What the manifests of older programs do not name.
-const OF_OLDER: [&str; 3] = [TIMINGS_FILE, EVENTS_FILE, UNSENT_EVENTS_FILE];
+/// What the manifests of older programs do not name, as the first part of a name.
+const OF_OLDER: [&str; 4] = [JOURNAL_FOLDER, TIMINGS_FILE, EVENTS_FILE, UNSENT_EVENTS_FILE];
 
 /// How a file was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +90,8 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
     let others = files_below(path)?.into_iter().filter(|name| !known.contains(name) && !is_made_later(name));
     files.extend(others.map(|name| {
-        let is_older = !known.contains(TIMINGS_FILE) && OF_OLDER.contains(&name.as_str());
+        let first = name.split('/').next().unwrap_or_default();
+        let is_older = !known.contains(TIMINGS_FILE) && OF_OLDER.contains(&first);
         let state = if is_older { FileState::Unpinned } else { FileState::Foreign };
         FileFinding { name, written: None, state }
     }));
@@ -166,7 +167,11 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
     if let Some(reason) = name.split('/').find_map(|part| gage_core::check_name(part).err()) {
         return FileState::Damaged(format!("its name {reason}"));
     }
-    match File::open(folder.join(name)).and_then(Digest::of_reader) {
+    let path = folder.join(name);
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        return FileState::Damaged("it is a link or a folder, and the run wrote a file".to_owned());
+    }
+    match File::open(path).and_then(Digest::of_reader) {
         Ok(found) if found == written.digest => FileState::Intact,
         Ok(found) => FileState::Changed { found },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,

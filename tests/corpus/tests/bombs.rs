@@ -55,11 +55,12 @@ fn bombs_are_stopped() {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [command, memory] = arguments.as_slice()
+    if let [command, memory, seconds] = arguments.as_slice()
         && command == "compile"
     {
         let memory = memory.parse().expect("a number of bytes");
-        return match compile_from_stdin(memory) {
+        let seconds = seconds.parse().expect("a number of seconds");
+        return match compile_from_stdin(memory, seconds) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("{error}");

@@ -19,8 +19,11 @@ use std::time::Instant;
 /// Answers at once.
 const AT_ONCE: [usize; 4] = [1, 4, 8, 16];
 
+/// Most answers that are generated together.
+const SLOTS: usize = 16;
+
 /// Questions with four options each, behind the same examples.
-const QUESTIONS: usize = 4;
+const QUESTIONS: usize = 8;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -33,6 +36,8 @@ pub struct BenchOptions {
     pub prompt_tokens: u32,
     /// Tokens of an answer.
     pub answer_tokens: u32,
+    /// Prompts that wait at once, for the last figure: as many as can are worked on together.
+    pub queued_prompts: u32,
     /// How often each figure is measured.
     pub repeats: u32,
     /// Whether no figure may depend on what else is in flight.
@@ -70,7 +75,7 @@ pub struct BenchReport {
 pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let mut model_options = ModelOptions {
         threads: options.threads,
-        slots: 16,
+        slots: u32::try_from(SLOTS).unwrap_or(1),
         context_length: Some(4 * options.prompt_tokens + options.answer_tokens + 256),
         deterministic: options.deterministic,
         ..ModelOptions::new(options.model_path.clone())
@@ -81,7 +86,7 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);
     let mut host = Scheduler::new(model, context, settings, &model_options, shares, vision);
-    let parameters = settings.context_parameters(&model_options, sequence_count(&settings, shares).max(16));
+    let parameters = settings.context_parameters(&model_options, sequence_count(&settings, shares).max(SLOTS));
     let mut bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
         tokenizer: Tokenizer::new(model),
@@ -129,6 +134,22 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
             bare.choices(&questions).map_err(|error| error.message)?
         };
         Ok(QUESTIONS as f64 / seconds)
+    })?;
+    let queued = to_usize(options.queued_prompts);
+    measured(format!("{queued} prompts and answers, {SLOTS} at once"), "answer tokens/s", &mut |is_host, turn| {
+        let prompts: Vec<String> = (0..queued).map(|index| words.text(&format!("queue {turn} {index}"))).collect();
+        let (mut answered, mut seconds) = (0, 0.0);
+        // The loop has as many at once as the scheduler may have, one set after the other.
+        for prompts in prompts.chunks(if is_host { queued } else { SLOTS }) {
+            let (_, tokens, took) = if is_host {
+                host_answers(&mut host, prompts, options.answer_tokens)?
+            } else {
+                bare.answers(prompts, options.answer_tokens).map_err(|error| error.message)?
+            };
+            answered += tokens;
+            seconds += took;
+        }
+        Ok(answered as f64 / seconds)
     })?;
     Ok(BenchReport { kernels: loaded.kernels, threads: settings.threads, figures })
 }

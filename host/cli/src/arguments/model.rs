@@ -116,6 +116,10 @@ pub(crate) struct ModelBenchArguments {
     #[arg(long, env = "GAGE_HOST_ANSWER_TOKENS", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(2..=4096))]
     pub(crate) answer_tokens: u32,
 
+    /// Prompts that wait at once, for the last figure.
+    #[arg(long, env = "GAGE_HOST_QUEUED", value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) queued: u32,
+
     /// How often each figure is measured, in turns; the median counts.
     #[arg(long, env = "GAGE_HOST_REPEATS", value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) repeats: u32,

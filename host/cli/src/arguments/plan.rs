@@ -16,7 +16,7 @@ pub(crate) struct PlanArguments {
     pub(crate) config: ConfigArguments,
 
     /// Requests in flight, at most.
-    #[arg(long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
+    #[arg(short = 'j', long, env = "GAGE_HOST_CONCURRENCY", value_name = "N", default_value_t = 16, value_parser = positive)]
     pub(crate) concurrency: usize,
 
     /// Tasks that run at the same time; by default what the suite says (task_parallelism), or 1.

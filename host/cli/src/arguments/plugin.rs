@@ -185,4 +185,8 @@ pub(crate) struct CompileArguments {
     /// Bytes of addresses that the process may use.
     #[arg(value_name = "BYTES")]
     pub(crate) memory_bytes: u64,
+
+    /// Processor time that the process may use.
+    #[arg(value_name = "SECONDS")]
+    pub(crate) seconds: u64,
 }

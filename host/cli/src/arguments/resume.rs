@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Resume {
     /// Nothing is resumed.
     Off,
-    /// The run of `--run-id`.
+    /// The run of `--run-id`, or else the newest of the suite that has not come to its end.
     On,
     /// The run of this id, or in this folder.
     Named(PathBuf),
@@ -36,7 +36,7 @@ impl RunArguments {
     /// The same, in which a run that `--resume` names is that of `--run-id` and `--output-dir`.
     ///
     /// # Errors
-    /// When it is not said which run, or which suite.
+    /// When what `--resume` names is no run, and when no suite is given.
     pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
@@ -57,10 +57,6 @@ impl RunArguments {
         }
         if self.config.path().as_os_str().is_empty() {
             return Err(("no suite is given".to_owned(), "name the suite that the run was begun with"));
-        }
-        if self.is_resumed() && self.run_id.is_none() {
-            let message = "--resume does not say which run".to_owned();
-            return Err((message, "write --resume RUN, or add --run-id"));
         }
         Ok(self)
     }

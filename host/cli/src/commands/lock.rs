@@ -6,23 +6,26 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use anyhow::Context as _;
 use gage_backend::OpenOptions;
+use gage_core::Digest;
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
 use gage_suite::{Lock, LockDifference, Origin, SuiteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Longest value of the table, in characters.
+/// Longest value of the table, in characters; of a digest; and how many of them stand before the place where two values part.
 const LONGEST: usize = 48;
+const DIGEST: usize = 23;
+const BEFORE: usize = 8;
 
 pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
     let path = lock_path(&arguments.config.path(), arguments.lock.as_deref());
     let needs_lock = arguments.check || arguments.update.is_some();
-    let before = match needs_lock.then(|| Lock::read(&path)).transpose() {
+    let before = match (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose() {
         Ok(before) => before,
         Err(error) => return setup::refuse_suite(error),
     };
-    let (mut found, datasets) = match look(arguments)? {
+    let (mut found, datasets) = match look(arguments, before.as_ref())? {
         Ok(found) => found,
         Err(code) => return Ok(code),
     };
@@ -40,6 +43,19 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
         return Ok(of_another(&before, &found, &path));
     }
     match &arguments.update {
+        None if !arguments.check => {
+            let differing = before.differences(&found);
+            if differing.is_empty() {
+                return write(arguments, &found, &path, "as it was");
+            }
+            terminal::say(format_args!(
+                "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
+                 over with --update, or a part of it with --update PART; the lock is as it was",
+                path.display(),
+                table(&differing)
+            ));
+            Ok(ExitCode::LockMismatch)
+        }
         None => {
             let differing = before.differences(&found);
             if arguments.json {
@@ -91,7 +107,10 @@ fn write(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> any
 }
 
 /// Finds everything that a suite is made from. The inner error is the code of what was said already.
-fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
+fn look(
+    arguments: &LockArguments,
+    before: Option<&Lock>,
+) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
     setup::logs(crate::arguments::DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let overrides = setup::overrides(&arguments.config);
     let loaded = setup::loaded(&arguments.config.path(), &overrides, false);
@@ -124,7 +143,8 @@ fn look(arguments: &LockArguments) -> anyhow::Result<Result<(Lock, Datasets), Ex
     terminal::show_problems(&problems);
     let (Some(plan), Some(datasets), Some(session), Some(origin)) = (plan, datasets, session, loaded.origin)
     else {
-        return Ok(Err(ExitCode::Configuration));
+        let code = before.and_then(|before| other_template(before, loaded.other_template));
+        return Ok(Err(code.unwrap_or(ExitCode::Configuration)));
     };
     let identity = identity(&plan, &datasets, &session);
     match of_suite(&arguments.config.path(), &overrides, &origin, &identity) {
@@ -183,6 +203,16 @@ pub(super) fn compare(
     Some(ExitCode::LockMismatch)
 }
 
+/// Shows a template that is another than the locked one, which leaves a suite that cannot be used. Nothing where it is the
+/// same.
+pub(super) fn other_template(locked: &Lock, found: Option<Digest>) -> Option<ExitCode> {
+    let differing = locked.of_template(found?);
+    (!differing.is_empty()).then(|| {
+        terminal::say(format_args!("\n{}", table(&differing)));
+        ExitCode::LockMismatch
+    })
+}
+
 fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
     let message = format!(
         "the lock {} is of the suite `{}`, and this is `{}`",
@@ -200,24 +230,77 @@ fn to_json(differing: &[LockDifference]) -> Value {
 
 /// What differs, for people: field, locked, found.
 fn table(differing: &[LockDifference]) -> String {
-    let shown = |value: &Option<Value>| match value {
-        None => "(nothing)".to_owned(),
-        Some(Value::String(text)) => short(text),
-        Some(value) => short(&value.to_string()),
-    };
     let rows: Vec<[String; 3]> = differing
         .iter()
-        .map(|one| [gage_core::printable_line(&one.field).to_string(), shown(&one.locked), shown(&one.found)])
+        .map(|one| {
+            let [locked, found] = sides(one.locked.as_ref(), one.found.as_ref());
+            [gage_core::printable_line(&one.field).to_string(), locked, found]
+        })
         .collect();
     terminal::columns(["field", "locked", "found"], &rows)
 }
 
-fn short(text: &str) -> String {
-    let text = gage_core::printable_line(text).to_string();
+/// Two values as far as they fit, from a little before the place where they part. Texts that differ only in what nobody sees
+/// are quoted.
+fn sides(locked: Option<&Value>, found: Option<&Value>) -> [String; 2] {
+    let spelled = |value: Option<&Value>| match value {
+        None => "(nothing)".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let mut texts = [spelled(locked), spelled(found)];
+    let seen = |text: &String| {
+        text.chars().filter(|one| !one.is_whitespace() && !one.is_control()).collect::<String>()
+    };
+    if let (Some(locked), Some(found)) = (locked, found)
+        && seen(&texts[0]) == seen(&texts[1])
+    {
+        texts = [locked.to_string(), found.to_string()];
+    }
+    let [one, other] = &texts;
+    let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    texts.map(|text| short(&text, common))
+}
+
+/// Of a text what fits, in which the character of this number, from 0, is to be seen.
+fn short(text: &str, shown: usize) -> String {
     // Of a digest the beginning tells as much as the whole.
-    let most = if text.starts_with("sha256:") { 23 } else { LONGEST };
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    if text.starts_with("sha256:") && shown < DIGEST {
+        return text.chars().take(DIGEST).chain(['…']).collect();
+    }
+    let from = if shown + BEFORE < LONGEST { 0 } else { shown - BEFORE };
+    let mut out = if from > 0 { "…".to_owned() } else { String::new() };
+    let mut rest = text.chars().skip(from);
+    out.extend(rest.by_ref().take(LONGEST));
+    if rest.next().is_some() {
+        out.push('…');
+    }
+    gage_core::printable_line(&out).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_values_are_shown_where_they_part() {
+        let digest = |last: char| format!("sha256:{}{last}", "a".repeat(63));
+        let long = |end: &str| format!("{}{end}", "word ".repeat(40));
+        for (locked, found, expected) in [
+            (Value::from(1), Value::from("1"), ["1", "\"1\""]),
+            (Value::from("a"), Value::from("b"), ["a", "b"]),
+            (Value::from("a b"), Value::from("a  b"), ["\"a b\"", "\"a  b\""]),
+            (Value::from("a"), Value::from("a\n"), ["\"a\"", "\"a\\n\""]),
+            (
+                Value::from(long("old")),
+                Value::from(long("new and more than there is room for in a column of the table")),
+                ["…rd word old", "…rd word new and more than there is room for in a…"],
+            ),
+        ] {
+            assert_eq!(sides(Some(&locked), Some(&found)), expected.map(str::to_owned));
+        }
+        assert_eq!(sides(None, Some(&Value::Null)), ["(nothing)", "null"].map(str::to_owned));
+        let [one, other] = sides(Some(&digest('a').into()), Some(&digest('b').into()));
+        assert_ne!(one, other);
     }
 }

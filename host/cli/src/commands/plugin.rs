@@ -28,7 +28,7 @@ pub(crate) fn execute(command: &PluginCommand) -> anyhow::Result<ExitCode> {
 
 /// Compiles for the process that has called this one.
 pub(crate) fn compile(arguments: &CompileArguments) -> anyhow::Result<ExitCode> {
-    match gage_plugin::compile_from_stdin(arguments.memory_bytes) {
+    match gage_plugin::compile_from_stdin(arguments.memory_bytes, arguments.seconds) {
         Ok(()) => Ok(ExitCode::Done),
         Err(message) => {
             // What the caller passes on, so without a word before it.

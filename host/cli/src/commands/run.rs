@@ -16,11 +16,12 @@ use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{
-    Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, fetch_models, identity, run,
+    Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, fetch_models, identity,
+    identity_of_config, run,
 };
 use gage_record::{RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
-use gage_suite::{Loaded, Lock};
+use gage_suite::{Loaded, Lock, newest_unfinished};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -34,15 +35,8 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(arguments) => arguments,
         Err((message, help)) => return Ok(terminal::refuse(&message, Some(help))),
     };
-    let run_id = arguments.run_id.clone().unwrap_or_else(new_run_id);
-    if !arguments.is_resumed() && RunFolder::exists(&arguments.output_dir, &run_id) {
-        let message = format!("there is a run '{run_id}' already in {}", arguments.output_dir.display());
-        return Ok(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")));
-    }
-    if arguments.is_resumed() && !RunFolder::exists(&arguments.output_dir, &run_id) {
-        let path = arguments.output_dir.join(&run_id);
-        let missing = RecordError::RunMissing { run_id, path };
-        return Ok(terminal::refuse(&missing.to_string(), None));
+    if let Some(code) = arguments.run_id.as_ref().and_then(|run_id| refuse_run_id(&arguments, run_id)) {
+        return Ok(code);
     }
     let is_locked = arguments.locked || arguments.frozen;
     let lock_path = lock::lock_path(&arguments.config.path(), arguments.lock.as_deref());
@@ -55,7 +49,8 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return setup::refuse_suite(error),
     };
     let overrides = setup::overrides(&arguments.config);
-    let Loaded { config, origin, mut problems } = setup::loaded(&arguments.config.path(), &overrides, false);
+    let Loaded { config, origin, other_template, mut problems } =
+        setup::loaded(&arguments.config.path(), &overrides, false);
     if config.as_ref().is_some_and(has_model_of_its_own) {
         wait_policy::make_passive();
     }
@@ -70,7 +65,12 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     });
     let Some(plan) = config.and_then(|config| Plan::new(config, &mut registry, &mut problems)) else {
         terminal::show_problems(&problems);
-        return Ok(ExitCode::Configuration);
+        let code = locked.as_ref().and_then(|locked| lock::other_template(locked, other_template));
+        return Ok(code.unwrap_or(ExitCode::Configuration));
+    };
+    let run_id = match run_id_of(&arguments, &plan) {
+        Ok(run_id) => run_id,
+        Err(code) => return Ok(code),
     };
     let cache_folder = setup::cache_folder();
     let fetching = FetchProgress::new(arguments.quiet);
@@ -191,6 +191,44 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Refuses the id of a run that is there where a new one is to begin, and of none where one is to go on.
+fn refuse_run_id(arguments: &RunArguments, run_id: &str) -> Option<ExitCode> {
+    let root = &arguments.output_dir;
+    match (arguments.is_resumed(), RunFolder::exists(root, run_id)) {
+        (false, true) => {
+            let message = format!("there is a run '{run_id}' already in {}", root.display());
+            Some(terminal::refuse(&message, Some("go on with it by --resume, or choose another --run-id")))
+        }
+        (true, false) => {
+            let missing = RecordError::RunMissing { run_id: run_id.to_owned(), path: root.join(run_id) };
+            Some(terminal::refuse(&missing.to_string(), None))
+        }
+        _ => None,
+    }
+}
+
+/// The id of the run: the one that was given, the one to go on with, or a new one. Else the code of what was said.
+fn run_id_of(arguments: &RunArguments, plan: &Plan) -> Result<String, ExitCode> {
+    match &arguments.run_id {
+        Some(run_id) => Ok(run_id.clone()),
+        None if !arguments.is_resumed() => Ok(new_run_id()),
+        None => {
+            let root = &arguments.output_dir;
+            let found = newest_unfinished(root, &identity_of_config(plan)).unwrap_or_default();
+            let Some(run_id) = found else {
+                let message = format!("{} holds no run of this suite that could go on", root.display());
+                let help = "each has come to its end, is written by a process now, or was begun with another \
+                            configuration: name one by --resume RUN (`gage-host runs` lists them), or leave --resume out";
+                return Err(terminal::refuse(&message, Some(help)));
+            };
+            if !arguments.quiet {
+                terminal::say(format_args!("going on with {}", root.join(&run_id).display()));
+            }
+            Ok(run_id)
+        }
+    }
+}
+
 /// Whether a model runs in this process.
 fn has_model_of_its_own(config: &PipelineConfig) -> bool {
     let is_here = |kind: &BackendKind| matches!(kind, BackendKind::LlamaCpp(config) if config.isolation == Isolation::Thread);
@@ -304,6 +342,9 @@ fn report_failure(error: RunError) -> anyhow::Result<ExitCode> {
             | RecordError::Locked { .. }
             | RecordError::RunMissing { .. }
             | RecordError::NotARunFolder { .. }
+            | RecordError::Invalid { .. }
+            | RecordError::DamagedJournal { .. }
+            | RecordError::NewerFormat { .. }
             | RecordError::InvalidRunId(_)),
         ) => {
             terminal::say(format_args!("error: {:#}", anyhow::Error::new(error)));

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use gage_config::{Environment, PipelineConfig, load};
 use gage_engine::{NoProgress, Plan, Stop, rescore};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
-use gage_record::{Difference, RunReader, RunStatus, compare};
+use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_report::{Phases, write_reports};
 use gage_suite::{Checked, FileState, check_run, is_of_older_summary, samples_differ};
 use serde_json::{Value, json};
@@ -28,7 +28,11 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     if matches!(manifest.status, RunStatus::Running | RunStatus::Interrupted) {
         let message =
             format!("the run {} is {}: it has no figures yet", manifest.run_id, manifest.status.name());
-        return Ok(terminal::refuse(&message, Some("go on with it by `gage-host run --resume`")));
+        let help = match RunFolder::is_being_written(checked.run.path()) {
+            true => "a process writes to it now: wait for its end",
+            false => "go on with it by `gage-host run SUITE --resume RUN`",
+        };
+        return Ok(terminal::refuse(&message, Some(help)));
     }
     let again = match arguments.files_only || !has_journal(&checked) {
         true => Again::NotTried,

@@ -20,7 +20,7 @@ mod records;
 use entries::{Entries, Entry, Line, State};
 pub use records::{Answers, RecordsInOrder};
 
-/// Where the last record of every sample is. Holds about 41 bytes a sample, however large it is.
+/// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
 #[derive(Debug)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -50,14 +50,6 @@ enum Holds {
     Unjudged,
     Answer,
     Scores,
-}
-
-/// Where a line is.
-#[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    /// Beginning at the first byte of the first file.
-    offset: u64,
-    length: u32,
 }
 
 /// What the index knows of a sample.
@@ -279,7 +271,6 @@ impl JournalIndex {
     fn add(&mut self, line: &GoodLine<'_>, start: u64) -> Result<(), String> {
         let key: RecordKey<'_> =
             serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
-        let length = u32::try_from(line.length).map_err(|_| "the record is larger than 4 GiB".to_owned())?;
         let found = Line {
             index: key.index,
             row: row_key(&key.row_digest),
@@ -291,7 +282,7 @@ impl JournalIndex {
                 (None, true) => Holds::Answer,
                 (None, false) => Holds::Whole,
             },
-            span: Span { offset: start + line.offset, length },
+            offset: start + line.offset,
         };
         let position = match self.positions.get(&*key.task_id) {
             Some(position) => *position,

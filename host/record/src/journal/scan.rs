@@ -11,8 +11,6 @@ pub(super) struct GoodLine<'a> {
     pub(super) number: u64,
     /// Where it begins in the file.
     pub(super) offset: u64,
-    /// Its length with checksum and newline.
-    pub(super) length: usize,
     /// The JSON.
     pub(super) json: &'a [u8],
 }
@@ -54,7 +52,7 @@ pub(super) fn scan(
                 return Err(RecordError::damaged(path, line, format!("{reason}, and good lines follow")));
             }
             (Ok(json), None) => {
-                seed = visit(GoodLine { number, offset, length, json })?;
+                seed = visit(GoodLine { number, offset, json })?;
                 good_bytes = offset + length as u64;
             }
             (Err(reason), _) if line::is_whole(&buffer) => {

@@ -12,6 +12,7 @@ pub(super) fn bench(arguments: &ModelBenchArguments) -> anyhow::Result<ExitCode>
         threads: arguments.threads,
         prompt_tokens: arguments.prompt_tokens,
         answer_tokens: arguments.answer_tokens,
+        queued_prompts: arguments.queued,
         repeats: arguments.repeats,
         deterministic: arguments.deterministic,
     };

@@ -1,6 +1,6 @@
 //! What the index knows of the samples of a task, in little room.
 
-use super::{Holds, IndexedSample, Span};
+use super::{Holds, IndexedSample};
 use gage_core::Outcome;
 use std::collections::btree_map::{self, BTreeMap};
 use std::slice;
@@ -16,14 +16,13 @@ pub(super) struct Entries {
     count: usize,
 }
 
-/// A sample. The fields are laid out so that none wastes room: there are as many of these as rows.
+/// A sample. The fields are laid out so that none wastes room: there are as many of these as rows. Places of lines count from
+/// the first byte of the first file; a line ends where it ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     row: u64,
-    record_offset: u64,
-    scores_offset: u64,
-    record_length: u32,
-    scores_length: u32,
+    record: u64,
+    scores: u64,
     scored_together: u16,
     /// The number of the sample within its page.
     place: u8,
@@ -58,17 +57,16 @@ pub(super) struct Line {
     pub(super) outcome: Outcome,
     pub(super) holds: Holds,
     pub(super) scored_together: u32,
-    pub(super) span: Span,
+    /// Where it begins.
+    pub(super) offset: u64,
 }
 
 impl Entry {
     fn of(line: &Line, place: u8) -> Entry {
         Entry {
             row: line.row,
-            record_offset: line.span.offset,
-            record_length: line.span.length,
-            scores_offset: 0,
-            scores_length: 0,
+            record: line.offset,
+            scores: 0,
             scored_together: 0,
             place,
             outcome: line.outcome,
@@ -82,13 +80,13 @@ impl Entry {
     }
 
     /// Where its record is.
-    pub(super) fn record(&self) -> Span {
-        Span { offset: self.record_offset, length: self.record_length }
+    pub(super) fn record(&self) -> u64 {
+        self.record
     }
 
     /// Where its scores are, where it has any.
-    pub(super) fn scores(&self) -> Span {
-        Span { offset: self.scores_offset, length: self.scores_length }
+    pub(super) fn scores(&self) -> u64 {
+        self.scores
     }
 
     pub(super) fn sample(&self) -> IndexedSample {
@@ -107,8 +105,7 @@ impl Entries {
         let entry = position.ok().and_then(|position| known.get_mut(position));
         match (line.holds, entry, position) {
             (Holds::Scores, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
-                entry.scores_offset = line.span.offset;
-                entry.scores_length = line.span.length;
+                entry.scores = line.offset;
                 entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
                 entry.outcome = line.outcome;
                 entry.state = State::Scored;
@@ -174,12 +171,11 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert_eq!(size_of::<Entry>(), 40);
+        assert_eq!(size_of::<Entry>(), 32);
     }
 
     fn line(index: u64, offset: u64, holds: Holds) -> Line {
-        let span = Span { offset, length: 1 };
-        Line { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, span }
+        Line { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, offset }
     }
 
     proptest! {
@@ -196,11 +192,11 @@ mod tests {
                 expected.insert(*index, offset);
             }
             let found: Vec<(u64, u64)> =
-                entries.iter().map(|(index, entry)| (index, entry.record().offset)).collect();
+                entries.iter().map(|(index, entry)| (index, entry.record())).collect();
             prop_assert_eq!(found, expected.iter().map(|(index, offset)| (*index, *offset)).collect::<Vec<_>>());
             prop_assert_eq!(entries.len(), expected.len());
             for (index, offset) in expected {
-                prop_assert_eq!(entries.get(index).map(|entry| entry.record().offset), Some(offset));
+                prop_assert_eq!(entries.get(index).map(|entry| entry.record()), Some(offset));
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use super::super::{ScoresEntry, line};
 use super::entries::{Entry, Iter, State};
-use super::{JournalIndex, Segment, Span};
+use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
 /// Reads one record after the other; holds one in memory.
@@ -72,8 +72,8 @@ impl<'a> Answers<'a> {
         Answers { index, records: LineReader::new(index) }
     }
 
-    pub(super) fn read_at(&mut self, span: Span) -> Result<SampleRecord, RecordError> {
-        self.records.read(span)
+    pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
+        self.records.read(offset)
     }
 
     /// The record of an answer as it was before it was scored, and before it was judged where that is still to be done;
@@ -118,17 +118,17 @@ impl<'a> LineReader<'a> {
         LineReader { index, file: None, buffer: Vec::new() }
     }
 
-    fn read<T: DeserializeOwned>(&mut self, span: Span) -> Result<T, RecordError> {
+    fn read<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, RecordError> {
         let index = self.index;
-        let begins_before = |(_, segment): &(usize, &Segment)| segment.start <= span.offset;
+        let begins_before = |(_, segment): &(usize, &Segment)| segment.start <= offset;
         let Some((number, segment)) = index.segments.iter().enumerate().rfind(begins_before) else {
             return Err(RecordError::invalid(
                 Path::new(JOURNAL_FOLDER),
                 "no file holds a record of the index",
             ));
         };
-        let position = span.offset - segment.start;
-        self.read_line(number, segment, position, span.length)
+        let position = offset - segment.start;
+        self.read_line(number, segment, position)
             .map_err(|source| RecordError::io("read", &segment.path, source))?;
         let malformed = |reason: String| {
             RecordError::invalid(
@@ -140,15 +140,14 @@ impl<'a> LineReader<'a> {
         serde_json::from_slice(json).map_err(|error| malformed(error.to_string()))
     }
 
-    /// Reads `length` bytes at a position into the buffer. Records that lie near each other,
+    /// Reads the line at a position into the buffer. Records that lie near each other,
     /// which is the rule, come from what was read before.
-    fn read_line(&mut self, number: usize, segment: &Segment, position: u64, length: u32) -> io::Result<()> {
+    fn read_line(&mut self, number: usize, segment: &Segment, position: u64) -> io::Result<()> {
         let mut file = match self.file.take() {
             Some(file) if file.number == number => file,
             _ => OpenFile::open(number, segment)?,
         };
-        self.buffer.resize(length as usize, 0);
-        file.read_at(position, &mut self.buffer)?;
+        file.read_line_at(position, &mut self.buffer)?;
         self.file = Some(file);
         Ok(())
     }
@@ -167,10 +166,11 @@ impl OpenFile {
         Ok(OpenFile { number, position: 0, reader })
     }
 
-    fn read_at(&mut self, position: u64, buffer: &mut [u8]) -> io::Result<()> {
+    fn read_line_at(&mut self, position: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
         self.reader.seek_relative(position.wrapping_sub(self.position).cast_signed())?;
-        self.reader.read_exact(buffer)?;
-        self.position = position + buffer.len() as u64;
+        buffer.clear();
+        let length = self.reader.read_until(b'\n', buffer)?;
+        self.position = position + length as u64;
         Ok(())
     }
 }

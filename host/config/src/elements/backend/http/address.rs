@@ -2,6 +2,7 @@
 
 use super::HttpKind;
 use crate::problems::Problems;
+use crate::secrets::masked_addresses;
 use crate::table::Table;
 
 /// Reads `base_url`; an address that cannot be asked is a problem, and then there is none.
@@ -26,7 +27,8 @@ pub(super) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
     const FORM: &str = "write it like http://127.0.0.1:8000/v1";
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let Some(rest) = rest else {
-        return Err((format!("`{text}` is not an HTTP address"), FORM.to_owned()));
+        let shown = masked_addresses(text);
+        return Err((format!("`{shown}` is not an HTTP address"), FORM.to_owned()));
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     if authority.contains('@') || text.contains(['?', '#']) {
