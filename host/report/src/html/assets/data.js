@@ -148,10 +148,13 @@ async function samplesOf(run) {
   return found;
 }
 
+/** Scores beyond it are too large to compare. */
+const LARGEST_COMPARED = 1e100;
+
 /** The mean over the repeats of a sample: of its scores, or, where the metric counts what passes, of that. */
 function meanOf(sample, metric, countsPasses) {
   const counted = (row) => (!countsPasses ? rows.scores[metric][row] : rows.pass[metric][row] < 0 ? NaN : rows.pass[metric][row]);
-  const values = sample.rows.map(counted).filter((value) => !Number.isNaN(value));
+  const values = sample.rows.map(counted).filter((value) => Math.abs(value) <= LARGEST_COMPARED);
   return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
 }
 
