@@ -49,6 +49,7 @@ function comparedMetrics(comparison, run) {
   for (const metric of comparison.metrics.toSorted((one, other) => importance.indexOf(one.gate?.verdict) - importance.indexOf(other.gate?.verdict))) {
     const name = [metric.task_id, metric.metric_id, metric.sub_score].filter(Boolean).map(visible).join(", ");
     if (metric.gate && !comparison.refusal) parts.push(make("p", {}, verdictWord(metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
+    else if (!comparison.refusal && lostOf(metric)) parts.push(make("p", { class: "soft" }, `${name}: ${lostOf(metric)}`));
     if (metric.flips.length > 0) {
       const flips = metric.flips.map((flip) => [
         make("button", { type: "button", class: "link ident", title: visible(flip.sample_id), click: () => openById(run, metric.task_id, flip.sample_id) }, visible(flip.sample_id)),
@@ -64,6 +65,11 @@ function comparedMetrics(comparison, run) {
     }
   }
   return parts;
+}
+
+/** Why a metric has no figures, or lacks samples for what they scored. */
+function lostOf({ n, too_large: large, not_finite: infinite }) {
+  return [n === 0 && "no sample is scored in both runs", large > 0 && `scores too large to compare: ${count(large)}`, infinite > 0 && `scores that are no finite numbers: ${count(infinite)}`].filter(Boolean).join("; ");
 }
 
 /** The metrics that several tasks have, over all their samples. */

@@ -37,7 +37,7 @@ const percent = (share) => (share === null || share === undefined ? "–" : `${(
 function score(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.0001 || size >= 1e7)) return value.toExponential(3).replace("-", "−");
+  if (size !== 0 && (size < 0.0001 || size >= 1e7)) return value.toExponential(3).replace("e+", "e").replaceAll("-", "−");
   return value.toFixed(size >= 1000 ? 1 : size >= 10 ? 2 : 4).replace("-", "−");
 }
 

@@ -20,7 +20,7 @@ function showList() {
   chosen = Math.min(chosen, Math.max(0, selected.length - 1));
   const root = document.documentElement.style;
   root.setProperty("--metrics", Math.max(1, shownMetrics.length));
-  root.setProperty("--changed", isSeveral() ? "84px" : "0px");
+  root.setProperty("--changed", isSeveral() ? "104px" : "0px");
   const cell = (name, content) => make("span", { class: name }, content);
   byId("heading").replaceChildren(cell("id", "Sample"), cell("outcome", "Outcome"),
     ...(shownMetrics.length ? shownMetrics.map((metric) => make("span", { class: "number", title: visible(names.metrics[metric]) }, visible(names.metrics[metric]))) : [cell("number", "")]),
