@@ -62,7 +62,10 @@ fn every_answer_has_its_exit_code() {
 #[test]
 fn what_is_wrong_with_the_question_is_said() {
     let workspace = workspace();
-    run(&workspace, "right.yaml", "base", &["--max-samples", "5"]);
+    let clustered = ["--set", "custom.cluster_by=sample.id"];
+    run(&workspace, "right.yaml", "base", &clustered);
+    run(&workspace, "wrong.yaml", "worse", &clustered);
+    workspace.write("fine.yaml", "gate:\n  - {metric: exact_match, margin: 0.1, alpha: 1.0e-9}\n");
     workspace.write("zero.yaml", "gate:\n  - {metric: exact_match, margin: 0}\n");
     workspace.write("typo.yaml", "gate:\n  - {metric: exact_matc, margin: 0.1}\n");
     workspace.write("word.yaml", "gate:\n  - {metric: exact_match, margin: x, alpha: 0.7}\n");
@@ -84,6 +87,10 @@ fn what_is_wrong_with_the_question_is_said() {
         (&["base", "base", "--gate", "typo.yaml"], &["did you mean 'exact_match'?"]),
         (&["base", "base", "--gate", "key.yaml"], &["key.yaml:2", "did you mean `margin`?"]),
         (&["base", "base", "--gate", "none.yaml"], &["cannot read the gate 'none.yaml'"]),
+        (
+            &["base", "worse", "--gate", "fine.yaml"],
+            &["alpha 1.00e-9 of metric 'exact_match' is too small", "with 1 gated metric the smallest level"],
+        ),
         (&["base", "base", "--margin", "-1"], &["--margin"]),
         (&["base", "base", "--margin=0"], &["greater than 0"]),
     ] {

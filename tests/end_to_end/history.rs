@@ -1,5 +1,6 @@
 //! The history of a folder of runs: baselines, trends, flips, and an index that is worth nothing.
 
+use crate::suites::{served, write_suite};
 use crate::support::{Workspace, rows, suite};
 use serde_json::{Value, json};
 
@@ -137,4 +138,49 @@ fn an_index_that_cannot_be_written_is_no_reason_to_fail_and_none_is_made_without
         (&json!("words"), &json!("scripted-backend"), &json!(false))
     );
     assert_eq!(listed["runs"][0]["figures"][0]["metric_id"], "contains");
+}
+
+#[test]
+fn runs_are_listed_shown_and_deleted_only_when_asked() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    for run in ["a", "b", "c"] {
+        workspace.run(&["run", "config/custom/words.yaml", "--run-id", run]).expect_code(0);
+    }
+    workspace.run(&["score", "runs/a", "--run-id", "of-a"]).expect_code(0);
+    // One that was killed, and one that no program can read.
+    let killed = workspace
+        .read("runs/b/manifest.json")
+        .replace("\"complete\"", "\"running\"")
+        .replace("\"run_id\": \"b\"", "\"run_id\": \"k\"");
+    workspace.write("runs/k/manifest.json", killed);
+    workspace.write("runs/odd/manifest.json", "{");
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(listed.stderr.contains("odd"), "{}", listed.stderr);
+    for (run, status) in [("a", "complete"), ("of-a", "complete"), ("k", "killed")] {
+        let line =
+            listed.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{run} "))).expect(run);
+        assert!(line.contains(status), "{line}");
+    }
+    assert!(listed.stdout.contains("rows exact_match  1.0000 (+1)"), "{}", listed.stdout);
+    let shown = workspace.run(&["runs", "show", "a"]).expect_code(0);
+    assert!(
+        shown.stdout.contains("status    complete") && shown.stdout.contains("samples.jsonl"),
+        "{}",
+        shown.stdout
+    );
+
+    let planned = workspace.run(&["runs", "gc", "--keep", "1"]).expect_code(0);
+    assert!(planned.stderr.contains("nothing was deleted: add --yes"), "{}", planned.stderr);
+    assert!(planned.stderr.contains("a stays: a run that stays was scored"), "{}", planned.stderr);
+    assert!(workspace.path("runs/b").exists());
+    let unfinished = workspace.run(&["runs", "gc", "--unfinished", "--yes"]).expect_code(0);
+    assert!(unfinished.stderr.contains("deleted 1 of 1 run"), "{}", unfinished.stderr);
+    assert!(!workspace.path("runs/k").exists() && workspace.path("runs/b").exists());
+    workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
+    for (run, stays) in [("a", true), ("b", false), ("c", false), ("of-a", true), ("odd", true)] {
+        assert_eq!(workspace.path(&format!("runs/{run}")).exists(), stays, "{run}");
+    }
+    workspace.run(&["runs", "gc"]).expect_code(2);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 const SECRET: &str = "sk-live-0123456789abcdef";
 
 /// A suite below `config/custom` whose prompts, data, chat template, plugin and model are all files or texts of its own.
-fn write_suite(workspace: &Workspace, backend: &str, key: &str) {
+pub(crate) fn write_suite(workspace: &Workspace, backend: &str, key: &str) {
     workspace.write("config/data/rows.jsonl", rows(40));
     workspace
         .write("config/data/tokenizer_config.json", r#"{"chat_template": "{{ messages[0]['content'] }}"}"#);
@@ -45,7 +45,7 @@ tasks:
     );
 }
 
-fn served() -> Server {
+pub(crate) fn served() -> Server {
     Server::start(|request| completion(&format!("answer {}", number_of(request))))
 }
 
@@ -453,168 +453,6 @@ fn several_tasks_are_frozen_together_only_where_that_is_asked_for() {
         .run(&["distill", "config/run_configs/all_run_1.yaml", "--builtin-name", "n", "--force-merge"])
         .expect_code(2);
     assert!(nested.stderr.contains("is no PipelineConfig"), "{}", nested.stderr);
-}
-
-#[test]
-fn a_file_of_a_run_that_was_changed_is_named() {
-    let server = served();
-    let workspace = Workspace::new();
-    write_suite(&workspace, &server.backend(""), "");
-    workspace.run(&["run", "config/custom/words.yaml", "--run-id", "r"]).expect_code(0);
-    for file in ["samples.jsonl", "summary.json", "config.yaml", "gage.lock", "journal/000001.jsonl"] {
-        let path = workspace.path(&format!("runs/r/{file}"));
-        let good = std::fs::read(&path).expect("a file");
-        let mut bad = good.clone();
-        let middle = bad.len() / 2;
-        bad[middle] ^= 1;
-        std::fs::write(&path, bad).expect("written");
-        let ended = workspace.run(&["verify", "runs/r"]).expect_code(3);
-        assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{file}: {}", ended.stdout);
-        std::fs::remove_file(&path).expect("removed");
-        let ended = workspace.run(&["verify", "r", "--json"]).expect_code(3);
-        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-        assert_eq!(report["verified"], false, "{file}");
-        std::fs::write(&path, good).expect("written");
-        workspace.run(&["verify", "r"]).expect_code(0);
-    }
-    // Whoever changes a figure and its digest is still found out by scoring again.
-    let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
-    let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
-    workspace.write("runs/r/summary.json", &summary);
-    let digest = gage_digest(summary.as_bytes());
-    let manifest =
-        workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
-    workspace.write("runs/r/manifest.json", manifest);
-    let ended = workspace.run(&["verify", "r"]).expect_code(3);
-    assert!(ended.stdout.contains("summary.json: as it was written"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
-}
-
-fn gage_digest(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    let digest = sha2::Sha256::digest(bytes);
-    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
-}
-
-#[test]
-fn runs_are_listed_shown_and_deleted_only_when_asked() {
-    let server = served();
-    let workspace = Workspace::new();
-    write_suite(&workspace, &server.backend(""), "");
-    for run in ["a", "b", "c"] {
-        workspace.run(&["run", "config/custom/words.yaml", "--run-id", run]).expect_code(0);
-    }
-    workspace.run(&["score", "runs/a", "--run-id", "of-a"]).expect_code(0);
-    // One that was killed, and one that no program can read.
-    let killed = workspace
-        .read("runs/b/manifest.json")
-        .replace("\"complete\"", "\"running\"")
-        .replace("\"run_id\": \"b\"", "\"run_id\": \"k\"");
-    workspace.write("runs/k/manifest.json", killed);
-    workspace.write("runs/odd/manifest.json", "{");
-    let listed = workspace.run(&["runs", "list"]).expect_code(0);
-    assert!(listed.stderr.contains("odd"), "{}", listed.stderr);
-    for (run, status) in [("a", "complete"), ("of-a", "complete"), ("k", "killed")] {
-        let line =
-            listed.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{run} "))).expect(run);
-        assert!(line.contains(status), "{line}");
-    }
-    assert!(listed.stdout.contains("rows exact_match 1.0000 (+1)"), "{}", listed.stdout);
-    let shown = workspace.run(&["runs", "show", "a"]).expect_code(0);
-    assert!(
-        shown.stdout.contains("status    complete") && shown.stdout.contains("samples.jsonl"),
-        "{}",
-        shown.stdout
-    );
-
-    let planned = workspace.run(&["runs", "gc", "--keep", "1"]).expect_code(0);
-    assert!(planned.stderr.contains("nothing was deleted: add --yes"), "{}", planned.stderr);
-    assert!(planned.stderr.contains("a stays: a run that stays was scored"), "{}", planned.stderr);
-    assert!(workspace.path("runs/b").exists());
-    let unfinished = workspace.run(&["runs", "gc", "--unfinished", "--yes"]).expect_code(0);
-    assert!(unfinished.stderr.contains("deleted 1 of 1 run"), "{}", unfinished.stderr);
-    assert!(!workspace.path("runs/k").exists() && workspace.path("runs/b").exists());
-    workspace.run(&["runs", "gc", "--keep", "1", "--yes"]).expect_code(0);
-    for (run, stays) in [("a", true), ("b", false), ("c", false), ("of-a", true), ("odd", true)] {
-        assert_eq!(workspace.path(&format!("runs/{run}")).exists(), stays, "{run}");
-    }
-    workspace.run(&["runs", "gc"]).expect_code(2);
-}
-
-/// The suites that ship frozen: the name, and what the configuration is called.
-const SHIPPED: [(&str, &str); 7] = [
-    ("tiny_sums", "tiny_sums"),
-    ("tiny_words", "tiny_words"),
-    ("tiny_choice", "tiny_choice"),
-    ("tiny_suite", "tiny"),
-    ("piqa_suite", "piqa_openai_http"),
-    ("gsm8k_suite", "gsm8k_openai_http"),
-    ("gsm8k_judged_suite", "gsm8k_judged"),
-];
-
-#[test]
-fn every_shipped_suite_is_its_configuration_frozen_and_runs() {
-    // Right about all of them: the first solution, the sum, and that the judge agrees.
-    let server = Server::start(|request| {
-        let asked = String::from_utf8_lossy(&request.body).into_owned();
-        completion(match (asked.contains("SCORE:"), asked.contains("Cut.")) {
-            (true, _) => "It is.\nCORRECT: YES\nSCORE: 1.0",
-            (false, true) => "A",
-            (false, false) => "4",
-        })
-    });
-    let workspace = Workspace::new();
-    workspace.write("data/piqa/valid.jsonl", "{\"goal\":\"Cut.\",\"sol1\":\"Knife.\",\"sol2\":\"Spoon.\"}\n");
-    workspace.write("data/piqa/valid-labels.lst", "0\n");
-    workspace.write("data/gsm8k/test.jsonl", "{\"question\":\"2 + 2?\",\"answer\":\"#### 4\"}\n");
-    let in_repository = |arguments: &[&str]| {
-        let output = workspace
-            .program()
-            .current_dir(repository())
-            .env("LOCAL_DATASETS_ROOT", workspace.path("data"))
-            .env("GAGE_HOST_OUTPUT_DIR", workspace.path("runs"))
-            .env("OPENAI_BASE_URL", format!("{}/v1", server.server.uri()))
-            .args(arguments)
-            .output();
-        Ended::of(output.expect("the program runs")).expect_code(0)
-    };
-    let mut templates: Vec<String> = std::fs::read_dir(repository().join("config/builtin_templates"))
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    templates.sort();
-    let mut names: Vec<&str> = SHIPPED.iter().map(|(name, ..)| *name).collect();
-    names.sort_unstable();
-    assert_eq!(templates, names);
-    for (name, config) in SHIPPED {
-        // Nothing new to freeze: the template and the RunConfig are those of the suite that ships.
-        let config = format!("config/custom/{config}.yaml");
-        let distilled = in_repository(&["distill", &config, "--builtin-name", name, "--force-merge"]);
-        assert!(distilled.stdout.contains("nothing written"), "{name}: {}", distilled.stdout);
-        let made = in_repository(&["init", name]);
-        assert!(made.stdout.contains("nothing written"), "{name}: {}", made.stdout);
-        let run_config = format!("config/run_configs/{name}_run_1.yaml");
-        in_repository(&["validate", &run_config]);
-        let one = format!("{name}-custom");
-        in_repository(&["run", &config, "--run-id", &one]);
-        let lock = workspace.path(&format!("{name}.gage.lock"));
-        let lock = lock.to_str().expect("a path");
-        in_repository(&["lock", &run_config, "--lock", lock]);
-        let frozen = format!("{name}-frozen");
-        in_repository(&["run", &run_config, "--locked", "--lock", lock, "--run-id", &frozen]);
-        in_repository(&["verify", &frozen]);
-        assert_eq!(
-            workspace.json(&one, "summary.json")["metrics"],
-            workspace.json(&frozen, "summary.json")["metrics"],
-            "{name}"
-        );
-        if !name.starts_with("tiny") {
-            let summary = workspace.json(&frozen, "summary.json");
-            for figure in summary["metrics"].as_array().expect("figures") {
-                assert!(figure["metric"] == "latency" || figure["value"] == 1.0, "{name}: {figure}");
-            }
-        }
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::crowd::Crowd;
 use crate::server::{Server, completion, number_of};
-use crate::support::{Ended, Workspace, repository, rows, suite};
+use crate::support::{Ended, Workspace, rows, suite};
 use serde_json::{Value, json};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,15 +12,15 @@ use std::time::Duration;
 use wiremock::ResponseTemplate;
 
 /// A suite whose tasks share one backend.
-fn tasks(server: &Server, further: &str, tasks: &str) -> String {
+pub(crate) fn tasks(server: &Server, further: &str, tasks: &str) -> String {
     suite(&server.backend(", max_retries: 0"), "[exact_match]") + further + "tasks:\n" + tasks
 }
 
-fn answering() -> Server {
+pub(crate) fn answering() -> Server {
     Server::start(|request| completion(&format!("answer {}", number_of(request))))
 }
 
-fn workspace(count: usize, suite: &str) -> Workspace {
+pub(crate) fn workspace(count: usize, suite: &str) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
     workspace.write("suite.yaml", suite);
@@ -363,131 +363,6 @@ fn paths_that_lead_nowhere_are_told_of() {
 }
 
 #[test]
-fn an_image_for_a_text_only_backend_is_found_before_the_first_request() {
-    let workspace = Workspace::new();
-    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
-    let backend = "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'x'}}";
-    workspace.write("suite.yaml", suite(backend, "[exact_match]"));
-    let image = "{\"id\":\"i\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"https://example.com/a.png\"}}]}]}\n";
-    let text = "{\"id\":\"t\",\"messages\":[{\"role\":\"user\",\"content\":\"question\"}]}\n";
-    workspace.write("rows.jsonl", image.to_owned() + text);
-    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
-    assert!(ended.stderr.contains("the first Sample of `rows` holds media"), "{}", ended.stderr);
-    assert!(!workspace.path("runs/r").exists());
-    // Behind the first row it is the end of its sample.
-    workspace.write("rows.jsonl", text.to_owned() + image);
-    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
-    let samples = workspace.samples("r");
-    assert_eq!(
-        (&samples[0]["outcome"], &samples[1]["outcome"]),
-        (&json!("scored"), &json!("invalid_sample"))
-    );
-    assert_eq!(samples[1]["error"]["kind"], "media_unsupported");
-}
-
-#[test]
-fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
-    let server = answering();
-    let backend = server.backend("");
-    let one = "tasks: [{task_id: t, dataset_id: rows}]\n";
-    let second = "  - {adapter_id: other, role_type: dut_model, backend_id: model}\nmetrics";
-    let provider = "  - {adapter_id: finder, role_type: context_provider, backend_id: model}\nmetrics";
-    let cases: Vec<(&str, &str, String, Vec<&str>)> = vec![
-        ("", "", "tasks: [{task_id: t}]\n".to_owned(), vec!["the task `t` names no dataset", "suite.yaml:"]),
-        (
-            "",
-            "",
-            "tasks: [{task_id: t, dataset_id: rows, max_inflight: 0}]\n".to_owned(),
-            vec!["`max_inflight` must be"],
-        ),
-        (
-            "",
-            "",
-            "tasks: [{task_id: t, dataset_id: rows, mode: fast}]\n".to_owned(),
-            vec!["known are: fire_and_forget, sequential"],
-        ),
-        (
-            "",
-            "",
-            "tasks: [{task_id: t, dataset_id: rows, failure_policy: none}]\n".to_owned(),
-            vec!["fail_fast, graceful, best_effort"],
-        ),
-        ("metrics", second, one.to_owned(), vec!["`inference` could mean any of 2", "dut, other"]),
-        (
-            "{step: inference}",
-            "{step: inference, adapter_id: finder}",
-            String::new(),
-            vec!["there is no role adapter `finder`"],
-        ),
-        (
-            "[{step: inference}, {step: auto_eval}]",
-            "[{step: auto_eval}, {step: inference}]",
-            String::new(),
-            vec!["`inference` must come before `auto_eval`"],
-        ),
-        (
-            "[{step: inference}, ",
-            "[",
-            String::new(),
-            vec!["`auto_eval` needs an answer", "{step: inference}"],
-        ),
-        (
-            "[{step: inference}, ",
-            "[{step: support}, {step: inference}, ",
-            String::new(),
-            vec!["`support` needs a role adapter of the type `context_provider`"],
-        ),
-        (
-            "[exact_match]",
-            "[judge_score]",
-            String::new(),
-            vec!["reads `judge_output.", "has no step `judge`"],
-        ),
-        ("", "", "budget: {max_cost: 1}\n".to_owned(), vec!["`max_cost` needs a price", "backend_id: model"]),
-        ("", "", "budget: {max_time: soon}\n".to_owned(), vec!["`soon` is no time"]),
-        (
-            "",
-            "",
-            "pricing: [{backend_id: modle, prompt: 1, completion: 1}]\n".to_owned(),
-            vec!["did you mean `model`?"],
-        ),
-        (
-            "",
-            "",
-            "pricing: [{prompt: 1, completion: 1}]\n".to_owned(),
-            vec!["a `backend_id` or for a `model`"],
-        ),
-        ("", "", "task_parallelism: 0\n".to_owned(), vec!["`task_parallelism` must be"]),
-    ];
-    for (old, new, further, expected) in cases {
-        let text = suite(&backend, "[exact_match]");
-        let text = if old.is_empty() { text } else { text.replacen(old, new, 1) };
-        let workspace = workspace(1, &(text + &further));
-        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
-        for expected in expected {
-            assert!(ended.stderr.contains(expected), "{new}{further}\n{}", ended.stderr);
-        }
-    }
-    // A role of another kind, and the two ways to name a backend at once.
-    let named = suite(&backend, "[exact_match]")
-        .replacen("metrics", provider, 1)
-        .replace("{step: inference}", "{step: inference, adapter_id: finder}");
-    let ended = workspace(1, &named).run(&["validate", "suite.yaml"]).expect_code(2);
-    assert!(
-        ended.stderr.contains("`inference` cannot ask `finder`, which is of the type `context_provider`"),
-        "{}",
-        ended.stderr
-    );
-    let inline = format!(
-        "backend_id: model, backend: {{type: openai_http, config: {{base_url: '{}/v1', model: m}}}}}}",
-        server.server.uri()
-    );
-    let both = suite(&backend, "[exact_match]").replace("backend_id: model}", &inline);
-    let ended = workspace(1, &both).run(&["validate", "suite.yaml"]).expect_code(0);
-    assert!(ended.stderr.contains("`backend` is used"), "{}", ended.stderr);
-}
-
-#[test]
 fn all_samples_that_there_is_room_for_are_asked_at_once() {
     // More than the answers that may wait for their neighbours.
     const ALL: usize = 700;
@@ -499,103 +374,4 @@ fn all_samples_that_there_is_room_for_are_asked_at_once() {
     let workspace = workspace(ALL, &suite(&backend, "[exact_match]"));
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "700"]).expect_code(0);
     assert_eq!((crowd.most(), workspace.samples("r").len()), (ALL, ALL));
-}
-
-/// A suite with a judge and prices, at which nothing is asked.
-fn judged() -> String {
-    let nobody = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}";
-    suite(nobody, "[exact_match]")
-        .replace("metrics:", "  - {adapter_id: strict, role_type: judge_model, backend_id: model}\nmetrics:")
-        .replace("{step: inference},", "{step: inference}, {step: judge},")
-        + "pricing: [{model: m, prompt: 1, completion: 4}]\nbudget: {max_cost: 0.01, max_time: 1d}\n"
-        + "tasks:\n  - {task_id: all, dataset_id: rows, sampling_params: {max_new_tokens: 100}}\n"
-        + "  - {task_id: few, dataset_id: rows, max_samples: 10, repeat: 3, steps: [{step: inference}]}\n"
-}
-
-#[test]
-fn a_plan_says_what_a_run_would_take_and_sends_nothing() {
-    let workspace = workspace(1_000, &judged());
-    let shown = workspace.run(&["plan", "suite.yaml", "--latency", "1..2"]).expect_code(0);
-    assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.stdout);
-    insta::assert_snapshot!("plan", shown.stdout);
-    let json = workspace.run(&["plan", "suite.yaml", "--latency", "1..2", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
-    let (all, few) = (&plan["tasks"][0], &plan["tasks"][1]);
-    assert_eq!((&all["samples"], &few["samples"], &few["repeat"]), (&json!(1_000), &json!(10), &json!(3)));
-    assert_eq!(all["requests"][1]["requests"], json!({"low": 1_000.0, "high": 3_000.0}));
-    assert_eq!(few["requests"][0]["requests"]["high"], 30.0);
-    // 1,000 requests, 16 at a time, of one second.
-    assert_eq!(all["requests"][0]["seconds"], json!({"low": 63.0, "high": 126.0}));
-    let difference = all["smallest_detectable_difference"].as_f64().unwrap_or_default();
-    assert!((difference - 2.8016 * (0.5_f64 / 1_000.0).sqrt()).abs() < 1e-4, "{difference}");
-    assert!(!workspace.path("runs").exists());
-}
-
-#[test]
-fn a_plan_counts_tokens_with_the_tokenizer_that_there_is() {
-    let workspace = workspace(
-        10,
-        &suite(
-            "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m}",
-            "[exact_match]",
-        ),
-    );
-    let words = json!({
-        "version": "1.0",
-        "pre_tokenizer": {"type": "Whitespace"},
-        "model": {"type": "WordLevel", "vocab": {"question": 0, "[unknown]": 1}, "unk_token": "[unknown]"},
-        "added_tokens": [],
-    });
-    workspace.write("tokenizer.json", words.to_string());
-    let plan = |suite: &str, further: &[&str]| -> Value {
-        let ended = workspace.run(&[&["plan", suite, "--json"], further].concat()).expect_code(0);
-        let plan: Value = serde_json::from_str(&ended.stdout).expect("JSON");
-        json!([plan["tasks"][0]["tokens_by"], plan["prompt_tokens"]["low"]])
-    };
-    // `question 0` has ten bytes, and two words.
-    assert_eq!(plan("suite.yaml", &[]), json!(["bytes", 25.0]));
-    assert_eq!(plan("suite.yaml", &["--tokenizer", "tokenizer.json"]), json!(["tokenizer", 20.0]));
-    let ended = workspace.run(&["plan", "suite.yaml", "--tokenizer", "rows.jsonl"]).expect_code(2);
-    assert!(ended.stderr.contains("rows.jsonl is no tokenizer"), "{}", ended.stderr);
-
-    let template = json!({"chat_template": "{% for message in messages %}{{ message.content }}{% endfor %}"});
-    workspace.write("tokenizer_config.json", template.to_string());
-    let text = workspace.read("suite.yaml");
-    let beside = text.replace(
-        "params: {path: rows.jsonl}",
-        "params: {path: rows.jsonl, tokenizer_config: tokenizer_config.json}",
-    );
-    workspace.write("beside.yaml", beside);
-    assert_eq!(plan("beside.yaml", &[]), json!(["tokenizer", 20.0]));
-
-    let model = repository().join("config/models/gage-tiny.gguf");
-    let backend = format!("type: llama_cpp\n    config: {{model_path: '{}'}}", model.display());
-    workspace.write("local.yaml", suite(&backend, "[exact_match]"));
-    let counted = plan("local.yaml", &[]);
-    assert_eq!(counted[0], "model");
-    let tokens = counted[1].as_f64().unwrap_or_default();
-    // A token has a byte at least.
-    assert!((10.0..=100.0).contains(&tokens), "{tokens}");
-}
-
-#[test]
-fn a_plan_of_data_that_is_not_there_yet_says_so() {
-    let hub = "  - {dataset_id: far, loader: hf_hub, params: {hub_id: somebody/data, endpoint: 'http://127.0.0.1:9'}}\nbackends:";
-    let text = judged().replace("backends:", hub) + "  - {task_id: far, dataset_id: far}\n";
-    let workspace = workspace(1, &text);
-    let shown = workspace.run(&["plan", "suite.yaml"]).expect_code(0);
-    assert!(shown.stdout.contains("far: the data is not on this machine"), "{}", shown.stdout);
-    let json = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
-    let plan: Value = serde_json::from_str(&json.stdout).expect("JSON");
-    assert_eq!((&plan["tasks"][0]["samples"], &plan["tasks"][2]["samples"]), (&json!(1), &Value::Null));
-    for (arguments, said) in [
-        (vec!["--latency", "5..1"], "write seconds above 0"),
-        (vec!["--max-time", "soon"], "`soon` is no time"),
-        (vec!["--max-cost=-1"], "a number of at least 0 is needed"),
-        (vec!["--task-parallelism", "0"], "at least 1"),
-    ] {
-        let arguments = [&["plan", "suite.yaml"], arguments.as_slice()].concat();
-        let ended = workspace.run(&arguments).expect_code(2);
-        assert!(ended.stderr.contains(said), "{}", ended.stderr);
-    }
 }

@@ -1,6 +1,7 @@
 //! `gage-host verify`: every file of a run folder is what the run has written, and there is no other.
 
 use crate::server::{Server, completion};
+use crate::suites::{served, write_suite};
 use crate::support::{Workspace, rows, suite};
 use serde_json::Value;
 
@@ -119,4 +120,45 @@ fn a_run_that_has_not_ended_is_not_verified() {
         assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
         workspace.write("runs/r/manifest.json", manifest);
     }
+}
+
+#[test]
+fn a_file_of_a_run_that_was_changed_is_named() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    workspace.run(&["run", "config/custom/words.yaml", "--run-id", "r"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json", "config.yaml", "gage.lock", "journal/000001.jsonl"] {
+        let path = workspace.path(&format!("runs/r/{file}"));
+        let good = std::fs::read(&path).expect("a file");
+        let mut bad = good.clone();
+        let middle = bad.len() / 2;
+        bad[middle] ^= 1;
+        std::fs::write(&path, bad).expect("written");
+        let ended = workspace.run(&["verify", "runs/r"]).expect_code(3);
+        assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{file}: {}", ended.stdout);
+        std::fs::remove_file(&path).expect("removed");
+        let ended = workspace.run(&["verify", "r", "--json"]).expect_code(3);
+        let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        assert_eq!(report["verified"], false, "{file}");
+        std::fs::write(&path, good).expect("written");
+        workspace.run(&["verify", "r"]).expect_code(0);
+    }
+    // Whoever changes a figure and its digest is still found out by scoring again.
+    let summary = workspace.read("runs/r/summary.json").replacen("\"value\": 1.0", "\"value\": 0.5", 1);
+    let before = workspace.json("r", "manifest.json")["files"]["summary.json"].clone();
+    workspace.write("runs/r/summary.json", &summary);
+    let digest = gage_digest(summary.as_bytes());
+    let manifest =
+        workspace.read("runs/r/manifest.json").replace(before["digest"].as_str().expect("a digest"), &digest);
+    workspace.write("runs/r/manifest.json", manifest);
+    let ended = workspace.run(&["verify", "r"]).expect_code(3);
+    assert!(ended.stdout.contains("summary.json: as it was written"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("metrics[0].value"), "{}", ended.stdout);
+}
+
+fn gage_digest(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let digest = sha2::Sha256::digest(bytes);
+    format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }

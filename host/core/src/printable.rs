@@ -50,15 +50,24 @@ fn is_harmful(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{61c}'
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{17b4}'
+                | '\u{17b5}'
+                | '\u{180e}'
                 | '\u{200b}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
                 | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 
@@ -74,7 +83,8 @@ mod tests {
             ("a\nb\tc\r", "a\\nb\\tc\\r"),
             ("\u{202e}txt\u{2066}\u{200f}", "\\u{202e}txt\\u{2066}\\u{200f}"),
             ("\0\u{7f}\u{9b}", "\\u{0}\\u{7f}\\u{9b}"),
-            ("\u{e0041}\u{feff}", "\\u{e0041}\\u{feff}"),
+            ("\u{e0041}\u{e0101}\u{feff}", "\\u{e0041}\\u{e0101}\\u{feff}"),
+            ("pass\u{ad}word\u{3164}", "pass\\u{ad}word\\u{3164}"),
         ];
         for (text, expected) in cases {
             assert_eq!(printable_line(text), expected);

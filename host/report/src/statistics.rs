@@ -20,7 +20,7 @@ pub enum IntervalMethod {
     Wilson,
     /// [`t_interval`], of the standard error of independent samples.
     T,
-    /// [`t_interval`], of the standard error of samples that come in clusters.
+    /// By Student's t distribution, of the standard error of samples that come in clusters.
     Cluster,
     /// The ends between which 95 % of the figures of random resamples lie.
     Bootstrap,

@@ -47,12 +47,13 @@ function trendFigure(trend) {
   const base = points.find((point) => point.run_id === known.baseline?.run_id);
   const [lowest, highest] = extent(points.flatMap(({ figure }) => [figure.value, figure.low ?? figure.value, figure.high ?? figure.value]));
   // A little room, and never an axis of no height; shares stay within 0 and 1.
-  const room = (highest - lowest) * 0.08 || Math.abs(highest) * 0.05 || 0.5;
+  const room = (highest / 2 - lowest / 2) * 0.16 || Math.abs(highest) * 0.05 || 0.5;
   const isShare = lowest >= 0 && highest <= 1;
-  const [low, high] = [isShare ? Math.max(0, lowest - room) : lowest - room, isShare ? Math.min(1, highest + room) : highest + room];
+  const low = Math.max(isShare ? 0 : -Number.MAX_VALUE, lowest - room);
+  const high = Math.min(isShare ? 1 : Number.MAX_VALUE, highest + room);
   const [right, bottom] = [wide.width - wide.right, wide.height - wide.bottom];
   const x = (place) => wide.left + (right - wide.left) * (points.length > 1 ? 0.02 + 0.96 * (place / (points.length - 1)) : 0.5);
-  const y = (value) => bottom - (bottom - wide.top) * ((value - low) / (high - low));
+  const y = (value) => bottom - (bottom - wide.top) * between(value, low, high);
   const text = (at, down, anchor, content) => draw("text", { x: at, y: down, "text-anchor": anchor }, content);
   const path = points.map(({ figure }, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
   const mark = (point, place) => {

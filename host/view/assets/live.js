@@ -32,7 +32,7 @@ function showLive(now) {
     ["Samples", ofTotal(now.done, now.total)],
     ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
     ["Time left", now.eta_s === null ? null : `about ${duration(now.eta_s * 1000)}`],
-    ["Since", now.began === null ? null : duration(now.now - now.began)],
+    ["Running for", now.began === null ? null : duration(now.now - now.began)],
     ["Answer tokens", now.completion_tokens > 0 && count(now.completion_tokens)],
     ["Latency, median", now.latency.p50_ms === null ? null : duration(now.latency.p50_ms)],
     ["95th percentile", now.latency.p95_ms === null ? null : duration(now.latency.p95_ms)],

@@ -50,11 +50,9 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
     };
     let comparison = match compare(&base, &new, &options) {
         Ok(comparison) => comparison,
-        Err(error @ CompareError::UnknownInGate { .. }) => {
-            return Ok(terminal::refuse(&error.to_string(), None));
-        }
         Err(CompareError::Report(error)) => return Ok(unreadable(error)),
-        Err(error) => return Err(error.into()),
+        // The gate asks what cannot be answered.
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
     };
     if let Some(code) = write_files(&comparison, arguments) {
         return Ok(code);

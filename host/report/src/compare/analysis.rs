@@ -2,7 +2,7 @@
 
 use super::gating::{self, Judged};
 use super::identity::{self, Difference, IdentityPart};
-use super::margin::ROUNDING;
+use super::margin::Units;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, Measure, PairedTask};
 use super::permutations::{MOST_PERMUTATIONS, Permutations};
@@ -12,7 +12,7 @@ use super::sign_flip::{SignFlipTest, sign_flip_tests};
 use super::source::ComparedSource;
 use super::{collecting, multiplicity, verdict::Verdict};
 use crate::grouping::Grouping;
-use crate::{CompensatedSum, IntervalMethod, Spread, t_interval};
+use crate::{CompensatedSum, IntervalMethod};
 use gage_config::GateSpec;
 use gage_core::Digest;
 
@@ -311,49 +311,67 @@ fn adjust_slices(metrics: &mut [MetricComparison]) {
     }
 }
 
+/// A metric over all tasks that have it, while these are gone through.
+struct Pooled {
+    overall: Overall,
+    base: CompensatedSum,
+    new: CompensatedSum,
+    units: Units,
+    method: IntervalMethod,
+}
+
 /// The metrics that several tasks have, over all samples of these.
 fn overall(metrics: &[MetricComparison], judged: &[Judged]) -> Vec<Overall> {
-    let mut found: Vec<(Overall, [CompensatedSum; 2], Spread)> = Vec::new();
-    for (metric, judged) in metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none()) {
-        let Some((base, new, _)) = judged.scores.means() else { continue };
-        let place = match found.iter().position(|(overall, ..)| overall.metric_id == metric.metric_id) {
-            Some(place) => place,
-            None => {
-                let metric_id = metric.metric_id.clone();
-                let empty = Overall {
-                    metric_id,
-                    tasks: 0,
-                    n: 0,
-                    base: 0.0,
-                    new: 0.0,
-                    difference: 0.0,
-                    interval: None,
-                };
-                found.push((empty, Default::default(), Spread::default()));
-                found.len() - 1
-            }
-        };
-        let Some((overall, [sum_base, sum_new], spread)) = found.get_mut(place) else { continue };
-        overall.tasks += 1;
-        overall.n += metric.n;
-        sum_base.add(base * metric.n as f64);
-        sum_new.add(new * metric.n as f64);
-        let direction = if metric.higher_is_better { 1.0 } else { -1.0 };
-        judged.scores.gains().iter().for_each(|gain| spread.add(direction * gain));
+    let mut found: Vec<Pooled> = Vec::new();
+    for (metric, Judged { scores, .. }) in
+        metrics.iter().zip(judged).filter(|(metric, _)| metric.sub_score.is_none())
+    {
+        let Some((base, new, _)) = scores.means() else { continue };
+        let place = found.iter().position(|pooled| pooled.overall.metric_id == metric.metric_id);
+        let place = place.unwrap_or_else(|| {
+            found.push(Pooled::new(&metric.metric_id));
+            found.len() - 1
+        });
+        let Some(pooled) = found.get_mut(place) else { continue };
+        pooled.overall.tasks += 1;
+        pooled.overall.n += metric.n;
+        pooled.base.add(base * metric.n as f64);
+        pooled.new.add(new * metric.n as f64);
+        // What is uncertain is so in both directions, so that of the metric does not matter.
+        pooled.units.add(scores.units());
+        if metric.clusters.is_some() {
+            pooled.method = scores.method();
+        }
     }
-    let several = found.into_iter().filter(|(overall, ..)| overall.tasks > 1);
-    several
-        .map(|(mut overall, [base, new], spread)| {
-            let count = overall.n as f64;
-            overall.base = base.divided_by(count);
-            overall.new = new.divided_by(count);
-            overall.difference = overall.new - overall.base;
-            // Equal differences say nothing of other samples.
-            let reach = ROUNDING * overall.base.abs().max(overall.new.abs());
-            let stderr = spread.standard_error().filter(|stderr| *stderr * count.sqrt() > reach);
-            overall.interval = stderr
-                .and_then(|stderr| t_interval(overall.difference, stderr, overall.n - 1, IntervalMethod::T));
-            overall
-        })
-        .collect()
+    found.into_iter().filter(|pooled| pooled.overall.tasks > 1).map(Pooled::finish).collect()
+}
+
+impl Pooled {
+    fn new(metric_id: &str) -> Pooled {
+        let overall = Overall {
+            metric_id: metric_id.to_owned(),
+            tasks: 0,
+            n: 0,
+            base: 0.0,
+            new: 0.0,
+            difference: 0.0,
+            interval: None,
+        };
+        Pooled {
+            overall,
+            base: CompensatedSum::default(),
+            new: CompensatedSum::default(),
+            units: Units::default(),
+            method: IntervalMethod::T,
+        }
+    }
+
+    fn finish(mut self) -> Overall {
+        let count = self.overall.n as f64;
+        self.overall.base = self.base.divided_by(count);
+        self.overall.new = self.new.divided_by(count);
+        self.overall.difference = self.overall.new - self.overall.base;
+        self.overall.interval = self.units.interval(self.overall.difference, self.method);
+        self.overall
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::binomial::crossing;
 use super::sign_flip::MOST_EXACT;
+use crate::{Interval, IntervalMethod, LEVEL_95};
 use statrs::function::beta::beta_reg;
 #[cfg(test)]
 use statrs::function::erf::erfc;
@@ -19,10 +20,12 @@ pub(super) struct Units {
     pub(super) sizes: Vec<f64>,
     /// The largest difference that one sample can have.
     pub(super) reach: f64,
+    /// The largest score.
+    pub(super) largest: f64,
 }
 
-/// A deviation below this part of what a sample can change by is rounding.
-pub(super) const ROUNDING: f64 = 1e-12;
+/// A deviation below this part of the scores, and of what a sample can change by, is rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// A sum over units, with what its test needs.
 struct RobustSum {
@@ -80,6 +83,19 @@ impl Units {
         self.sizes.iter().sum()
     }
 
+    /// A deviation of a sample up to this is rounding.
+    fn rounding(&self) -> f64 {
+        ROUNDING * self.reach.max(self.largest)
+    }
+
+    /// Adds other units.
+    pub(super) fn add(&mut self, others: Units) {
+        self.totals.extend(others.totals);
+        self.sizes.extend(others.sizes);
+        self.reach = self.reach.max(others.reach);
+        self.largest = self.largest.max(others.largest);
+    }
+
     /// The size of the unit that a sample is in, on average over the samples.
     fn usual_size(&self) -> f64 {
         self.sizes.iter().map(|size| size * size).sum::<f64>() / self.samples()
@@ -99,7 +115,7 @@ impl Units {
 
     /// The standard error of the mean difference of a sample, with the imagined units; never 0 where a
     /// sample could have changed.
-    pub(super) fn standard_error(&self) -> f64 {
+    fn standard_error(&self) -> f64 {
         let real = self.count() / (self.count() + 2.0 * f64::from(IMAGINED_PAIRS));
         (self.with_imagined(0.0).variance * real).sqrt() * self.reach / self.samples()
     }
@@ -112,8 +128,26 @@ impl Units {
         }
         let units = self.totals.iter().zip(&self.sizes).map(|(total, size)| (total / self.reach, *size));
         let RobustSum { variance, degrees, .. } = robust_sum(units);
-        let error = variance.sqrt() / self.samples();
-        (error * self.samples().sqrt() > ROUNDING).then_some((error * self.reach, degrees))
+        let error = variance.sqrt() / self.samples() * self.reach;
+        (error * self.samples().sqrt() > self.rounding()).then_some((error, degrees))
+    }
+
+    /// The standard error of the mean difference of a sample, with its degrees of freedom: as it was observed, and
+    /// where all differences are equal that of the imagined units.
+    fn error_of_mean(&self) -> (f64, f64) {
+        self.observed().unwrap_or_else(|| (self.standard_error(), self.count() - 1.0))
+    }
+
+    /// The 95 % interval of the mean difference of a sample, of which `difference` is the estimate. `None` for fewer than
+    /// two units, where no score differs from another one, and beyond the range of `f64`.
+    pub(super) fn interval(&self, difference: f64, method: IntervalMethod) -> Option<Interval> {
+        if self.totals.len() < 2 {
+            return None;
+        }
+        let (error, degrees) = self.error_of_mean();
+        let half = student_quantile((1.0 - LEVEL_95) / 2.0, degrees) * error;
+        let interval = Interval::of_95(difference - half, difference + half, method);
+        (interval.low.is_finite() && interval.high.is_finite()).then_some(interval)
     }
 
     /// The p-value against "the mean fell by the margin or more": small where that can be ruled out. 1 for
@@ -144,7 +178,7 @@ impl Units {
     /// units no more than 2ⁿ signs can be tried.
     pub(super) fn visible_loss(&self, alpha: f64, wanted: f64) -> Option<f64> {
         let level = attainable(alpha, self.totals.len()).filter(|_| self.totals.len() > 1)?;
-        let (error, degrees) = self.observed().unwrap_or_else(|| (self.standard_error(), self.count() - 1.0));
+        let (error, degrees) = self.error_of_mean();
         let visible = error * visible_shift(degrees, level, wanted);
         Some(visible).filter(|visible| visible.is_finite() && *visible > 0.0)
     }
@@ -168,7 +202,7 @@ impl Units {
             let (one, two) = (reach * deviation, reach * imagined);
             f64::midpoint(one * one, (one * one).hypot(2.0 * two))
         });
-        let to_fail = (gain < -ROUNDING * self.reach).then(|| {
+        let to_fail = (gain < -self.rounding()).then(|| {
             let root = factor(adjusted) * deviation / gain;
             // So many signs that one of all is rare enough.
             (root * root).max((1.0 / adjusted).log2().ceil() * size)

@@ -1,11 +1,10 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
-use super::margin::{ROUNDING, Units};
+use super::margin::Units;
 use super::pairing::Measure;
 use super::result::TestNote;
 use super::{mcnemar, sign_flip::SignFlipTest};
-use crate::cluster::ClusterSums;
-use crate::{CompensatedSum, Interval, IntervalMethod, Spread, Z_95, t_interval};
+use crate::{CompensatedSum, Interval, IntervalMethod, Z_95};
 use std::collections::BTreeMap;
 
 /// How often a loss is to be seen that is called visible, and a run to tell that is called large enough.
@@ -25,8 +24,6 @@ pub(super) struct PairedScores {
     gains: Vec<f64>,
     /// By cluster, where there are any: the sum of the gains and the number of samples.
     clusters: Option<BTreeMap<u64, (f64, f64)>>,
-    spread: Spread,
-    cluster_sums: ClusterSums,
 }
 
 impl PairedScores {
@@ -41,8 +38,6 @@ impl PairedScores {
             better: 0,
             gains: Vec::new(),
             clusters: is_clustered.then(BTreeMap::new),
-            spread: Spread::default(),
-            cluster_sums: ClusterSums::default(),
         }
     }
 
@@ -58,22 +53,15 @@ impl PairedScores {
         self.worse += u64::from(gain < 0.0);
         self.better += u64::from(gain > 0.0);
         self.gains.push(gain);
-        self.spread.add(new - base);
         if let Some(clusters) = &mut self.clusters {
             let (total, size) = clusters.entry(cluster).or_default();
             *total += gain;
             *size += 1.0;
-            self.cluster_sums.add(cluster, new - base);
         }
     }
 
     pub(super) fn count(&self) -> u64 {
         self.gains.len() as u64
-    }
-
-    /// How much better each sample became.
-    pub(super) fn gains(&self) -> &[f64] {
-        &self.gains
     }
 
     pub(super) fn cluster_count(&self) -> Option<u64> {
@@ -107,18 +95,22 @@ impl PairedScores {
         // Most scores lie between 0 and 1, whether or not these reach the ends.
         let is_unit = self.lowest >= 0.0 && self.highest <= 1.0;
         let reach = if is_unit { 1.0 } else { self.highest - self.lowest };
-        match &self.clusters {
-            None => Units { totals: self.gains.clone(), sizes: vec![1.0; self.gains.len()], reach },
-            Some(clusters) => {
-                let (totals, sizes) = clusters.values().copied().unzip();
-                Units { totals, sizes, reach }
-            }
-        }
+        let (totals, sizes) = match &self.clusters {
+            None => (self.gains.clone(), vec![1.0; self.gains.len()]),
+            Some(clusters) => clusters.values().copied().unzip(),
+        };
+        Units { totals, sizes, reach, largest: self.lowest.abs().max(self.highest.abs()) }
+    }
+
+    /// How an interval of these scores is computed that is not of 0 and 1 alone.
+    pub(super) fn method(&self) -> IntervalMethod {
+        if self.clusters.is_some() { IntervalMethod::Cluster } else { IntervalMethod::T }
     }
 
     /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
     /// "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data",
-    /// Journal of Educational and Behavioral Statistics 37 (2012); else that of Student's t.
+    /// Journal of Educational and Behavioral Statistics 37 (2012); else that of the standard error that the
+    /// tests use.
     pub(super) fn interval(&self) -> Option<Interval> {
         let (.., difference) = self.means()?;
         if self.is_binary() {
@@ -129,23 +121,7 @@ impl PairedScores {
             let (low, high) = ((middle - half).max(-1.0), (middle + half).min(1.0));
             return Some(Interval::of_95(low, high, IntervalMethod::AdjustedWald));
         }
-        let (stderr, units, method) = match &self.clusters {
-            None => (self.spread.standard_error()?, self.count(), IntervalMethod::T),
-            Some(clusters) => (
-                self.cluster_sums.standard_error(difference)?,
-                clusters.len() as u64,
-                IntervalMethod::Cluster,
-            ),
-        };
-        // Where all differences are equal their spread says nothing of other samples.
-        let is_spread = self.is_spread(stderr * (self.count() as f64).sqrt());
-        let stderr = if is_spread { stderr } else { self.units().standard_error() };
-        t_interval(difference, stderr, units.checked_sub(1)?, method)
-    }
-
-    /// Whether a deviation is more than what rounding makes of equal differences.
-    pub(super) fn is_spread(&self, deviation: f64) -> bool {
-        deviation > ROUNDING * self.lowest.abs().max(self.highest.abs())
+        self.units().interval(difference, self.method())
     }
 
     /// The number of samples, how many rose and how many fell.

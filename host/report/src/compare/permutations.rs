@@ -42,8 +42,13 @@ impl Permutations {
                 None => measure.metric_id.clone(),
             },
             alpha: reason::number(alpha),
-            gated: self.gated,
+            gated: if self.gated == 1 {
+                "1 gated metric".to_owned()
+            } else {
+                format!("{} gated metrics", self.gated)
+            },
             least: reason::number(least * self.gated.max(1) as f64),
+            fewer: if self.gated > 1 { ", or gate fewer metrics" } else { "" },
         }
     }
 }

@@ -26,18 +26,20 @@ pub enum CompareError {
 
     /// The level of a gate is finer than random permutations can show.
     #[error(
-        "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} gated metrics the \
-         smallest level that {MOST_PERMUTATIONS} random sign flips can show is {least}; use that or more, or gate fewer metrics"
+        "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} the smallest level \
+         that {MOST_PERMUTATIONS} random sign flips can show is {least}; use that or more{fewer}"
     )]
     LevelTooSmall {
         /// The metric.
         metric: String,
         /// Its level.
         alpha: String,
-        /// How many metrics and sub-scores are gated.
-        gated: usize,
+        /// How many metrics and sub-scores are gated, as `2 gated metrics`.
+        gated: String,
         /// The smallest level with so many.
         least: String,
+        /// What else helps where several are gated.
+        fewer: &'static str,
     },
 }
 

@@ -225,6 +225,6 @@ pub struct Overall {
     pub new: f64,
     /// `new − base`.
     pub difference: f64,
-    /// Its 95 % confidence interval, for samples that are independent.
+    /// Its 95 % confidence interval; samples of one cluster of a task count together.
     pub interval: Option<Interval>,
 }

@@ -23,7 +23,7 @@ pub(super) struct Columns {
     id: Vec<String>,
     /// What tells whether two samples of one id are the same; empty where there is one run.
     content: Vec<String>,
-    /// Milliseconds; null where the model was not asked.
+    /// Milliseconds; null where the model was not asked, and where its last call failed before it answered.
     latency: Vec<Option<f64>>,
     /// Milliseconds since 1970; null where it is not known. The first as it is, each later one as the
     /// difference to the one before it that is known.
@@ -60,7 +60,8 @@ impl Columns {
         // Half of it tells two rows of one id apart.
         self.content.extend(content.map(|content| format!("{:08x}", content >> 32)));
         let timing = &record.timing;
-        self.latency.push((timing.attempts > 0).then(|| rounded(timing.latency_ms)));
+        let is_known = timing.attempts > 0 && timing.latency_ms > 0.0;
+        self.latency.push(is_known.then(|| rounded(timing.latency_ms)));
         let finished = self.finished_after(timing.finished_unix_ms);
         self.finished.push(finished);
         let tokens = record.model_output.as_ref().map(|output| &output["usage"]["completion_tokens"]);

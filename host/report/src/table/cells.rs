@@ -5,6 +5,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// Narrowest that a column of names becomes.
 const NARROWEST: usize = 12;
 
+/// Fewest columns that are worth showing of the path of a slice, its ellipsis among them.
+const SHORTEST_PATH: usize = 3;
+
 /// To which side the cells of a column go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
@@ -37,7 +40,7 @@ impl Column {
         self.width = width;
         for cell in &mut self.cells {
             if width_of(cell) > width {
-                *cell = shortened(cell, width);
+                *cell = cut_to(cell, width);
             }
         }
     }
@@ -74,6 +77,26 @@ pub(super) fn fit(columns: &mut [Column], may_shrink: &[usize], width: usize, ga
     }
 }
 
+/// A text cut to a width. Of `path=key`, as slices are named, the key stays where there is room for it and for the end of
+/// the path: the keys tell one slice from the next.
+fn cut_to(text: &str, width: usize) -> String {
+    let name = text.trim_start();
+    let indent = text.len() - name.len();
+    if let Some((path, key)) = name.split_once('=') {
+        let left = width.checked_sub(indent + 1 + width_of(key)).filter(|left| *left >= SHORTEST_PATH);
+        if let Some(left) = left {
+            return format!("{}{}={key}", &text[..indent], end_of(path, left));
+        }
+    }
+    shortened(text, width)
+}
+
+/// The end of a text that fits a width, behind an ellipsis.
+fn end_of(text: &str, width: usize) -> String {
+    let reversed: String = text.chars().rev().collect();
+    shortened(&reversed, width).chars().rev().collect()
+}
+
 /// The beginning of a text that fits a width, with an ellipsis.
 fn shortened(text: &str, width: usize) -> String {
     let mut left = width.saturating_sub(1);
@@ -101,6 +124,19 @@ mod tests {
             assert_eq!(shortened(text, width), expected);
         }
         assert_eq!(pad("中", 4, Align::Right), "  中");
+    }
+
+    #[test]
+    fn slices_keep_their_keys() {
+        let cases = [
+            ("  sample.metadata.level=easy", 15, "  …a.level=easy"),
+            ("  level=a key that is longer than its path", 15, "  level=a key …"),
+            ("  level=中文", 11, "  …vel=中文"),
+            ("  a name", 6, "  a n…"),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(cut_to(text, width), expected);
+        }
     }
 
     #[test]

@@ -19,8 +19,8 @@ const LONGEST_LATENCY: u64 = 24 * 3_600 * 10_000;
 #[derive(Debug)]
 pub(super) struct Tally {
     tasks: BTreeMap<String, TaskTally>,
-    /// Samples that were finished in each second since 1970.
-    finished: BTreeMap<u64, u64>,
+    /// Samples that were answered in each second since 1970; scores come in batches, and would make leaps of it.
+    answered: BTreeMap<u64, u64>,
     /// Tenths of a millisecond of the calls of the model.
     latency: Option<Histogram<u64>>,
     completion_tokens: u64,
@@ -30,7 +30,7 @@ impl Default for Tally {
     fn default() -> Tally {
         // From a tenth of a millisecond to a day, with three digits.
         let latency = Histogram::new_with_bounds(1, LONGEST_LATENCY, 3).ok();
-        Tally { tasks: BTreeMap::new(), finished: BTreeMap::new(), latency, completion_tokens: 0 }
+        Tally { tasks: BTreeMap::new(), answered: BTreeMap::new(), latency, completion_tokens: 0 }
     }
 }
 
@@ -45,7 +45,7 @@ struct TaskTally {
 struct Seen {
     /// None while it awaits its scores.
     outcome: Option<Outcome>,
-    finished_second: u64,
+    answered_second: u64,
     /// The place of a metric, and its score.
     scores: Box<[(u16, f64)]>,
 }
@@ -66,19 +66,20 @@ impl Tally {
                 let score = metric.card.as_ref()?.primary_score?;
                 Some((place(&mut task.metrics, &metric.metric_id)?, score))
             });
-        let seen = Seen {
-            outcome: entry.outcome,
-            finished_second: if entry.outcome.is_some() { entry.finished_unix_ms / 1_000 } else { 0 },
-            scores: scores.collect(),
+        let scores: Box<[(u16, f64)]> = scores.collect();
+        let before = task.samples.get(&entry.index);
+        // Its scores come behind it.
+        let answered_second = match before.filter(|before| before.outcome.is_none()) {
+            Some(answer) => answer.answered_second,
+            None => entry.finished_unix_ms / 1_000,
         };
-        if seen.finished_second > 0 {
-            *self.finished.entry(seen.finished_second).or_default() += 1;
-        }
-        if let Some(before) = task.samples.insert(entry.index, seen)
-            && let Some(count) = self.finished.get_mut(&before.finished_second)
-        {
+        if let Some(count) = before.and_then(|before| self.answered.get_mut(&before.answered_second)) {
             *count = count.saturating_sub(1);
         }
+        if answered_second > 0 {
+            *self.answered.entry(answered_second).or_default() += 1;
+        }
+        task.samples.insert(entry.index, Seen { outcome: entry.outcome, answered_second, scores });
     }
 
     /// Puts what is known into an object of JSON. `totals` are the samples of each task, where they are known;
@@ -118,21 +119,21 @@ impl Tally {
     /// Samples a second over the last whole seconds; none before the first of them is over.
     fn rate(&self, began: Option<u64>, now: u64) -> Option<f64> {
         let now = now / 1_000;
-        let began = began.map(|began| began / 1_000).or_else(|| self.finished.keys().next().copied())?;
+        let began = began.map(|began| began / 1_000).or_else(|| self.answered.keys().next().copied())?;
         let from = now.saturating_sub(WINDOW_SECONDS).max(began);
         let seconds = now.checked_sub(from).filter(|seconds| *seconds > 0)?;
-        let count: u64 = self.finished.range(from..now).map(|(_, count)| count).sum();
+        let count: u64 = self.answered.range(from..now).map(|(_, count)| count).sum();
         Some(count as f64 / seconds as f64)
     }
 
     /// Samples a second since the process began.
     fn pace(&self, began: Option<u64>, now: u64) -> Value {
         let now = now / 1_000;
-        let first = began.map(|began| began / 1_000).or_else(|| self.finished.keys().next().copied());
+        let first = began.map(|began| began / 1_000).or_else(|| self.answered.keys().next().copied());
         let Some(first) = first.filter(|first| *first < now) else { return Value::Null };
         let width = (now - first).div_ceil(BINS).max(1);
         let mut bins = vec![0_u64; usize::try_from((now - first).div_ceil(width)).unwrap_or(0)];
-        for (second, count) in self.finished.range(first..now) {
+        for (second, count) in self.answered.range(first..now) {
             let bin = usize::try_from((second - first) / width).unwrap_or(usize::MAX);
             if let Some(bin) = bins.get_mut(bin) {
                 *bin += count;

@@ -1,6 +1,9 @@
 use super::*;
 use gage_core::{MetricResult, Outcome, ScoreCard};
-use gage_record::{JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecord, SampleTiming};
+use gage_record::{
+    AnswerEntry, JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecord, SampleTiming, Scores,
+    ScoresEntry, Without,
+};
 
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
     let metric = |score| MetricResult {
@@ -87,6 +90,54 @@ fn a_run_is_followed_until_it_has_ended() {
     manifest.write(&folder).unwrap();
     assert_eq!(look(&followers, folder.path())["is_live"], false);
     assert!(followers.open().is_empty(), "nobody follows a run that has ended");
+}
+
+#[test]
+fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    let manifest = Manifest::new("run", "0.1.0", json!({"config": {"tasks": [{"task_id": "t"}]}}));
+    manifest.write(&folder).unwrap();
+    let mut journal = JournalWriter::open(&folder).unwrap().writer;
+    let now = unix_milliseconds();
+    let whole = record(0, Some(1.0), now - 5_000);
+    let nothing = json!(null);
+    let answer = AnswerEntry {
+        task_id: "t",
+        index: 0,
+        sample_id: "s0",
+        row_digest: "",
+        outcome: Outcome::Scored,
+        sample: &whole.sample,
+        support_output: None,
+        model_output: Without { value: &nothing, keys: &[] },
+        judge_output: None,
+        timing: whole.timing,
+        awaits_scores: true,
+        awaits_judges: false,
+    };
+    journal.append_batch(&[JournalEntry::Answer(answer)]).unwrap();
+    let followers = Followers::default();
+    let pace = |told: &Value| {
+        let bins = told["pace"]["samples_per_s"].as_array().unwrap().iter();
+        bins.map(|bin| bin.as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    let answered = look(&followers, folder.path());
+    assert_eq!((&answered["done"], &answered["tasks"][0]["awaiting"]), (&json!(0), &json!(1)));
+    assert_eq!(pace(&answered).first(), Some(&1.0), "{answered:#}");
+    let scores = ScoresEntry {
+        task_id: "t".to_owned(),
+        index: 0,
+        sample_id: "s0".to_owned(),
+        row_digest: String::new(),
+        outcome: Outcome::Scored,
+        scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: now - 1_000, ..Scores::default() },
+    };
+    journal.append_batch(&[JournalEntry::Scores(&scores)]).unwrap();
+    let scored = look(&followers, folder.path());
+    assert_eq!(scored["done"], 1);
+    let pace = pace(&scored);
+    assert_eq!((pace.first(), pace.iter().sum::<f64>()), (Some(&1.0), 1.0), "{scored:#}");
 }
 
 #[test]

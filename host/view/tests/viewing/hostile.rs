@@ -87,3 +87,33 @@ fn what_goes_on_is_only_text_as_well() {
     assert_eq!(page.run("document.images.length").expect("none"), json!(0));
     assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
 }
+
+#[test]
+fn scores_as_large_as_numbers_go_are_drawn() {
+    let Some(browser) = browser("huge scores in a report") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let scores = [f64::MAX, -f64::MAX, 1e308, 5.0, 0.0, -1e-308, f64::MIN_POSITIVE, 1e100];
+    let records: Vec<_> = (0..).zip(scores).map(|(index, score)| sample(index, "a", score)).collect();
+    whole(root.path(), "huge", &records);
+    whole(root.path(), "largest", &[sample(0, "a", f64::MAX), sample(1, "b", f64::MAX)]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    // Of numbers that are none, or are out of range, nothing can be drawn.
+    let broken = "[...document.querySelectorAll('svg *')].flatMap((one) => [...one.attributes])\
+        .filter((one) => /NaN|Infinity|undefined/.test(one.value)).map((one) => one.value).join(' | ')";
+    for (path, shown) in [
+        ("/runs/huge", "document.querySelectorAll('#distributions rect').length >= 3"),
+        ("/runs/largest", "document.querySelectorAll('#distributions rect').length === 1"),
+        ("/compare?run=huge&run=largest", "document.querySelectorAll('#distributions rect').length >= 4"),
+        ("/history", "document.querySelectorAll('#trends circle').length > 0"),
+        ("/", "document.querySelectorAll('#runs tbody tr').length === 2"),
+    ] {
+        page.go(&served.url(path)).expect("the page");
+        page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the page");
+        page.wait_for(shown).expect("what is drawn");
+        assert_eq!(page.text(broken).expect("a text"), "", "{path}");
+        let text = page.text("document.body.innerText").expect("a text");
+        assert!(!text.contains("NaN") && !text.contains("Infinity"), "{path}: {text}");
+    }
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}

@@ -131,6 +131,43 @@ fn two_runs_are_compared_with_their_flips() {
     assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
 }
 
+/// The samples with a second metric, by which only sample 2 became worse.
+fn with_lengths(mut records: Vec<gage_record::SampleRecord>, of_two: f64) -> Vec<gage_record::SampleRecord> {
+    for record in records.iter_mut().filter(|record| !record.metrics.is_empty()) {
+        let mut length = record.metrics[0].clone();
+        length.metric_id = "length".to_owned();
+        let card = length.card.as_mut().expect("a card");
+        card.primary_score = Some(if record.index == 2 { of_two } else { 0.5 });
+        card.pass = None;
+        record.metrics.push(length);
+    }
+    records
+}
+
+#[test]
+fn a_number_of_changes_leads_to_those_of_its_metric() {
+    let Some(browser) = browser("changes by metric") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "base", &with_lengths(forty(0), 0.5));
+    whole(root.path(), "new", &with_lengths(forty(1), 0.25));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    open(&page, &served.url("/compare?run=base&run=new"));
+    let comparison = page.text("document.getElementById('comparison').innerText").expect("a comparison");
+    assert!(comparison.contains("length"), "{comparison}");
+    let links = "[...document.querySelectorAll('#comparison table button.link')].filter((one) => one.textContent.startsWith('▼'))";
+    for place in 0..2 {
+        let text = page.text(&format!("{links}[{place}].textContent")).expect("a number");
+        page.run(&format!("{links}[{place}].click()")).expect("a click");
+        let number = text.trim_start_matches("▼ ");
+        assert_eq!(counted(&page), format!("{number} of 80 samples"), "{text}");
+    }
+    // By the second metric it is that sample alone, and what it lost by it.
+    let listed = page.text("document.getElementById('rows').innerText").expect("a sample");
+    assert!(listed.contains("s-2") && listed.contains("▼ 0.2500"), "{listed}");
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
 #[test]
 fn the_page_of_the_server_is_that_of_the_file_with_a_way_back() {
     let Some(browser) = browser("the report of the server") else { return };

@@ -153,11 +153,15 @@ pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
     writer.append_batch(&entries).expect("appended");
 }
 
-/// Ends a run that has begun.
-pub(crate) fn end(folder: &RunFolder, mut manifest: Manifest) {
-    let metric = MetricDescription {
-        metric_id: "exact_match".to_owned(),
-        implementation: "exact_match".to_owned(),
+/// Ends a run that has begun, with figures of `exact_match`.
+pub(crate) fn end(folder: &RunFolder, manifest: Manifest) {
+    end_with(folder, manifest, &["exact_match"]);
+}
+
+fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
+    let metric = |metric_id: &str| MetricDescription {
+        metric_id: metric_id.to_owned(),
+        implementation: metric_id.to_owned(),
         scorer_version: "1".to_owned(),
         aggregation: Aggregation::Mean,
         value_name: "score".to_owned(),
@@ -166,7 +170,7 @@ pub(crate) fn end(folder: &RunFolder, mut manifest: Manifest) {
     let task = TaskDescription {
         task_id: "t".to_owned(),
         dataset_id: "d".to_owned(),
-        metrics: vec![metric],
+        metrics: metrics.iter().map(|metric_id| metric(metric_id)).collect(),
         timing_metrics: Vec::new(),
         slices: Vec::new(),
         cluster_by: None,
@@ -182,12 +186,14 @@ pub(crate) fn end(folder: &RunFolder, mut manifest: Manifest) {
     manifest.write(folder).expect("a manifest");
 }
 
-/// A run that has ended.
+/// A run that has ended, with the metrics of its first sample.
 pub(crate) fn whole(root: &Path, run_id: &str, records: &[SampleRecord]) {
     let (folder, manifest, mut writer) = begin(root, run_id);
     append(&mut writer, records);
     drop(writer);
-    end(&folder, manifest);
+    let metrics = records.first().into_iter().flat_map(|record| &record.metrics);
+    let metrics: Vec<&str> = metrics.map(|metric| metric.metric_id.as_str()).collect();
+    end_with(&folder, manifest, &metrics);
 }
 
 /// Forty samples; every fourth is wrong, and one was not answered.

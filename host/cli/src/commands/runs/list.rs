@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 /// Longest name of a model in the table, in characters.
 const LONGEST_MODEL: usize = 24;
 
-const TABLE: terminal::Table<8> = terminal::Table {
-    headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "size"],
+const TABLE: terminal::Table<9> = terminal::Table {
+    headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "value", "size"],
     flexible: &[0, 1, 2, 6],
     // The size, the time, the suite.
-    spare: &[7, 4, 1],
+    spare: &[8, 4, 1],
 };
 
 /// What lies in a folder of runs.
@@ -47,7 +47,7 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
     if listed.runs.is_empty() {
         terminal::say(format_args!("no runs in {}", arguments.output_dir.display()));
     } else {
-        let rows: Vec<[String; 8]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
+        let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
         terminal::answer(TABLE.draw(&rows))?;
     }
     if listed.runs.iter().any(|run| listed.has_baseline(run)) {
@@ -103,26 +103,29 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
     })
 }
 
-fn row(run: &HistoryRun, listed: &Listed) -> [String; 8] {
+fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
     let first = run.figures.iter().find_map(|figure| Some((figure, figure.value?)));
-    let headline = first.map(|(figure, value)| {
+    let (name, value) = first.map_or_else(Default::default, |(figure, value)| {
         let more = match run.figures.len() - 1 {
             0 => String::new(),
             more => format!(" (+{more})"),
         };
-        format!("{} {} {value:.4}{more}", figure.task_id, figure.metric_id)
+        (format!("{} {}", figure.task_id, figure.metric_id), format!("{value:.4}{more}"))
     });
-    let nothing = || "-".to_owned();
     let mark = if listed.has_baseline(run) { " *" } else { "" };
+    let begun: String = run.created_at.chars().take("2026-01-01T00:00".len()).collect();
     let cells = [
         format!("{}{mark}", run.run_id),
-        run.suite.clone().unwrap_or_else(nothing),
-        run.model.as_deref().map_or_else(nothing, |model| terminal::shortened(model, LONGEST_MODEL)),
+        run.suite.clone().unwrap_or_default(),
+        run.model.as_deref().map(|model| terminal::shortened(model, LONGEST_MODEL)).unwrap_or_default(),
         run.state().to_owned(),
-        run.created_at.clone(),
-        run.samples.map_or_else(nothing, |samples| samples.to_string()),
-        headline.unwrap_or_else(nothing),
+        begun.replace('T', " "),
+        run.samples.map(|samples| samples.to_string()).unwrap_or_default(),
+        name,
+        value,
         indicatif::HumanBytes(run.bytes).to_string(),
     ];
-    cells.map(|cell: String| gage_core::printable_line(&cell).into_owned())
+    cells.map(
+        |cell| if cell.is_empty() { "-".to_owned() } else { gage_core::printable_line(&cell).into_owned() },
+    )
 }

@@ -114,23 +114,28 @@ impl Page {
         self.wrapped(2, if paired < total { style_of(Some(Verdict::Inconclusive)) } else { FAINT }, &text);
     }
 
+    /// A name with the verdict at the right end of its first line.
+    fn heading(&mut self, name: &str, verdict: Option<Verdict>) {
+        let word = verdict.map_or("", Verdict::word);
+        let lines = wrap(name, self.width.saturating_sub(4 + word.width()));
+        for (number, line) in lines.iter().enumerate() {
+            let (indent, word) = if number == 0 { (2, word) } else { (4, "") };
+            let blanks = self.width.saturating_sub(indent + line.width() + word.width());
+            let line = if self.colour { format!("{HEADING}{line}{HEADING:#}") } else { line.clone() };
+            let style = style_of(verdict);
+            let word = match word {
+                "" => String::new(),
+                word if self.colour => format!("{}{style}{word}{style:#}", " ".repeat(blanks)),
+                word => format!("{}{word}", " ".repeat(blanks)),
+            };
+            self.line(indent, Style::new(), &format!("{line}{word}"));
+        }
+    }
+
     fn metric(&mut self, metric: &MetricComparison, is_refused: bool) {
         let verdict = metric.gate.as_ref().map(|gate| gate.verdict);
-        let name = name_of(metric);
         self.blank();
-        match verdict {
-            Some(verdict) => {
-                let blanks = self.width.saturating_sub(2 + name.width() + verdict.word().width()).max(2);
-                let style = style_of(Some(verdict));
-                let word = match self.colour {
-                    true => format!("{style}{verdict}{style:#}"),
-                    false => verdict.to_string(),
-                };
-                let heading = if self.colour { format!("{HEADING}{name}{HEADING:#}") } else { name };
-                self.line(2, Style::new(), &format!("{heading}{}{word}", " ".repeat(blanks)));
-            }
-            None => self.line(2, HEADING, &name),
-        }
+        self.heading(&name_of(metric), verdict);
         for flip in &metric.flips {
             let tags = match flip.error_tags.as_slice() {
                 [] => String::new(),
@@ -164,8 +169,12 @@ fn style_of(verdict: Option<Verdict>) -> Style {
     }
 }
 
+/// What stays together where lines are broken: `p = 0.05`, `p < 0.0001`.
+const TOGETHER: [(&str, &str); 2] = [(" = ", "\u{a0}=\u{a0}"), (" < ", "\u{a0}<\u{a0}")];
+
 /// Breaks a text between words, and words that are wider than a line within them.
 fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = TOGETHER.iter().fold(text.to_owned(), |text, (apart, bound)| text.replace(apart, bound));
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
         let used = lines.last().map_or(0, |line| line.width());
@@ -182,5 +191,5 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
             }
         }
     }
-    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    lines.iter().map(|line| line.trim_end().replace('\u{a0}', " ")).collect()
 }

@@ -46,6 +46,22 @@ fn a_comparison_fits_a_terminal() {
 }
 
 #[test]
+fn long_names_are_broken_and_keep_their_verdict() {
+    let run = |wrong: usize| {
+        let mut run = Run::of(&scores(40, wrong));
+        let long = format!("task-{}", "long-".repeat(30));
+        run.records.iter_mut().for_each(|record| record.task_id = long.clone());
+        run.tasks = vec![super::runs::task(&long)];
+        run.identity["config"]["tasks"][0]["task_id"] = serde_json::json!(long);
+        run
+    };
+    let text = render_comparison(&compared(run(0), run(20), gate(0.01)), 80, false);
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    let heading = text.lines().find(|line| line.ends_with("REGRESSION"));
+    assert!(heading.is_some_and(|line| line.starts_with("  m of ")), "{text}");
+}
+
+#[test]
 fn colours_are_used_only_where_they_are_wanted() {
     assert!(!render_comparison(&hostile(), 80, false).contains('\u{1b}'));
     assert!(render_comparison(&plain(), 80, true).contains('\u{1b}'));

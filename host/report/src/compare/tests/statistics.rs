@@ -2,7 +2,10 @@
 
 use super::super::margin::{power as t_power, student_upper_tail};
 use super::super::multiplicity::{benjamini_hochberg, holm};
+use super::super::paired_scores::PairedScores;
+use super::super::pairing::Measure;
 use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
+use crate::{Interval, IntervalMethod};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -14,6 +17,7 @@ struct Fixture {
     student: Vec<Student>,
     t_power: Vec<TPower>,
     adjusted: Vec<Adjusted>,
+    clustered: Vec<Clustered>,
 }
 
 #[derive(Deserialize)]
@@ -68,6 +72,13 @@ struct Adjusted {
     p_values: Vec<f64>,
     holm: Vec<f64>,
     benjamini_hochberg: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Clustered {
+    clusters: Vec<Vec<f64>>,
+    low: f64,
+    high: f64,
 }
 
 fn fixture() -> Fixture {
@@ -152,6 +163,39 @@ fn adjustments_are_those_of_the_library() {
     // With a level of its own each: the first by half of its level, and then the second by the whole.
     let ratios = holm(&[(0.01, 0.05), (0.001, 0.001)]);
     assert!((ratios[0] - 0.4).abs() < 1e-12 && (ratios[1] - 1.0).abs() < 1e-12, "{ratios:?}");
+}
+
+/// The interval of differences that come in clusters.
+fn interval_of(clusters: &[Vec<f64>]) -> Option<Interval> {
+    let measure =
+        Measure { metric_id: "m".to_owned(), sub_score: None, is_pass: false, higher_is_better: true };
+    let mut scores = PairedScores::new(true);
+    for (number, cluster) in (0..).zip(clusters) {
+        cluster.iter().for_each(|difference| scores.add(&measure, 0.5, 0.5 + difference, number));
+    }
+    scores.interval()
+}
+
+#[test]
+fn intervals_of_clusters_are_those_of_the_matrices() {
+    for Clustered { clusters, low, high } in fixture().clustered {
+        let found = interval_of(&clusters).unwrap();
+        assert_eq!(found.method, IntervalMethod::Cluster);
+        assert_near(found.low, low, 1e-8, &format!("{clusters:?}"));
+        assert_near(found.high, high, 1e-8, &format!("{clusters:?}"));
+    }
+    assert_eq!(interval_of(&[vec![0.1, 0.2]]), None);
+}
+
+#[test]
+fn of_many_clusters_of_which_two_are_large_little_is_known() {
+    // Each of the large ones changes as one; forty small ones say the same as they.
+    let mut clusters: Vec<Vec<f64>> =
+        (0..40).map(|number| vec![f64::from(number % 3) / 10.0 - 0.1]).collect();
+    clusters.extend([vec![0.0; 300], vec![0.2; 300]]);
+    let interval = interval_of(&clusters).unwrap();
+    // One degree of freedom: 12.7 standard errors, where forty would make it 2.
+    assert!(interval.low < -0.5 && interval.high > 0.7, "{interval:?}");
 }
 
 #[test]

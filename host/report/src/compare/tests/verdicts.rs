@@ -2,6 +2,7 @@
 
 use super::super::{CompareOptions, IdentityPart, Verdict};
 use super::runs::{Run, compared, compared_with, gate, scores, task};
+use crate::{Interval, IntervalMethod};
 use gage_config::{GateSpec, SubScoreGate};
 use gage_core::Outcome;
 use serde_json::json;
@@ -69,6 +70,38 @@ fn samples_of_one_cluster_count_once() {
         compared(Run::of(&scores(60, 0)), Run::of(&scores(60, 20)), gate(0.01)).verdict,
         Some(Verdict::Regression)
     );
+}
+
+#[test]
+fn over_all_tasks_the_samples_of_one_cluster_count_together() {
+    let run = |wrong: usize, cluster_by: Option<&str>| {
+        let mut run = Run::of(&scores(60, wrong));
+        for record in &mut run.records {
+            record.sample = json!({"metadata": {"text": record.index / 5}});
+        }
+        let mut second = run.records.clone();
+        second.iter_mut().for_each(|record| record.task_id = "u".to_owned());
+        run.records.extend(second);
+        run.tasks.push(task("u"));
+        let entry = |id: &str| match cluster_by {
+            Some(path) => json!({"task_id": id, "dataset_id": "rows", "cluster_by": path}),
+            None => json!({"task_id": id, "dataset_id": "rows"}),
+        };
+        run.identity["config"]["tasks"] = json!([entry("t"), entry("u")]);
+        run
+    };
+    let of = |cluster_by: Option<&str>| {
+        let found = compared(run(0, cluster_by), run(10, cluster_by), Vec::new());
+        let overall = &found.overall[0];
+        assert_eq!((overall.n, overall.tasks), (120, 2));
+        overall.interval.unwrap()
+    };
+    let (alone, together) = (of(None), of(Some("metadata.text")));
+    // Ten of sixty, in two clusters of twelve: five samples say what one does.
+    let width = |interval: Interval| interval.high - interval.low;
+    assert_eq!((alone.method, together.method), (IntervalMethod::T, IntervalMethod::Cluster));
+    let ratio = width(together) / width(alone);
+    assert!((2.1..2.5).contains(&ratio), "{ratio}: {alone:?} {together:?}");
 }
 
 #[test]

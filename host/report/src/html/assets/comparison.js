@@ -2,14 +2,29 @@
 
 // Both reasons for which nothing can be said have the same word.
 const verdicts = { MISMATCH: "INVALID", INCOMPLETE: "INVALID" };
+const importance = ["MISMATCH", "REGRESSION", "INCOMPLETE", "INCONCLUSIVE", "PASS", undefined];
+/** Most lists of samples that are open from the beginning. */
+const MOST_OPEN = 2;
+
+function verdictWord(verdict) {
+  const word = verdicts[verdict] ?? verdict;
+  return make("span", { class: `verdict ${word.toLowerCase()}` }, word);
+}
+
+/** How many of the gated metrics have the verdict of all. */
+function headline({ verdict, refusal, metrics }) {
+  if (refusal) return `: ${visible(refusal)}`;
+  const gated = metrics.filter((metric) => metric.gate);
+  const same = gated.filter((metric) => metric.gate.verdict === verdict);
+  return `: ${count(same.length)} of ${count(gated.length)} gated ${gated.length === 1 ? "metric" : "metrics"}`;
+}
 
 function showComparisons() {
   const section = byId("comparison");
   section.hidden = head.comparisons.length === 0;
   head.comparisons.forEach((comparison, place) => {
     section.append(make("h3", {}, `${comparison.new.run_id} against ${comparison.base.run_id}`));
-    if (comparison.verdict) section.append(make("p", {}, make("strong", {}, verdicts[comparison.verdict] ?? comparison.verdict), comparison.refusal ? `: ${visible(comparison.refusal)}` : ""));
-    else if (comparison.refusal) section.append(make("p", { class: "notice" }, visible(comparison.refusal)));
+    if (comparison.verdict) section.append(make("p", {}, verdictWord(comparison.verdict), headline(comparison)));
     if (comparison.same_run) section.append(make("p", { class: "notice" }, "Both are the same run, so nothing can differ."));
     section.append(...comparedMetrics(comparison, place + 1), ...comparedRest(comparison));
   });
@@ -17,27 +32,31 @@ function showComparisons() {
 
 function comparedMetrics(comparison, run) {
   const scored = comparison.metrics.filter((metric) => metric.n > 0);
-  if (scored.length === 0) return [];
+  const isNewTask = (place) => place === 0 || scored[place - 1].task_id !== scored[place].task_id;
   const main = scored.map((metric, place) => ({
-    begins: place > 0 && !metric.sub_score,
+    begins: isNewTask(place) && place > 0,
     cells: [
-      metric.sub_score ? "" : ident(metric.task_id), ident(metric.sub_score ? `… ${metric.sub_score}` : metric.metric_id),
+      isNewTask(place) ? ident(metric.task_id) : "", ident(metric.sub_score ? `… ${metric.sub_score}` : metric.metric_id),
       score(metric.base), score(metric.new), make("span", { class: "strong" }, signed(metric.difference)), range(metric.interval),
-      leads(metric.worse, { run, task: names.tasks.indexOf(metric.task_id), change: "worse" }, "▼ "),
-      leads(metric.better, { run, task: names.tasks.indexOf(metric.task_id), change: "better" }, "▲ "),
+      changedCell(metric, "worse", metric.worse, run), changedCell(metric, "better", metric.better, run),
       pValue(metric.test.worse), count(metric.n),
     ],
   }));
-  const parts = [table([["Task"], ["Metric"], ["Base", true], ["New", true], ["Difference", true], ["95 % interval", true], ["Worse", true], ["Better", true], ["p of “worse”", true], ["n", true]], main)];
-  for (const metric of scored) {
+  const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ["Base", true], ["New", true], ["Difference", true], ["95 % interval", true], ["Worse", true], ["Better", true], ["p of “worse”", true], ["n", true]], main)];
+  if (comparison.overall.length > 0) parts.push(overallTable(comparison.overall));
+  let open = 0;
+  // What matters most comes first; else they are in the order of the suite.
+  for (const metric of comparison.metrics.toSorted((one, other) => importance.indexOf(one.gate?.verdict) - importance.indexOf(other.gate?.verdict))) {
     const name = [metric.task_id, metric.metric_id, metric.sub_score].filter(Boolean).map(visible).join(", ");
-    if (metric.gate) parts.push(make("p", {}, make("strong", {}, verdicts[metric.gate.verdict] ?? metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
+    if (metric.gate && !comparison.refusal) parts.push(make("p", {}, verdictWord(metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
+    else if (!comparison.refusal && lostOf(metric)) parts.push(make("p", { class: "soft" }, `${name}: ${lostOf(metric)}`));
     if (metric.flips.length > 0) {
       const flips = metric.flips.map((flip) => [
         make("button", { type: "button", class: "link ident", title: visible(flip.sample_id), click: () => openById(run, metric.task_id, flip.sample_id) }, visible(flip.sample_id)),
         score(flip.base), score(flip.new), flip.error_tags.map(visible).join(", "),
       ]);
-      parts.push(opened(`${name}: the ${metric.flips.length} of ${count(metric.worse)} samples that became worse by most`, table([["Sample"], ["Base", true], ["New", true], ["Tags"]], flips)));
+      open += 1;
+      parts.push((open > MOST_OPEN ? folded : opened)(`${name}: the ${metric.flips.length} of ${count(metric.worse)} samples that became worse by most`, table([["Sample"], ["Base", true], ["New", true], ["Tags"]], flips)));
     }
     if (metric.error_tags.length > 0) parts.push(folded(`${name}: error tags`, table([["Tag"], ["Base", true], ["New", true], ["Of samples that became worse", true]], metric.error_tags.map((tag) => [visible(tag.tag), count(tag.base), count(tag.new), count(tag.worse)]))));
     if (metric.slices.length > 0) {
@@ -46,6 +65,17 @@ function comparedMetrics(comparison, run) {
     }
   }
   return parts;
+}
+
+/** Why a metric has no figures, or lacks samples for what they scored. */
+function lostOf({ n, too_large: large, not_finite: infinite }) {
+  return [n === 0 && "no sample is scored in both runs", large > 0 && `scores too large to compare: ${count(large)}`, infinite > 0 && `scores that are no finite numbers: ${count(infinite)}`].filter(Boolean).join("; ");
+}
+
+/** The metrics that several tasks have, over all their samples. */
+function overallTable(overall) {
+  return table([["Over all tasks"], ["Tasks", true], ["Base", true], ["New", true], ["Difference", true], ["95 % interval", true], ["n", true]],
+    overall.map((one) => [ident(one.metric_id), count(one.tasks), score(one.base), score(one.new), make("span", { class: "strong" }, signed(one.difference)), range(one.interval), count(one.n)]));
 }
 
 function comparedRest(comparison) {
@@ -70,4 +100,10 @@ function opened(label, ...content) {
   return element;
 }
 
-const leads = (number, wanted, sign) => (number === 0 ? "0" : make("button", { type: "button", class: "link", click: () => choose(wanted) }, `${sign}${count(number)}`));
+/** How many samples changed; leads to them where the list knows: of sub-scores it has none. */
+function changedCell({ task_id: task, metric_id: metric, sub_score: sub }, change, number, run) {
+  const text = number === 0 ? "0" : `${change === "worse" ? "▼" : "▲"} ${count(number)}`;
+  if (number === 0 || sub) return text;
+  const filters = { run, task: names.tasks.indexOf(task), change, metric: names.metrics.indexOf(metric) };
+  return make("button", { type: "button", class: "link", click: () => choose(filters) }, text);
+}

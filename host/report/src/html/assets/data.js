@@ -3,7 +3,7 @@
 /** Everything that lists and plots need, a place for each sample. */
 const rows = {
   length: 0, run: null, task: null, outcome: null, index: null, latency: null, finished: null, tokens: null,
-  text: null, line: null, change: null, partner: null, id: [], content: [], tags: [], scores: [], pass: [],
+  text: null, line: null, change: null, partner: null, id: [], content: [], tags: [], scores: [], pass: [], gains: [],
 };
 const names = { tasks: [], outcomes: [], metrics: [], tags: [] };
 let head = { runs: [], comparisons: [] };
@@ -29,6 +29,8 @@ async function unpack(block) {
 
 async function readPage() {
   head = JSON.parse(await unpack(blocks("head")[0]));
+  // They stand in sentences, tables and labels.
+  for (const run of [...head.runs, ...head.comparisons.flatMap(({ base, new: now }) => [base, now])]) run.run_id = visible(run.run_id);
   textBlocks = blocks("texts");
   const parts = [];
   for (const block of blocks("columns")) {
@@ -104,12 +106,15 @@ function figureOf(task, metric) {
   return null;
 }
 
-/** For each task and metric: 1 where more is better, else -1. */
-const directions = new Map();
-function direction(task, metric) {
+/** Of each metric of a task: 1 where more is better, else -1; and whether it counts what passes rather than scores. */
+const natures = new Map();
+function natureOf(task, metric) {
   const key = task * 65536 + metric;
-  if (!directions.has(key)) directions.set(key, figureOf(names.tasks[task], names.metrics[metric])?.higher_is_better === false ? -1 : 1);
-  return directions.get(key);
+  if (!natures.has(key)) {
+    const figure = figureOf(names.tasks[task], names.metrics[metric]);
+    natures.set(key, { direction: figure?.higher_is_better === false ? -1 : 1, countsPasses: figure?.aggregation === "pass_rate" });
+  }
+  return natures.get(key);
 }
 
 /** Not scored, or by some metric not passed; of a metric that draws no line, the score 0 where more is better. */
@@ -118,7 +123,7 @@ function isFailed(row) {
   for (let metric = 0; metric < names.metrics.length; metric += 1) {
     const pass = rows.pass[metric][row];
     if (pass === 0) return true;
-    if (pass < 0 && rows.scores[metric][row] === 0 && direction(rows.task[row], metric) > 0) return true;
+    if (pass < 0 && rows.scores[metric][row] === 0 && natureOf(rows.task[row], metric).direction > 0) return true;
   }
   return false;
 }
@@ -143,14 +148,28 @@ async function samplesOf(run) {
   return found;
 }
 
-const meanScore = (sample, metric) => {
-  const scores = sample.rows.map((row) => rows.scores[metric][row]).filter((value) => !Number.isNaN(value));
-  return scores.length ? scores.reduce((sum, value) => sum + value, 0) / scores.length : NaN;
-};
+/** Scores beyond it are too large to compare. */
+const LARGEST_COMPARED = 1e100;
+
+/** The mean over the repeats of a sample: of its scores, or, where the metric counts what passes, of that. */
+function meanOf(sample, metric, countsPasses) {
+  const counted = (row) => (!countsPasses ? rows.scores[metric][row] : rows.pass[metric][row] < 0 ? NaN : rows.pass[metric][row]);
+  const values = sample.rows.map(counted).filter((value) => Math.abs(value) <= LARGEST_COMPARED);
+  return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
+}
+
+/** By how much a sample is better than its partner, for each metric. */
+function gainsOf(sample, partner) {
+  return names.metrics.map((_, metric) => {
+    const { direction, countsPasses } = natureOf(rows.task[sample.rows[0]], metric);
+    return direction * (meanOf(sample, metric, countsPasses) - meanOf(partner, metric, countsPasses));
+  });
+}
 
 /** Finds the partner of each sample in the first run, and how its score changed: the largest loss, else the largest gain. */
 async function pairRuns() {
   if (head.runs.length < 2) return;
+  rows.gains = names.metrics.map(() => new Float64Array(rows.length).fill(NaN));
   const base = await samplesOf(0);
   let done = 0;
   for (let run = 1; run < head.runs.length; run += 1) {
@@ -159,13 +178,17 @@ async function pairRuns() {
       if (done % STRIDE === 0) await breathe();
       const partner = base.get(key);
       if (!partner || partner.isDouble || sample.isDouble || rows.content[partner.rows[0]] !== rows.content[sample.rows[0]]) continue;
-      const gains = names.metrics.map((_, metric) =>
-        direction(rows.task[sample.rows[0]], metric) * (meanScore(sample, metric) - meanScore(partner, metric))).filter((gain) => !Number.isNaN(gain));
-      const worst = Math.min(...gains);
-      const change = gains.length === 0 ? NaN : worst < 0 ? worst : Math.max(...gains);
-      const note = (row, other, value) => { rows.partner[row] = other; rows.change[row] = value; };
-      sample.rows.forEach((row, repeat) => note(row, partner.rows[repeat] ?? partner.rows[0], change));
-      if (run === 1) partner.rows.forEach((row, repeat) => note(row, sample.rows[repeat] ?? sample.rows[0], change));
+      const gains = gainsOf(sample, partner);
+      const known = gains.filter((gain) => !Number.isNaN(gain));
+      const worst = Math.min(...known);
+      const change = known.length === 0 ? NaN : worst < 0 ? worst : Math.max(...known);
+      const note = (row, other) => {
+        rows.partner[row] = other;
+        rows.change[row] = change;
+        gains.forEach((gain, metric) => { rows.gains[metric][row] = gain; });
+      };
+      sample.rows.forEach((row, repeat) => note(row, partner.rows[repeat] ?? partner.rows[0]));
+      if (run === 1) partner.rows.forEach((row, repeat) => note(row, sample.rows[repeat] ?? sample.rows[0]));
     }
   }
 }

@@ -12,7 +12,7 @@ function said(text) {
   return make("div", {}, shown, more);
 }
 
-const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "");
 
 /** A part of a message: text, or media that the page holds; other media by name. */
 function part(content) {
@@ -123,7 +123,7 @@ async function openDetail() {
   const answers = [[row, text]];
   if (other) answers.push([partner, other]);
   answers.sort(([one], [another]) => rows.run[one] - rows.run[another]);
-  const change = rows.change[row];
+  const change = changeOf(row);
   const changed = change < 0 ? ` · worse by ${score(-change)}` : change > 0 ? ` · better by ${score(change)}` : "";
   const where = `${visible(names.tasks[rows.task[row]])} · ${count(chosen + 1)} of ${count(selected.length)}${changed}`;
   const focused = document.activeElement?.closest?.("#detail") ? document.activeElement.textContent : null;

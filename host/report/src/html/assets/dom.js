@@ -21,12 +21,12 @@ function dress(element, attributes, children) {
   return element;
 }
 
-/** Text with its control characters and marks of direction shown rather than obeyed. */
+/** Text with its control characters, marks of direction and invisible characters shown rather than obeyed. */
 function visible(text) {
   return String(text)
     .replace(/[\u0000-\u0008\u000b-\u001f]/g, (character) => String.fromCharCode(0x2400 + character.charCodeAt(0)))
-    .replace(/[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g, (character) =>
-      `‹U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
+    .replace(/[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu, (character) =>
+      `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
 const whole = new Intl.NumberFormat("en");
@@ -37,7 +37,7 @@ const percent = (share) => (share === null || share === undefined ? "–" : `${(
 function score(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 0.0001 || size >= 1e7)) return value.toExponential(3).replace("-", "−");
+  if (size !== 0 && (size < 0.0001 || size >= 1e7)) return value.toExponential(3).replace("e+", "e").replaceAll("-", "−");
   return value.toFixed(size >= 1000 ? 1 : size >= 10 ? 2 : 4).replace("-", "−");
 }
 

@@ -2,28 +2,38 @@
 
 const isSeveral = () => head.runs.length > 1;
 
+/** What is said of a run as a whole, by name. */
+function factsOf(run, own) {
+  const { summary, timings } = run;
+  const usage = summary?.tasks.reduce((sum, task) => sum + task.usage.prompt_tokens + task.usage.completion_tokens, 0);
+  return [
+    ["Model", run.models.map(visible).join(", ")],
+    ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
+    ["Samples", count(summary?.samples.total ?? own)],
+    ["Coverage", summary && percent(summary.samples.coverage)],
+    ["Begun (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
+    ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
+    ["Tokens", usage > 0 && count(usage)],
+    ["Scored the answers of", run.parent_run && visible(run.parent_run)],
+    ["Program", `gage-host ${visible(run.host_version)}`],
+  ];
+}
+
 function showOverview() {
   byId("title").textContent = head.runs.map((run) => run.run_id).join(" · ");
-  for (const run of head.runs) {
-    const { summary, timings } = run;
-    const usage = summary?.tasks.reduce((sum, task) => sum + task.usage.prompt_tokens + task.usage.completion_tokens, 0);
-    const own = rowsOfRun(head.runs.indexOf(run)).length;
-    const state = run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status;
-    byId("overview").append(
-      isSeveral() ? make("h3", {}, run.run_id) : "",
-      facts([
-        ["Model", run.models.map(visible).join(", ")],
-        ["Status", state],
-        ["Samples", count(summary?.samples.total ?? own)],
-        ["Coverage", summary && percent(summary.samples.coverage)],
-        ["Begun (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
-        ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
-        ["Tokens", usage > 0 && count(usage)],
-        ["Scored the answers of", run.parent_run],
-        ["Program", `gage-host ${run.host_version}`],
-      ]));
-    if (!summary) byId("overview").append(make("p", { class: "notice" }, `This run has not ended: it has no figures yet, and ${count(own)} samples that are done.`));
-  }
+  const counts = head.runs.map((_, number) => rowsOfRun(number).length);
+  const known = head.runs.map((run, number) => factsOf(run, counts[number]));
+  if (isSeveral()) {
+    const names = known[0].map(([name]) => name).filter((_, place) => known.some((one) => one[place][1]));
+    const rest = known.map((one) => new Map(one));
+    byId("overview").append(table([["Run"], ...names.map((name) => [name, ["Samples", "Coverage", "Wall time", "Tokens"].includes(name)])],
+      head.runs.map((run, number) => [make("span", { class: "strong" }, run.run_id), ...names.map((name) => rest[number].get(name) || "–")])));
+  } else byId("overview").append(facts(known[0]));
+  head.runs.forEach((run, number) => {
+    const which = isSeveral() ? `The run ${run.run_id}` : "This run";
+    if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet, and ${count(counts[number])} ${counts[number] === 1 ? "sample that is" : "samples that are"} done.`));
+    else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done.`));
+  });
 }
 
 function rowsOfRun(run) {
@@ -57,10 +67,11 @@ function showFigures() {
   section.hidden = false;
   const [low, high] = boundsOf(groups.flat().map(({ figure }) => figure));
   const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]];
+  const isNewTask = (place) => place === 0 || groups[place - 1][0].figure.task_id !== groups[place][0].figure.task_id;
   const cells = groups.flatMap((group, place) => group.map(({ run, figure }, number) => ({
-    begins: place > 0 && number === 0 && isSeveral(),
+    begins: place > 0 && number === 0 && (isSeveral() || isNewTask(place)),
     cells: [
-      number === 0 ? visible(figure.task_id) : "",
+      number === 0 && isNewTask(place) ? visible(figure.task_id) : "",
       number === 0 ? make("span", { title: `${figure.aggregation} of ${figure.value_name}; ${figure.higher_is_better ? "more" : "less"} is better` }, visible(figure.metric_id), figure.higher_is_better ? "" : " ↓") : "",
       ...(isSeveral() ? [head.runs[run].run_id] : []),
       make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
@@ -166,7 +177,7 @@ async function showTiming() {
       facts([
         ["Latency, median", latency && duration(latency.p50_ms)], ["95th percentile", latency && duration(latency.p95_ms)],
         ["Longest", latency && duration(latency.max_ms)], ["First token, median", timings?.first_token && duration(timings.first_token.p50_ms)],
-        ["Samples a second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens a second", timings?.throughput_completion_tokens_per_s?.toFixed(0)],
+        ["Samples a second", timings?.throughput_inference_samples_per_s?.toFixed(1)], ["Answer tokens a second", timings?.throughput_completion_tokens_per_s && count(Math.round(timings.throughput_completion_tokens_per_s))],
         ["Calls made again", timings && count(timings.retries)],
       ]),
       make("div", { class: "plots" },

@@ -20,12 +20,14 @@ function showList() {
   chosen = Math.min(chosen, Math.max(0, selected.length - 1));
   const root = document.documentElement.style;
   root.setProperty("--metrics", Math.max(1, shownMetrics.length));
-  root.setProperty("--changed", isSeveral() ? "84px" : "0px");
+  root.setProperty("--changed", isSeveral() ? "104px" : "0px");
   const cell = (name, content) => make("span", { class: name }, content);
   byId("heading").replaceChildren(cell("id", "Sample"), cell("outcome", "Outcome"),
     ...(shownMetrics.length ? shownMetrics.map((metric) => make("span", { class: "number", title: visible(names.metrics[metric]) }, visible(names.metrics[metric]))) : [cell("number", "")]),
     cell("number", isSeveral() ? "Change" : ""), cell("tags", "Tags"), cell("number", "Latency"));
   byId("spacer").style.height = `${Math.min(TALLEST, selected.length * rowHeight())}px`;
+  // No higher than all samples are, and as high for some of them.
+  byId("list").style.maxHeight = `${rows.length * rowHeight() + 2}px`;
   byId("list").scrollTop = topOf(chosen);
   showRows();
 }
@@ -51,13 +53,14 @@ function showRows() {
 function rowOf(place) {
   const row = selected[place];
   const outcome = names.outcomes[rows.outcome[row]];
-  const mark = rows.change[row] < 0 ? "▼ " : rows.change[row] > 0 ? "▲ " : "";
+  const change = changeOf(row);
+  const mark = change < 0 ? "▼ " : change > 0 ? "▲ " : "";
   const metrics = shownMetrics.length ? shownMetrics : [-1];
   return make("div", { class: "row", role: "option", id: `row-${place}`, "aria-selected": String(place === chosen), "aria-setsize": selected.length, "aria-posinset": place + 1, "data-place": place },
     make("span", { class: "id", dir: "auto" }, visible(rows.id[row])),
     make("span", { class: outcome === "scored" ? "outcome" : "outcome unscored" }, (isSeveral() && byId("run").value === "" ? `${head.runs[rows.run[row]].run_id}: ` : "") + named(outcome)),
     metrics.map((metric) => make("span", { class: "score number" }, metric < 0 ? "" : score(rows.scores[metric][row]))),
-    make("span", { class: "change number" }, rows.change[row] ? `${mark}${score(Math.abs(rows.change[row]))}` : ""),
+    make("span", { class: "change number" }, change ? `${mark}${score(Math.abs(change))}` : ""),
     make("span", { class: "tags" }, (rows.tags[row] ?? []).map((tag) => visible(names.tags[tag])).join(", ")),
     make("span", { class: "time number" }, Number.isNaN(rows.latency[row]) ? "" : duration(rows.latency[row])));
 }

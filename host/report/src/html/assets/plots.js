@@ -6,10 +6,9 @@ const up = FRAME.height - FRAME.top - FRAME.bottom;
 
 /** Text along an axis: short, with few digits. */
 function tick(value) {
-  if (Math.abs(value) >= 1e9) return value.toExponential(1).replace("e+", "e").replace("-", "−");
-  if (value >= 1e6) return `${+(value / 1e6).toPrecision(3)}M`;
-  if (value >= 1e4) return `${+(value / 1e3).toPrecision(3)}k`;
-  return String(+value.toPrecision(3)).replace("-", "−");
+  const size = Math.abs(value);
+  const text = size >= 1e9 ? value.toExponential(1).replace("e+", "e") : size >= 1e6 ? `${+(value / 1e6).toPrecision(3)}M` : size >= 1e4 ? `${+(value / 1e3).toPrecision(3)}k` : String(+value.toPrecision(3));
+  return text.replace("-", "−");
 }
 
 /** Where a value lies between two bounds, from 0 to 1; their difference alone may be out of range. */
@@ -87,7 +86,7 @@ function lines(title, { series, span, unit, note }) {
     const x = (place) => at.x(((place + 0.5) / values.length) * span).toFixed(1);
     const isThere = (place) => place >= 0 && place < values.length && !Number.isNaN(values[place]);
     const steps = values.map((value, place) => (isThere(place) ? `${isThere(place - 1) ? "L" : "M"}${x(place)} ${at.y(value).toFixed(1)}` : ""));
-    const alone = values.map((value, place) => isThere(place) && !isThere(place - 1) && !isThere(place + 1) && draw("circle", { class: high ? "dot high" : "dot", cx: x(place), cy: at.y(value).toFixed(1), r: 2 }));
+    const alone = values.map((value, place) => isThere(place) && !isThere(place - 1) && !isThere(place + 1) && draw("circle", { class: high ? "dot high" : "dot", cx: x(place), cy: at.y(value).toFixed(1), r: 2.5 }));
     return [draw("path", { class: high ? "line high" : "line", d: steps.join("") }), ...alone];
   });
   return plot({ title, note, low: 0, high: span, lowText: "0", highText: duration(span), top, topText: tick(top), marks, label: `${title} over ${duration(span)}, at most ${tick(top)} ${unit}` });

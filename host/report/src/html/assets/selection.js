@@ -6,6 +6,10 @@ let hits = null;
 let hitQuery = "";
 let searches = 0;
 
+/** The metric whose change is asked about; null for the largest of all. */
+let changeMetric = null;
+const changeOf = (row) => (changeMetric === null ? rows.change[row] : rows.gains[changeMetric][row]);
+
 const wanted = () => ({
   query: byId("query").value.trim().toLowerCase(), run: byId("run").value, task: byId("task").value, outcome: byId("outcome").value,
   tag: byId("tag").value, change: byId("change").value, order: byId("order").value, isFailed: byId("failed").checked,
@@ -24,10 +28,12 @@ function prepareFilters() {
   offer("tag", names.tags.map((name, number) => [number, visible(name)]).sort(([, one], [, other]) => (one < other ? -1 : 1)), "all");
   // One tag is worth a filter as well.
   byId("tag").closest("label").hidden = names.tags.length === 0;
+  const ofMetric = names.metrics.length > 1 ? names.metrics.flatMap((name, metric) => [[`worse ${metric}`, `worse by ${visible(name)}`], [`better ${metric}`, `better by ${visible(name)}`]]) : [];
+  offer("change", [["worse", "worse"], ["better", "better"], ["changed", "changed"], ...ofMetric], "any");
   byId("change").closest("label").hidden = !isSeveral();
   offer("order", [
     ["", "of the dataset"],
-    ...(isSeveral() ? [["change", "largest loss first"]] : []),
+    ...(isSeveral() ? [["change", "largest loss first"], ["gain", "largest gain first"]] : []),
     ...names.metrics.flatMap((name, metric) => [[`low ${metric}`, `${visible(name)}, lowest first`], [`high ${metric}`, `${visible(name)}, highest first`]]),
     ["slow", "slowest first"],
   ]);
@@ -41,13 +47,13 @@ function resetFilters() {
 }
 
 /** Lists some samples and goes there. */
-function choose({ run, task, outcome, tag, change }) {
+function choose({ run, task, outcome, tag, change, metric }) {
   resetFilters();
   if (run !== undefined) byId("run").value = run;
   if (task !== undefined) byId("task").value = task;
   if (outcome !== undefined) byId("outcome").value = outcome;
   if (tag !== undefined) { byId("run").value = ""; byId("tag").value = names.tags.indexOf(tag); }
-  if (change !== undefined) { byId("change").value = change; byId("order").value = "change"; }
+  if (change !== undefined) { byId("change").value = names.metrics.length > 1 ? `${change} ${metric}` : change; byId("order").value = change === "worse" ? "change" : "gain"; }
   select();
   byId("samples").scrollIntoView();
   byId("list").focus({ preventScroll: true });
@@ -58,15 +64,17 @@ function passes(row, { run, task, outcome, tag, change, isFailed: onlyFailed }) 
   if (task !== "" && rows.task[row] !== +task) return false;
   if (outcome !== "" && rows.outcome[row] !== +outcome) return false;
   if (tag !== "" && !rows.tags[row]?.includes(+tag)) return false;
-  if (change === "worse" && !(rows.change[row] < 0)) return false;
-  if (change === "better" && !(rows.change[row] > 0)) return false;
-  if (change === "changed" && !(Math.abs(rows.change[row]) > 0)) return false;
+  if (change.startsWith("worse") && !(changeOf(row) < 0)) return false;
+  if (change.startsWith("better") && !(changeOf(row) > 0)) return false;
+  if (change === "changed" && !(Math.abs(changeOf(row)) > 0)) return false;
   return !onlyFailed || isFailed(row);
 }
 
 /** Makes the list anew; texts are searched behind it. */
 function select() {
   const filters = wanted();
+  const [, metric] = filters.change.split(" ");
+  changeMetric = metric === undefined ? null : +metric;
   searches += 1;
   if (filters.query !== hitQuery) {
     hitQuery = filters.query;
@@ -94,7 +102,7 @@ function sortSelected(order) {
   const [by, metric] = order.split(" ");
   // What has no number comes last.
   const key = {
-    change: (row) => rows.change[row], slow: (row) => -rows.latency[row],
+    change: changeOf, gain: (row) => -changeOf(row), slow: (row) => -rows.latency[row],
     low: (row) => rows.scores[metric][row], high: (row) => -rows.scores[metric][row],
   }[by];
   if (!key) return;
