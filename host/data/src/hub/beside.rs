@@ -84,7 +84,7 @@ impl HubFiles {
     }
 
     /// The same path from the folder of the rows.
-    fn from_base(&self, path: &[String]) -> String {
+    fn reached(&self, path: &[String]) -> String {
         let common = self.base.iter().zip(path).take_while(|(one, other)| one == other).count();
         let up = std::iter::repeat_n("..", self.base.len() - common);
         let down = path.iter().skip(common).map(String::as_str);
@@ -164,7 +164,7 @@ impl MediaFiles for HubFiles {
                 having.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })?,
         }
-        Ok(Some(self.from_base(&path)))
+        Ok(Some(self.reached(&path)))
     }
 }
 
@@ -226,7 +226,7 @@ mod tests {
         ] {
             let found = files.path_of(written).expect("a path");
             assert_eq!(
-                (found.join("/").as_str(), files.from_base(&found).as_str()),
+                (found.join("/").as_str(), files.reached(&found).as_str()),
                 (path, reached),
                 "{written}"
             );
