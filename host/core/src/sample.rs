@@ -138,6 +138,21 @@ impl Sample {
         generation.chain(&self.sampling_params).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    /// What is wrong with those, each with its place in the Sample: a parameter that is not known, or out of bounds.
+    pub fn sampling_problems(&self) -> Vec<Problem> {
+        let own = self.own_sampling();
+        let found = if own.is_empty() { None } else { SamplingParams::from_object(own).err() };
+        let place = |problem: Problem| {
+            let name = problem.pointer.trim_start_matches('/');
+            let group = match self.sampling_params.contains_key(name) {
+                true => "sampling_params",
+                false => "generation_params",
+            };
+            Problem { pointer: format!("/{group}/{name}"), message: problem.message }
+        };
+        found.unwrap_or_default().into_iter().map(place).collect()
+    }
+
     /// The conversation to send: the few-shot examples, each with its first right answer as the
     /// assistant's turn, between the system message and the question. An example whose messages end
     /// with an assistant's turn has its answer already.

@@ -33,7 +33,7 @@ impl Filter {
 }
 
 /// The value at a path. Of several readings of its dots the one with the longest name wins.
-fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+pub(crate) fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     match value {
         Value::Object(object) => object.get(path).or_else(|| {
             let dots = path.char_indices().rev().filter(|(_, character)| *character == '.');

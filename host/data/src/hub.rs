@@ -4,6 +4,7 @@
 //! commit, and each is downloaded. **A file takes its final name only after its size and its
 //! digest were those that the hub names**; what an interruption leaves is kept apart and resumed.
 
+mod beside;
 mod cache;
 mod card;
 mod client;
@@ -22,6 +23,7 @@ mod select;
 mod source;
 mod wait;
 
+pub use beside::HubFiles;
 pub use error::HubError;
 pub use fetch::fetch;
 pub use model::{FetchedModel, ModelHub, ModelReference};

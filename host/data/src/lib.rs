@@ -17,6 +17,7 @@ mod labels;
 mod loader;
 mod locate;
 mod media;
+mod missing_fields;
 mod preparation;
 mod rejection;
 mod report;
@@ -30,6 +31,7 @@ pub use hub::{HubError, HubProgress, NoProgress};
 pub use ids::Ids;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
+pub use missing_fields::MissingField;
 pub use preparation::{Kept, Preparation, Prepared};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{

@@ -3,6 +3,7 @@
 mod array;
 mod chain;
 mod delimited;
+mod gzip;
 mod input;
 mod kind;
 mod lines;
@@ -27,9 +28,37 @@ pub(crate) const MOST_BYTES: usize = 64 << 20;
 /// A row as its loader found it.
 pub(crate) struct Record {
     pub place: Place,
-    /// The line that it begins in, where `place` does not say it.
-    pub line: Option<u64>,
+    /// Where it begins, where `place` does not say it.
+    pub begin: Option<Position>,
     pub content: Content,
+}
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// From 1.
+    pub line: u64,
+    /// In bytes, from 1.
+    pub column: u64,
+}
+
+impl Position {
+    /// Goes on behind some bytes.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
+        match memchr::memrchr(b'\n', bytes) {
+            None => self.column += bytes.len() as u64,
+            Some(last) => {
+                self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+                self.column = (bytes.len() - last) as u64;
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "line {}, column {}", self.line, self.column)
+    }
 }
 
 pub(crate) enum Content {

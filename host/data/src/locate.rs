@@ -2,14 +2,17 @@
 //! what the suite says.
 
 use crate::filter::Filter;
-use crate::hub::{self, HubError, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken};
-use crate::media::{ImageOptions, MediaError, MediaOptions, MediaStore};
+use crate::hub::{
+    self, HubError, HubFiles, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken,
+};
+use crate::media::{ImageOptions, MediaError, MediaFiles, MediaOptions, MediaStore};
 use crate::row::DataError;
 use crate::rows::{Rows, open};
 use crate::source::{DataFile, Format, FormatOptions, LabelsFile, RowSource};
 use gage_config::{DataSource, DatasetSpec, FileFormat, HubSpec};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use url::Url;
 
 /// How datasets are found.
@@ -35,6 +38,8 @@ pub struct Located {
     source: RowSource,
     /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
     folder: (PathBuf, String),
+    /// Of a dataset on a hub: its other files, and the folder that they are put into.
+    beside: Option<(Arc<HubFiles>, PathBuf)>,
 }
 
 /// Why a dataset was not found.
@@ -73,6 +78,20 @@ pub enum LocateError {
 }
 
 impl LocateError {
+    /// The key of the dataset that it is about.
+    pub fn key(&self, spec: &DatasetSpec) -> &'static str {
+        match self {
+            LocateError::Digest { key, .. } => key,
+            LocateError::Data(error) if error.is_of_labels(spec.labels_path.as_deref()) => "labels_path",
+            LocateError::Hub(error) => error.key(),
+            LocateError::Endpoint { .. } => "endpoint",
+            LocateError::Data(_) | LocateError::NoCache => match spec.source {
+                DataSource::Files(_) => "path",
+                DataSource::Hub(_) => "hub_id",
+            },
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -102,10 +121,16 @@ impl Located {
             None => self.folder.clone(),
         };
         let media = &spec.media;
+        let mut allowed_roots = media.allowed_roots.clone();
+        // A folder that the suite names holds what the user put there.
+        let beside = self.beside.as_ref().filter(|_| media.content_root.is_none());
+        allowed_roots.extend(beside.map(|(_, folder)| folder.clone()));
+        let files = beside.map(|(files, _)| Arc::clone(files) as Arc<dyn MediaFiles>);
         let most_bytes = media.most_mib << 20;
         let is_resizing = media.min_pixels.is_some() || media.max_pixels.is_some() || media.factor.is_some();
         MediaStore::new(MediaOptions {
-            allowed_roots: media.allowed_roots.clone(),
+            allowed_roots,
+            files,
             most_image_bytes: most_bytes,
             most_bytes,
             most_embedded_bytes: most_bytes,
@@ -134,7 +159,7 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
             let source = source_of_files(spec);
             let identity = crate::digests::digests(&source)?;
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
-            Located { shown: spec.shown_source(), identity, source, folder }
+            Located { shown: spec.shown_source(), identity, source, folder, beside: None }
         }
         DataSource::Hub(hub) => fetch(spec, hub, options)?,
     };
@@ -217,23 +242,20 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         message: error.to_string(),
     })?;
     let cache = options.cache_folder.ok_or(LocateError::NoCache)?.to_owned();
-    let fetched = hub::fetch(
-        &HubSource {
-            kind: HubKind::Dataset,
-            name: hub.hub_id.clone(),
-            revision: hub.revision.clone(),
-            subset: hub.subset.clone(),
-            split: hub.split.clone(),
-            data_files: hub.data_files.clone(),
-            endpoint,
-            token: hub.token.as_ref().map(|token| HubToken::new(token.reveal())),
-            offline: hub.offline || options.is_offline,
-            cache,
-            timings: HubTimings::default(),
-        },
-        options.progress,
-        options.is_cancelled,
-    )?;
+    let wanted = HubSource {
+        kind: HubKind::Dataset,
+        name: hub.hub_id.clone(),
+        revision: hub.revision.clone(),
+        subset: hub.subset.clone(),
+        split: hub.split.clone(),
+        data_files: hub.data_files.clone(),
+        endpoint,
+        token: hub.token.as_ref().map(|token| HubToken::new(token.reveal())),
+        offline: hub.offline || options.is_offline,
+        cache,
+        timings: HubTimings::default(),
+    };
+    let fetched = hub::fetch(&wanted, options.progress, options.is_cancelled)?;
     let format = match fetched.format {
         HubFormat::Jsonl => Format::Jsonl,
         HubFormat::Json => Format::Json,
@@ -242,7 +264,7 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         HubFormat::Parquet => Format::Parquet,
         HubFormat::Gguf => {
             let reason = format!("dataset '{}' holds no rows but models", hub.hub_id);
-            return Err(HubError::Choice(reason).into());
+            return Err(HubError::Choice { key: "hub_id", message: reason }.into());
         }
     };
     let files: Vec<DataFile> = fetched
@@ -262,5 +284,14 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
     // Media lie beside the file that names them; their place on this machine is nobody else's matter.
     let local = fetched.files.first().map(|file| file.local.as_path());
     let folder = (folder_of(local).0, fetched.name.clone());
-    Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder })
+    let beside = match fetched.files.first() {
+        Some(first) => {
+            let above = first.path.split('/').count();
+            let root = first.local.ancestors().nth(above).map(Path::to_owned);
+            root.map(|root| Ok::<_, HubError>((Arc::new(HubFiles::of(&wanted, &fetched)?), root)))
+                .transpose()?
+        }
+        None => None,
+    };
+    Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder, beside })
 }

@@ -1,6 +1,7 @@
 //! The media of Samples: images, sounds, videos and documents that messages refer to.
 //!
-//! Local files are found below the content root and checked; nothing is ever fetched from elsewhere.
+//! Local files are found below the content root and checked; nothing is ever fetched from elsewhere, but for files of
+//! the dataset's own repository on a hub.
 //! Memory grows by 16 bytes for each local file; pixels in flight, decoded outcomes and places are
 //! bounded. All calls block.
 
@@ -25,7 +26,7 @@ mod store;
 mod whole;
 
 pub use error::{MediaError, MediaErrorKind};
-pub use options::{ImageOptions, MediaOptions};
+pub use options::{ImageOptions, MediaFiles, MediaOptions};
 pub use settle::MediaSource;
 pub use stats::MediaStats;
 pub use store::{MediaBytes, MediaStore};

@@ -8,7 +8,7 @@ use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::{Sample, SamplingParams};
+use gage_core::Sample;
 use gage_plugin::{DocHook, Preprocessor};
 use gage_template::TokenizerTemplate;
 use serde_json::Value;
@@ -111,23 +111,10 @@ impl Preparation {
 
 /// Makes sure that a model can be asked with what a Sample says about sampling.
 fn check_sampling(sample: &mut Sample) -> Result<(), Rejection> {
-    let own = sample.own_sampling();
-    if own.is_empty() {
-        return Ok(());
-    }
-    SamplingParams::from_object(own).map(drop).map_err(|problems| {
-        let place = |name: &str| match sample.sampling_params.contains_key(name) {
-            true => format!("/sampling_params/{name}"),
-            false => format!("/generation_params/{name}"),
-        };
-        let problems: Vec<(String, String)> = problems
-            .into_iter()
-            .map(|problem| (place(problem.pointer.trim_start_matches('/')), problem.message))
-            .collect();
-        let message: Vec<String> = problems.iter().map(|(place, why)| format!("{place}: {why}")).collect();
-        let pointer = problems.into_iter().next().map(|(place, _)| place);
-        Rejection::of_sample("sampling_params", message.join("; "), pointer)
-    })
+    let problems = sample.sampling_problems();
+    let Some(first) = problems.first() else { return Ok(()) };
+    let message: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Err(Rejection::of_sample("sampling_params", message.join("; "), Some(first.pointer.clone())))
 }
 
 /// Renders the conversation into `inputs.prompt`, unless the row brought a prompt that is rendered

@@ -1,5 +1,8 @@
 //! A row of a dataset, before anything is made of it.
 
+use crate::source::DataFile;
+use std::path::Path;
+
 /// How much of a broken row is kept, in characters.
 const SHOWN_CHARACTERS: usize = 2_000;
 
@@ -119,4 +122,19 @@ pub enum DataError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl DataError {
+    /// Whether it is about the file of labels, where a dataset has one.
+    pub fn is_of_labels(&self, labels: Option<&Path>) -> bool {
+        match self {
+            DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => true,
+            DataError::Unreadable { file, .. }
+            | DataError::Damaged { file, .. }
+            | DataError::Unsuited { file, .. } => {
+                labels.is_some_and(|labels| DataFile::new(labels).named() == *file)
+            }
+            DataError::Empty { .. } | DataError::Spool { .. } => false,
+        }
+    }
 }

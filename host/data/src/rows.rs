@@ -2,6 +2,7 @@
 
 use crate::labels::Labels;
 use crate::loader::{self, Chain, Kind, Numbered, Offsets, Preparer, Spool};
+use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
 use std::fs::File;
@@ -50,6 +51,7 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
         files: source.files.iter().map(|file| file.shown.clone()).collect(),
         labels,
         filter: source.filter.clone(),
+        watch: FieldWatch::new(&source.filter),
     };
     let chain = Chain::open(source)?;
     let mut rows = Rows { feed: Feed::Chain(chain), preparer, given: 0, most, total: None, filtered: 0 };
@@ -78,6 +80,11 @@ impl Rows {
     /// How many rows the filter has left out until now.
     pub fn filtered(&self) -> u64 {
         self.filtered
+    }
+
+    /// Fields that the filter names, and that none of the rows had that were read until now.
+    pub fn missing_fields(&self) -> Vec<MissingField> {
+        self.preparer.watch.missing()
     }
 
     fn shuffle(&mut self, source: &RowSource, seed: u64) -> Result<(), DataError> {

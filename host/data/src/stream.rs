@@ -7,6 +7,7 @@
 //! Both queues are bounded, so nobody runs far ahead of the caller.
 
 use crate::ids::Ids;
+use crate::missing_fields::MissingField;
 use crate::preparation::{Kept, Preparation, Prepared};
 use crate::row::{DataError, Row};
 use crate::rows::Rows;
@@ -36,6 +37,8 @@ pub struct Streamed {
     pub rows: u64,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
+    /// Fields that the filter names and that no row had.
+    pub missing_fields: Vec<MissingField>,
     /// Samples whose id had occurred before.
     pub renamed: u64,
     /// Reading, and preparing divided by the number of workers: without waiting for the caller.
@@ -94,7 +97,8 @@ pub fn stream_kept<K: Kept>(
         let preparing: Duration = ended.into_iter().map(joined).sum();
         let share = u32::try_from(workers).unwrap_or(u32::MAX);
         let spent = read.spent + preparing / share;
-        Streamed { rows, filtered: read.filtered, renamed, spent, failure: read.failure }
+        let Read { filtered, missing_fields, failure, .. } = read;
+        Streamed { rows, filtered, missing_fields, renamed, spent, failure }
     })
 }
 
@@ -105,6 +109,7 @@ fn joined<T>(result: std::thread::Result<T>) -> T {
 
 struct Read {
     filtered: u64,
+    missing_fields: Vec<MissingField>,
     spent: Duration,
     failure: Option<DataError>,
 }
@@ -146,7 +151,7 @@ fn read(
             break;
         }
     }
-    Read { filtered: rows.filtered(), spent, failure }
+    Read { filtered: rows.filtered(), missing_fields: rows.missing_fields(), spent, failure }
 }
 
 /// Says that a batch will never come where its thread ends by a panic: nobody waits for it then.

@@ -4,8 +4,7 @@ use crate::plan::{Plan, PlannedDataset};
 use gage_config::{DatasetSpec, HookKind, Problems};
 use gage_core::{Digest, Sample};
 use gage_data::{
-    DataError, LocateError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located,
-    stream_kept,
+    DataError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located, stream_kept,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -85,14 +84,8 @@ impl LocatedDataset {
         let located = match locate(spec, options) {
             Ok(located) => located,
             Err(error) => {
-                let (span, key) = match &error {
-                    LocateError::Digest { key: "labels_sha256", .. } => {
-                        (spec.spans.labels_sha256, "labels_sha256")
-                    }
-                    LocateError::Digest { key, .. } => (spec.spans.sha256, *key),
-                    _ => (spec.spans.path, "path"),
-                };
-                problems.error(span, key, error.to_string()).help = error.help();
+                let key = error.key(spec);
+                problems.error(spec.spans.of(key), key, error.to_string()).help = error.help();
                 return None;
             }
         };
@@ -101,7 +94,8 @@ impl LocatedDataset {
                 Some(LocatedDataset { planned: Arc::clone(planned), located, media: Arc::new(media) })
             }
             Err(error) => {
-                problems.error(spec.spans.content_root, "content_root", error.message);
+                let key = error.pointer.as_deref().unwrap_or("content_root");
+                problems.error(spec.spans.of(key), key, error.message.as_str());
                 None
             }
         }

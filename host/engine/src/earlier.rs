@@ -121,6 +121,22 @@ pub(crate) struct Left<'e> {
 }
 
 impl Left<'_> {
+    /// What is wrong with a Sample that could not be asked in an earlier process, and is not asked again.
+    pub(crate) fn wrong_with(&mut self, index: u64) -> Result<Option<String>, ReadError> {
+        let Earlier { index: journal, task_id, .. } = self.earlier;
+        let is_invalid = |recorded: &IndexedSample| {
+            recorded.outcome == Outcome::InvalidSample
+                && recorded.is_finished()
+                && !recorded.is_answered()
+                && !self.earlier.is_retried(*recorded)
+        };
+        if journal.get(task_id, index).filter(is_invalid).is_none() {
+            return Ok(None);
+        }
+        let record = self.answers.read_whole(task_id, index)?;
+        Ok(Some(record.and_then(|record| record.error).map(|error| error.message).unwrap_or_default()))
+    }
+
     /// What is left of a row; nothing where it is finished. An answer in a batch that is not complete is
     /// scored with its neighbours, as it would have been without a pause.
     pub(crate) fn of(&mut self, row: Row) -> Result<Option<Next>, ReadError> {

@@ -42,8 +42,11 @@ impl Events {
                 _ => {}
             }
         }
-        let level =
-            if matches!(kind, "data_failed" | "too_many_invalid") { Level::Error } else { Level::Info };
+        let level = match kind {
+            "data_failed" | "too_many_invalid" => Level::Error,
+            "missing_field" => Level::Warn,
+            _ => Level::Info,
+        };
         self.trace.emit(Event::new(kind, level, payload).of_task(task_id));
     }
 

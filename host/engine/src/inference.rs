@@ -65,6 +65,12 @@ impl Inferred {
         Inferred::of_record(record)
     }
 
+    /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
+    pub(crate) fn wrong(&self) -> Option<&str> {
+        let error = self.error.as_ref().filter(|_| self.outcome == Outcome::InvalidSample)?;
+        Some(&error.message)
+    }
+
     /// Its line in the journal, before it is scored.
     pub(crate) fn entry<'a>(&'a self, task_id: &'a str) -> AnswerEntry<'a> {
         AnswerEntry {

@@ -23,6 +23,7 @@ mod extraction;
 mod gathering;
 mod identity;
 mod inference;
+mod invalid;
 mod judging;
 mod models;
 mod place;
@@ -46,12 +47,12 @@ mod usage;
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
 pub use identity::{SCORING_VERSION, identity, identity_of_config};
+pub use invalid::TooManyInvalid;
 pub use models::fetch_models;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
 pub use progress::{Finished, NoProgress, Progress};
-pub use reader::TooManyInvalid;
 pub use rescoring::{RescoreError, rescore};
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;

@@ -6,6 +6,7 @@ mod metric;
 mod needs;
 mod steps;
 mod support;
+mod templates;
 
 pub use dataset::PlannedDataset;
 pub(crate) use metric::reads_clock;
@@ -17,7 +18,7 @@ use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
-use gage_core::{Problem, SamplingParams, prompt_version};
+use gage_core::{Object, Problem, SamplingParams, prompt_version};
 use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, RegistryError};
 use gage_template::PromptRenderer;
 use metric::plan_metric;
@@ -25,6 +26,7 @@ use needs::{check_budget, check_needs};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+use templates::{check_chat_template, compile_prompt, plan_prompt};
 
 /// Keys of `model_output` that vary from run to run.
 pub(crate) const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
@@ -157,7 +159,7 @@ impl Plan {
         Some(Plan { config, tasks: tasks.into_iter().flatten().map(Arc::new).collect() })
     }
 
-    /// Makes ready the datasets of a configuration, or one of them, and nothing else.
+    /// Makes ready the datasets of a configuration, or one of them, and looks at its prompts; nothing else.
     pub fn datasets(
         config: &PipelineConfig,
         dataset_id: Option<&str>,
@@ -165,6 +167,9 @@ impl Plan {
         problems: &mut Problems,
     ) -> Vec<Arc<PlannedDataset>> {
         add_plugins(config, registry, problems);
+        for prompt in &config.prompts {
+            drop(compile_prompt(prompt, &Object::new(), problems));
+        }
         let chosen = |spec: &&DatasetSpec| dataset_id.is_none_or(|id| spec.dataset_id == id);
         let planned = config.datasets.iter().filter(chosen);
         planned.filter_map(|spec| PlannedDataset::new(spec, registry, problems).map(Arc::new)).collect()
@@ -400,24 +405,6 @@ fn report_params(found: Vec<Problem>, params: Option<&Node>, span: Span, key: &s
     }
 }
 
-fn plan_prompt(
-    config: &PipelineConfig,
-    role: &RoleAdapterSpec,
-    problems: &mut Problems,
-) -> Option<Option<Arc<PromptRenderer>>> {
-    let Some(spec) = config.prompt_of(role) else { return Some(None) };
-    match PromptRenderer::new(spec, &role.prompt_params) {
-        Ok(renderer) => Some(Some(Arc::new(renderer))),
-        Err(errors) => {
-            for error in errors {
-                let span = spec.messages.get(error.message).map_or(spec.span, |message| message.span);
-                problems.error(span, "template", format!("the template is not valid: {error}"));
-            }
-            None
-        }
-    }
-}
-
 fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
     let step = &task.steps.inference;
     if step.request == RequestKind::Loglikelihood
@@ -439,6 +426,7 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
                 }
             }
             BackendKind::LlamaCpp(llama) => {
+                check_chat_template(llama, problems);
                 for (key, name, span) in files_of(llama) {
                     match reference_of(name) {
                         Some(Ok(_)) => {}

@@ -1,10 +1,10 @@
 //! The thread that loads rows and prepares Samples.
 
 use crate::earlier::Earlier;
+use crate::invalid::InvalidRows;
 use crate::stop::Stop;
-use gage_config::{DatasetSpec, OnInvalid};
 use gage_core::Sample;
-use gage_data::{DataError, Preparation, Prepared, Rejection, Rows, stream};
+use gage_data::{DataError, MissingField, Preparation, Prepared, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -12,10 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-
-/// Where the number of rows is not known beforehand, so many are looked at before their share of
-/// invalid ones ends the run.
-const LEAST_JUDGED: u64 = 1_000;
 
 /// Why reading ended early.
 #[derive(Debug, thiserror::Error)]
@@ -26,101 +22,14 @@ pub(crate) enum ReadError {
     Changed { row: u64 },
 }
 
-/// Rows that are no Samples, beyond what the dataset allows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TooManyInvalid {
-    /// The dataset.
-    pub dataset_id: String,
-    /// How many there are.
-    pub invalid: u64,
-    /// Of how many rows that were read.
-    pub rows: u64,
-    /// What the dataset allows; none where it allows no such row.
-    pub allowed: Option<f64>,
-    /// What is wrong with the first of them.
-    pub first: String,
-}
-
-impl std::fmt::Display for TooManyInvalid {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let TooManyInvalid { dataset_id, invalid, rows, allowed, first } = self;
-        // Numbers of rows stay far below 2^53.
-        let share = *invalid as f64 / (*rows).max(1) as f64 * 100.0;
-        match allowed {
-            Some(allowed) => write!(
-                formatter,
-                "{invalid} of the first {rows} rows of `{dataset_id}` are no Samples ({share:.1} %); it allows {:.1} % \
-                 (max_invalid). The first: {first}",
-                allowed * 100.0
-            ),
-            None => write!(formatter, "a row of `{dataset_id}` is no Sample (on_invalid: error): {first}"),
-        }
-    }
-}
-
-/// Counts the rows that are no Samples.
-pub(crate) struct InvalidRows {
-    dataset_id: String,
-    /// The largest share; none where the first one ends the run.
-    allowed: Option<f64>,
-    total: Option<u64>,
-    invalid: u64,
-    rows: u64,
-    first: String,
-}
-
-impl InvalidRows {
-    pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>) -> InvalidRows {
-        InvalidRows {
-            dataset_id: spec.dataset_id.clone(),
-            allowed: (spec.on_invalid == OnInvalid::Skip).then_some(spec.max_invalid),
-            total,
-            invalid: 0,
-            rows: 0,
-            first: String::new(),
-        }
-    }
-
-    /// Counts a row. Returns whether there are too many, so that nothing can make up for them.
-    fn add(&mut self, prepared: &Prepared) -> bool {
-        self.rows += 1;
-        let Err(rejection) = prepared.result.as_ref() else { return false };
-        if !rejection.is_invalid() {
-            return false;
-        }
-        if self.invalid == 0 {
-            self.first = rejection.message.clone();
-        }
-        self.invalid += 1;
-        match self.total {
-            _ if self.allowed.is_none() => true,
-            Some(total) => self.is_too_many(total),
-            None => self.rows >= LEAST_JUDGED && self.is_too_many(self.rows),
-        }
-    }
-
-    fn is_too_many(&self, of: u64) -> bool {
-        // Numbers of rows stay far below 2^53.
-        self.allowed.is_none_or(|allowed| self.invalid as f64 > allowed * of as f64)
-    }
-
-    /// What is to be said in the end.
-    fn finish(self) -> Option<TooManyInvalid> {
-        if self.invalid == 0 || !self.is_too_many(self.rows) {
-            return None;
-        }
-        let InvalidRows { dataset_id, allowed, invalid, rows, first, .. } = self;
-        Some(TooManyInvalid { dataset_id, invalid, rows, allowed, first })
-    }
-}
-
 /// What came of reading.
 pub(crate) struct ReadOutput {
     /// Reading and preparing, without waiting for the receiver.
     pub(crate) spent: Duration,
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
-    pub(crate) too_many_invalid: Option<TooManyInvalid>,
+    /// Fields that the filter names and that no row had.
+    pub(crate) missing_fields: Vec<MissingField>,
     /// Why the data could not be read to its end.
     pub(crate) failure: Option<DataError>,
     /// Whether every row was handed on.
@@ -220,7 +129,7 @@ pub(crate) fn read(
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
-    mut invalid: InvalidRows,
+    invalid: &InvalidRows,
     earlier: Option<&Earlier>,
     repeat: u64,
     mut ahead: Ahead<'_>,
@@ -230,7 +139,18 @@ pub(crate) fn read(
     let mut is_whole = true;
     let mut left = earlier.map(Earlier::left);
     let streamed = stream(rows, preparation, workers, &|| stop.is_set(), |prepared| {
-        let is_last = invalid.add(&prepared);
+        let rejection = prepared.result.as_ref().err().filter(|rejection| rejection.is_invalid());
+        if let (Ok(_), Some(left)) = (&prepared.result, left.as_mut()) {
+            match left.wrong_with(prepared.index.saturating_mul(repeat)) {
+                Ok(None) => {}
+                Ok(Some(wrong)) => invalid.found_before(&wrong),
+                Err(error) => {
+                    failed = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+        }
+        let is_last = invalid.read(rejection.map(|rejection| rejection.message.as_str()));
         let mut goes_on = !stop.is_set();
         for one in repeats(prepared, repeat) {
             if !goes_on {
@@ -256,7 +176,7 @@ pub(crate) fn read(
         None => Ok(ReadOutput {
             spent: streamed.spent,
             filtered: streamed.filtered,
-            too_many_invalid: if stop.is_set() { None } else { invalid.finish() },
+            missing_fields: streamed.missing_fields,
             // A filter that keeps nothing is left early when the run is stopped.
             is_whole: is_whole && streamed.failure.is_none() && !(stop.is_set() && streamed.filtered > 0),
             failure: streamed.failure,

@@ -4,15 +4,15 @@ use crate::active::ActiveTask;
 use crate::datasets::Datasets;
 use crate::events::Events;
 use crate::identity;
+use crate::invalid::TooManyInvalid;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::reader::TooManyInvalid;
 use crate::running::Running;
 use crate::session::Session;
 use crate::spending::{Spending, Spent};
 use crate::stop::{Stop, StopReason};
 use gage_core::{Outcome, OutcomeCounts};
-use gage_data::DataError;
+use gage_data::{DataError, MissingField};
 use gage_observe::{Observability, ObserveError};
 use gage_record::{
     JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences,
@@ -110,6 +110,8 @@ pub struct TaskReport {
     pub counts: OutcomeCounts,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
+    /// Fields that the filter names and that no row had that was read.
+    pub missing_fields: Vec<MissingField>,
     /// Rows that are no Samples, where there were too many of them: the task ended there.
     pub too_many_invalid: Option<TooManyInvalid>,
     /// Why the data could not be read to its end: the task ended there, and what was read before counts.
@@ -131,6 +133,7 @@ impl TaskReport {
             task_id: task_id.to_owned(),
             counts: OutcomeCounts::default(),
             filtered: 0,
+            missing_fields: Vec::new(),
             too_many_invalid: None,
             failure: None,
             cut_off: None,

@@ -206,6 +206,9 @@ impl<'r> Running<'r> {
         let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
         self.events.of_task("task_finished", task_id, note);
         self.progress.task_finished(task_id);
+        for missing in &output.missing_fields {
+            self.events.of_task("missing_field", task_id, json!({"message": missing.to_string()}));
+        }
         let wrong = match (&output.failure, &output.too_many_invalid) {
             (Some(error), _) => Some(("data_failed", error.to_string())),
             (None, Some(invalid)) => Some(("too_many_invalid", invalid.to_string())),
@@ -231,6 +234,7 @@ impl<'r> Running<'r> {
             task_id: task.id().to_owned(),
             counts,
             filtered: output.filtered,
+            missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,
             failure: output.failure,
             cut_off: task.stop.reason().filter(|_| output.is_cut_off),

@@ -5,11 +5,12 @@ use crate::active::ActiveTask;
 use crate::batches::{Batches, Waiting};
 use crate::earlier::Earlier;
 use crate::inference::{Asking, Inferred};
+use crate::invalid::{InvalidRows, TooManyInvalid};
 use crate::judging::Judging;
 use crate::place::Lent;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
-use crate::reader::{Ahead, InvalidRows, Next, ReadError, Row, TooManyInvalid, read};
+use crate::reader::{Ahead, Next, ReadError, Row, read};
 use crate::recorder::{ToRecord, What};
 use crate::run::RunError;
 use crate::scoring::ToScore;
@@ -18,7 +19,7 @@ use crate::support::Helper;
 use gage_backend::Backend;
 use gage_config::LoopMode;
 use gage_core::{Outcome, spawn_named};
-use gage_data::{DataError, Preparation, Rejection, RejectionStage, Rows};
+use gage_data::{DataError, MissingField, Preparation, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,6 +67,8 @@ pub(crate) struct TaskOutput {
     pub(crate) is_cut_off: bool,
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
+    /// Fields that the filter names and that no row had.
+    pub(crate) missing_fields: Vec<MissingField>,
     pub(crate) too_many_invalid: Option<TooManyInvalid>,
     pub(crate) failure: Option<DataError>,
     pub(crate) reading: Duration,
@@ -79,6 +82,7 @@ impl TaskOutput {
             begun: 0,
             is_cut_off: false,
             filtered: 0,
+            missing_fields: Vec::new(),
             too_many_invalid: None,
             failure: Some(failure),
             reading: Duration::ZERO,
@@ -96,7 +100,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let (progress, runtime, workers) = (input.progress, input.runtime, input.workers);
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
-    let invalid = InvalidRows::new(&planned.dataset.spec, rows.total());
+    let invalid = Arc::new(InvalidRows::new(&planned.dataset.spec, rows.total()));
     let concurrency = spec.concurrency.map_or(input.concurrency, |own| own.min(input.concurrency));
     let inflight = match spec.mode {
         LoopMode::Sequential => 1,
@@ -129,9 +133,10 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             tools: input.tools,
         }),
         stop: task.stop.clone(),
+        invalid: Arc::clone(&invalid),
     };
     let (reading, looped) = std::thread::scope(|threads| {
-        let stop = &task.stop;
+        let (stop, invalid) = (&task.stop, &*invalid);
         // Takes the sender along: the loop ends when it is gone.
         let reader = spawn_named(threads, "rows", move || {
             let _guard = StopOnPanic(stop);
@@ -150,7 +155,8 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             // Where the data ends it, no further process would get on.
             is_cut_off: task.stop.is_set() && (is_cut_off || !read.is_whole),
             filtered: read.filtered,
-            too_many_invalid: read.too_many_invalid,
+            missing_fields: read.missing_fields,
+            too_many_invalid: if task.stop.is_set() { None } else { invalid.finish() },
             failure: read.failure,
             reading: read.spent,
             inference: spent,
@@ -205,6 +211,8 @@ struct SampleLoop {
     held: Room,
     judging: Option<Arc<Judging>>,
     stop: Stop,
+    /// Counts what turns out to be no Sample when it is to be asked.
+    invalid: Arc<InvalidRows>,
     hand: Hand,
 }
 
@@ -284,6 +292,7 @@ impl SampleLoop {
                 }
                 Ok(sample) => {
                     let (asking, judging) = (Arc::clone(&self.asking), self.judging.clone());
+                    let invalid = Arc::clone(&self.invalid);
                     // Where the task bounds its samples, one that waits is among them.
                     let is_lent = hand.unsynced.is_some();
                     requests.spawn(async move {
@@ -291,6 +300,11 @@ impl SampleLoop {
                         let lent = is_lent.then(|| Arc::clone(&permit));
                         let inferred = asking.infer(index, row_digest, sample, lent).await;
                         let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
+                        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(Inferred::wrong)
+                        {
+                            invalid.found_late(wrong);
+                        }
                         let judged = match inferred {
                             Some(inferred) => hand.judged(judging.as_deref(), inferred).await,
                             None => None,
@@ -317,7 +331,7 @@ impl SampleLoop {
         Ok(Looped { spent, begun, is_cut_off: is_cut_off || left > 0 })
     }
 
-    /// The next row, with room for it; none when there is no more, or the task is stopped.
+    /// The next row, with room for it; none when there is no more, the task is stopped, or too many were no Samples.
     async fn next(
         &self,
         rows: &mut mpsc::Receiver<Next>,
@@ -326,6 +340,9 @@ impl SampleLoop {
         let next = async {
             let held = self.held.take().await?;
             let permit = self.inflight.take().await?;
+            if self.invalid.ends_asking() {
+                return None;
+            }
             Some((rows.recv().await?, held, permit))
         };
         tokio::select! {

@@ -50,7 +50,7 @@ pub(crate) fn keys_of(world: World) -> &'static [&'static str] {
             "expected_values",
         ],
         World::Extractor => &["inputs", "sample", "model_output", "judge_output", "support_output"],
-        World::Preprocessor => &["row", "dataset", "expected_skip"],
+        World::Preprocessor => &["row", "dataset", "intermediate", "expected_skip"],
         World::DocHook => &["sample"],
         World::Aggregator => &["rows"],
         World::Judge => &["sample", "model_output", "replies", "expected_prompts", "expected_unparseable"],

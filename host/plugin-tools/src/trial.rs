@@ -1,6 +1,7 @@
 //! Runs cases, and says what comes of each, as JSON.
 
 mod observe;
+mod samples;
 
 use crate::cases::{Case, differences};
 use gage_core::Problem;

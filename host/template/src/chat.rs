@@ -7,6 +7,7 @@
 
 mod json;
 
+use crate::unknown::{Unknown, unknown_names};
 use gage_core::{ContentPart, Digest, Message, text_of};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -47,7 +48,7 @@ impl ChatTemplate {
     /// back to.
     ///
     /// # Errors
-    /// When the template is not valid.
+    /// When the template is not valid, or names a filter, a test or a function that does not exist.
     pub fn compile(text: &str, bos_token: &str, eos_token: &str) -> Result<ChatTemplate, ChatTemplateError> {
         let compile = |error: Error| ChatTemplateError::Compile(chain(&error));
         let mut environment = Environment::new();
@@ -63,6 +64,10 @@ impl ChatTemplate {
         environment.add_global("bos_token", bos_token);
         environment.add_global("eos_token", eos_token);
         environment.add_template_owned(NAME, without_generation_blocks(text)).map_err(compile)?;
+        if let Some(Unknown { line, text }) = unknown_names(&environment, NAME).into_iter().next() {
+            let text = line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
+            return Err(ChatTemplateError::Compile(text));
+        }
         Ok(ChatTemplate { compiled: Some((environment, Digest::of_bytes(text.as_bytes()))) })
     }
 
@@ -320,6 +325,9 @@ mod tests {
             "{% for a in range(9000) %}{% for b in range(9000) %}{% set x = a * b %}{% endfor %}{% endfor %}";
         assert!(render(endless, &messages).is_err(), "fuel");
         assert!(render("{% if %}", &messages).is_err_and(|error| error.contains("compiled")));
+        let unknown = "{% if tools %}\n{{ tools|tojsn }}{% endif %}";
+        let expected = "the chat template cannot be compiled: line 2: there is no filter `tojsn`; did you mean `tojson`?";
+        assert_eq!(render(unknown, &messages).err().as_deref(), Some(expected));
     }
 
     #[test]

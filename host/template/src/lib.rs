@@ -7,6 +7,7 @@ mod chat;
 mod fence;
 mod prompt;
 mod tokenizer;
+mod unknown;
 
 pub use chat::{ChatTemplate, ChatTemplateError};
 pub use fence::Fence;

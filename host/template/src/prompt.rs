@@ -1,5 +1,6 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
+use crate::unknown::{Unknown, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
 use minijinja::value::{Kwargs, Serde, StringInput};
@@ -66,7 +67,8 @@ impl PromptRenderer {
     /// Compiles a prompt; `params` win over those of the prompt itself.
     ///
     /// # Errors
-    /// Every template that is not valid.
+    /// Every template that is not valid; where all are, every filter, test, function and other template that
+    /// one names and that does not exist.
     pub fn new(spec: &PromptSpec, params: &Object) -> Result<PromptRenderer, Vec<PromptError>> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -84,6 +86,18 @@ impl PromptRenderer {
             if let Err(error) = environment.add_template_owned(name.clone(), message.template.clone()) {
                 errors.push(describe(number, name, &error));
             }
+        }
+        if errors.is_empty() {
+            errors.extend((0..count).flat_map(|number| {
+                let template = name_of(&spec.prompt_id, number, count);
+                let unknown = unknown_names(&environment, &template).into_iter();
+                unknown.map(move |Unknown { line, text }| PromptError {
+                    message: number,
+                    template: template.clone(),
+                    line,
+                    text,
+                })
+            }));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -262,6 +276,18 @@ mod tests {
         assert_eq!(digest("a", Object::new()), digest("a", Object::new()));
         assert_ne!(digest("a", Object::new()), digest("b", Object::new()));
         assert_ne!(digest("a", Object::new()), digest("a", other));
+    }
+
+    #[test]
+    fn what_no_sample_could_make_right_is_an_error_before_any() {
+        let errors_of =
+            |template| PromptRenderer::new(&prompt(template), &Object::new()).err().unwrap_or_default();
+        let errors = errors_of("{% if false %}\n{{ sample.a|uper }}{% endif %}\n{% include 'b' %}");
+        let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert_eq!(said[0], "line 2 of the template `p`: there is no filter `uper`; did you mean `upper`?");
+        assert!(said[1].starts_with("line 3 of the template `p`: there is no template `b`"), "{}", said[1]);
+        assert_eq!(errors_of("{{ sample.nothing|upper|indent(2) }}"), []);
     }
 
     #[test]

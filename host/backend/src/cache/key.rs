@@ -165,6 +165,7 @@ fn of_model_file(config: &LlamaCppConfig, info: &BackendInfo) -> Value {
         lora: _,
         mmproj: _,
         mmproj_span: _,
+        chat_template_span: _,
         image_max_tokens: _,
         chat_template: _,
         isolation: _,

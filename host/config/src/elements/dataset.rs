@@ -77,10 +77,66 @@ pub struct DatasetSpans {
     pub labels_sha256: Span,
     /// The labels' path.
     pub labels_path: Span,
-    /// The root of media.
+    /// What is fetched from a hub, and from which.
+    pub hub: HubSpans,
+    /// The root of media, also where it stands among the parameters of a preprocessor.
     pub content_root: Span,
+    /// How media are read.
+    pub media: MediaSpans,
     /// The tokenizer's configuration.
     pub tokenizer_config: Span,
+}
+
+/// Where a dataset on a hub is described; the name, for what is not written.
+#[derive(Clone, Copy, Debug)]
+pub struct HubSpans {
+    /// The branch, tag or commit.
+    pub revision: Span,
+    /// The configuration.
+    pub subset: Span,
+    /// The split.
+    pub split: Span,
+    /// The patterns of file names.
+    pub data_files: Span,
+    /// The address of the hub.
+    pub endpoint: Span,
+}
+
+/// Where the bounds of media are written; the dataset, for what is not.
+#[derive(Clone, Copy, Debug)]
+pub struct MediaSpans {
+    /// The further folders.
+    pub allowed_roots: Span,
+    /// The fewest pixels.
+    pub min_pixels: Span,
+    /// The most pixels.
+    pub max_pixels: Span,
+    /// What sides are multiples of.
+    pub factor: Span,
+}
+
+impl DatasetSpans {
+    /// Where a key is written.
+    pub fn of(&self, key: &str) -> Span {
+        match key {
+            "path" | "hub_id" => self.path,
+            "sha256" => self.sha256,
+            "labels_sha256" => self.labels_sha256,
+            "labels_path" => self.labels_path,
+            "revision" => self.hub.revision,
+            "subset" => self.hub.subset,
+            "split" => self.hub.split,
+            "data_files" => self.hub.data_files,
+            "endpoint" => self.hub.endpoint,
+            "content_root" => self.content_root,
+            "allowed_roots" => self.media.allowed_roots,
+            "min_pixels" => self.media.min_pixels,
+            "max_pixels" => self.media.max_pixels,
+            "factor" => self.media.factor,
+            "tokenizer_config" => self.tokenizer_config,
+            _ => self.entry,
+        }
+    }
 }
 
 impl DatasetSpec {
@@ -100,18 +156,43 @@ impl DatasetSpec {
             Some(DataSource::Hub(_)) => span_of(&mut table, "hub_id"),
             _ => span_of(&mut table, "path"),
         };
-        let spans = DatasetSpans {
+        // Read here, for other sources do not know these keys and refuse them.
+        let of_hub = |key| {
+            let is_hub = matches!(source, Some(DataSource::Hub(_)));
+            params.get(key).filter(|_| is_hub).map_or(path, |node| node.span)
+        };
+        let of_media = |key| {
+            let written = params.get("media").and_then(|media| media.get(key));
+            written.map_or(node.span, |node| node.span)
+        };
+        let mut spans = DatasetSpans {
             entry: node.span,
             path,
             sha256: span_of(&mut table, "sha256"),
             labels_sha256: span_of(&mut table, "labels_sha256"),
             labels_path: span_of(&mut table, "labels_path"),
+            hub: HubSpans {
+                revision: of_hub("revision"),
+                subset: of_hub("subset"),
+                split: of_hub("split"),
+                data_files: of_hub("data_files"),
+                endpoint: of_hub("endpoint"),
+            },
             content_root: span_of(&mut table, "content_root"),
+            media: MediaSpans {
+                allowed_roots: of_media("allowed_roots"),
+                min_pixels: of_media("min_pixels"),
+                max_pixels: of_media("max_pixels"),
+                factor: of_media("factor"),
+            },
             tokenizer_config: span_of(&mut table, "tokenizer_config"),
         };
         // Rows are always streamed; the key is accepted for configurations that say so.
         table.boolean("streaming", problems);
         let preprocess = chain::read_preprocess(&mut table, problems);
+        if let Some(root) = media::root_of(&preprocess).filter(|_| params.get("content_root").is_none()) {
+            spans.content_root = root.span;
+        }
         let hooks = chain::read_hooks(&mut table, &preprocess, problems);
         let spec = DatasetSpec {
             dataset_id: dataset_id.unwrap_or_default(),

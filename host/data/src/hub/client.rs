@@ -4,7 +4,7 @@
 mod answer;
 
 use super::error::{HubError, shown};
-use super::source::HubToken;
+use super::source::{HubTimings, HubToken};
 use super::wait::{Attempts, Failure, Patience};
 use answer::final_error;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
@@ -37,6 +37,20 @@ impl From<HubError> for Problem {
     }
 }
 
+/// Sets up connections; opens none.
+pub(super) fn connect(timings: HubTimings) -> Result<reqwest::Client, HubError> {
+    // Fails only where a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(timings.connect)
+        // They are followed here, where it is known who may see the token.
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| HubError::Invalid(format!("HTTP client: {}", describe(error))))
+}
+
 /// A client of one hub.
 pub(super) struct Client<'a> {
     http: reqwest::Client,
@@ -52,22 +66,22 @@ impl<'a> Client<'a> {
         token: Option<&HubToken>,
         patience: Patience<'a>,
     ) -> Result<Client<'a>, HubError> {
+        Client::over(connect(patience.timings)?, endpoint, token, patience)
+    }
+
+    /// The same over connections that there are.
+    pub(super) fn over(
+        http: reqwest::Client,
+        endpoint: &'a Url,
+        token: Option<&HubToken>,
+        patience: Patience<'a>,
+    ) -> Result<Client<'a>, HubError> {
         if !matches!(endpoint.scheme(), "http" | "https") || !endpoint.has_host() {
             return Err(HubError::Invalid(format!(
                 "'{}' cannot be the endpoint of a hub; write an address like 'https://huggingface.co'",
                 shown(endpoint)
             )));
         }
-        // Fails only where a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .connect_timeout(patience.timings.connect)
-            // They are followed here, where it is known who may see the token.
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| HubError::Invalid(format!("HTTP client: {}", describe(error))))?;
         let authorization = token
             .filter(|token| !token.reveal().is_empty())
             .map(|token| {

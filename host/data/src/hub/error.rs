@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a dataset could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,24 @@ pub enum HubError {
     /// The server does not know the dataset, the revision or the file.
     #[error("{0}")]
     NotFound(String),
+    /// The revision is none, or the server does not know it.
+    #[error("{0}")]
+    Revision(String),
+    /// The server asks to wait for longer than is waited.
+    #[error(
+        "{url}: {reason} and asks to be left alone for {} s, and at most {} s are waited for; try again after that time",
+        asked.as_secs(), longest.as_secs()
+    )]
+    Busy {
+        /// What was asked for, without its query.
+        url: String,
+        /// What the server answers.
+        reason: String,
+        /// How long it asks to wait.
+        asked: Duration,
+        /// How long is waited at most.
+        longest: Duration,
+    },
     /// The server cannot be reached, or breaks off.
     #[error("{url}: {reason}; given up after {attempts} attempts without progress")]
     Unreachable {
@@ -35,8 +54,13 @@ pub enum HubError {
         reason: String,
     },
     /// No file, or not one set of files, is what was asked for.
-    #[error("{0}")]
-    Choice(String),
+    #[error("{message}")]
+    Choice {
+        /// The key of the suite that chooses: `subset`, `split`, `data_files`, or `hub_id`.
+        key: &'static str,
+        /// What is wrong with the choice, and what there is.
+        message: String,
+    },
     /// A path in the repository could leave the cache, or cannot be a file name everywhere.
     #[error("the dataset has a file {path:?}, which is not kept: {reason}")]
     Path {
@@ -81,6 +105,15 @@ pub enum HubError {
 }
 
 impl HubError {
+    /// The key of the suite that it is about.
+    pub fn key(&self) -> &'static str {
+        match self {
+            HubError::Choice { key, .. } => key,
+            HubError::Revision(_) => "revision",
+            _ => "hub_id",
+        }
+    }
+
     pub(super) fn cache(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HubError {
         let path = path.to_owned();
         move |source| HubError::Cache { action, path, source }

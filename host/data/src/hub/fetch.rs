@@ -43,14 +43,19 @@ pub fn fetch(
     if tokio::runtime::Handle::try_current().is_ok() {
         return Err(HubError::Invalid("nothing can be fetched from asynchronous code".to_owned()));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| HubError::Invalid(format!("cannot start the downloads: {error}")))?;
+    let runtime = runtime()?;
     let fetched = runtime.block_on(fetch.online());
     // Nobody waits for the lookup of an address that is not needed any more.
     runtime.shutdown_background();
     fetched
+}
+
+/// What drives downloads.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, HubError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| HubError::Invalid(format!("cannot start the downloads: {error}")))
 }
 
 struct Fetch<'a> {

@@ -121,10 +121,12 @@ impl ModelReference {
                 bytes: file.bytes,
                 digest: file.digest,
             }),
-            _ => Err(HubError::Choice(format!(
-                "model '{}': `{}` is not the path of one file; name one",
-                fetched.name, self.path
-            ))),
+            _ => {
+                let path = &self.path;
+                let message =
+                    format!("model '{}': `{path}` is not the path of one file; name one", fetched.name);
+                Err(HubError::Choice { key: "hub_id", message })
+            }
         }
     }
 }

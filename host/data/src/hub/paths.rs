@@ -77,7 +77,7 @@ pub(super) fn check_revision(revision: &str) -> Result<(), HubError> {
         && revision.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
     match is_well_formed {
         true => Ok(()),
-        false => Err(HubError::Invalid(format!(
+        false => Err(HubError::Revision(format!(
             "'{}' is not a revision; write a branch, a tag or a commit, such as 'main'",
             gage_core::printable_line(revision)
         ))),

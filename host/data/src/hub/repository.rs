@@ -125,10 +125,11 @@ impl<'a> Repository<'a> {
         }
         let Some(entry) = files.iter().find(|entry| entry.path == "README.md") else { return Ok(None) };
         if entry.bytes > LONGEST_CARD {
-            return Err(HubError::Choice(format!(
+            let message = format!(
                 "dataset '{}': its card has {} bytes; at most {LONGEST_CARD} are read",
                 self.asked.name, entry.bytes
-            )));
+            );
+            return Err(HubError::Choice { key: "hub_id", message });
         }
         let url = self.file(commit, &entry.path)?;
         let asked = Asked { path: Some(&entry.path), ..self.asked };

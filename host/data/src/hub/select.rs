@@ -26,6 +26,7 @@ pub(super) fn select<'a>(source: &HubSource, listing: &'a Listing) -> Result<Cho
             let subsets = card::subsets(listing.card.as_deref().unwrap_or_default()).map_err(|reason| {
                 refuse(
                     source,
+                    "hub_id",
                     format!("the dataset card cannot be used: {reason}; choose the files with 'data_files'"),
                 )
             })?;
@@ -43,8 +44,8 @@ pub(super) fn select<'a>(source: &HubSource, listing: &'a Listing) -> Result<Cho
     Ok(choice)
 }
 
-fn refuse(source: &HubSource, message: String) -> HubError {
-    HubError::Choice(format!("{} '{}': {message}", source.kind.noun(), source.name))
+fn refuse(source: &HubSource, key: &'static str, message: String) -> HubError {
+    HubError::Choice { key, message: format!("{} '{}': {message}", source.kind.noun(), source.name) }
 }
 
 fn by_patterns<'a>(
@@ -52,13 +53,14 @@ fn by_patterns<'a>(
     listing: &'a Listing,
     patterns: &[String],
 ) -> Result<Choice<'a>, HubError> {
-    let chosen = matching(source, listing, None, patterns)?;
+    let chosen = matching(source, listing, ("data_files", None), patterns)?;
     let found: BTreeSet<HubFormat> =
         chosen.iter().filter_map(|entry| source.kind.format(&entry.path)).collect();
     if found.len() > 1 {
         let formats = formats(found);
         return Err(refuse(
             source,
+            "data_files",
             format!(
                 "'data_files' choose files of several formats: {formats}; write patterns that choose one of them, such as '*.{}'",
                 HubFormat::Jsonl.name()
@@ -73,7 +75,7 @@ fn by_patterns<'a>(
 fn matching<'a>(
     source: &HubSource,
     listing: &'a Listing,
-    folder: Option<&str>,
+    (key, folder): (&'static str, Option<&str>),
     patterns: &[String],
 ) -> Result<Vec<&'a Entry>, HubError> {
     let mut chosen: Vec<&Entry> = Vec::new();
@@ -84,16 +86,17 @@ fn matching<'a>(
             None => text.clone(),
         };
         let shown = gage_core::printable_line(&full).into_owned();
-        let pattern = Pattern::parse(&full)
-            .map_err(|reason| refuse(source, format!("'{shown}' cannot be used as a pattern: {reason}")))?;
+        let pattern = Pattern::parse(&full).map_err(|reason| {
+            refuse(source, key, format!("'{shown}' cannot be used as a pattern: {reason}"))
+        })?;
         let mut selected: Vec<&Entry> =
             listing.files.iter().filter(|entry| pattern.selects(&entry.path)).collect();
         if selected.is_empty() {
             let files = listed(listing.files.iter().map(|entry| entry.path.as_str()));
-            return Err(refuse(source, format!("no file is '{shown}'; there are {files}")));
+            return Err(refuse(source, key, format!("no file is '{shown}'; there are {files}")));
         }
         if pattern.is_plain() && selected.iter().any(|entry| source.kind.format(&entry.path).is_none()) {
-            return Err(refuse(source, format!("'{shown}' cannot be read; {}", source.kind.readable())));
+            return Err(refuse(source, key, format!("'{shown}' cannot be read; {}", source.kind.readable())));
         }
         selected.sort_by(|one, other| one.path.cmp(&other.path));
         chosen.extend(selected.into_iter().filter(|entry| known.insert(&entry.path)));
@@ -110,12 +113,13 @@ fn by_card<'a>(
     let subset = match (&source.subset, subsets) {
         (Some(wanted), _) => subsets.iter().find(|subset| subset.name == *wanted).ok_or_else(|| {
             let wanted = gage_core::printable_line(wanted);
-            refuse(source, format!("there is no subset '{wanted}'; there are {}", names()))
+            refuse(source, "subset", format!("there is no subset '{wanted}'; there are {}", names()))
         })?,
         (None, [only]) => only,
         (None, _) => subsets.iter().find(|subset| subset.is_default).ok_or_else(|| {
             refuse(
                 source,
+                "subset",
                 format!(
                     "it has several subsets and none is its default; write 'subset:' and one of {}",
                     names()
@@ -128,7 +132,7 @@ fn by_card<'a>(
     };
     let split = one_split(source, &subset.name, splits.iter().map(|(split, _)| split.as_str()))?;
     let patterns = splits.iter().find(|(name, _)| *name == split).map_or(&[][..], |(_, patterns)| patterns);
-    let chosen = matching(source, listing, subset.folder.as_deref(), patterns)?;
+    let chosen = matching(source, listing, ("hub_id", subset.folder.as_deref()), patterns)?;
     one_format(source, listing, chosen)
 }
 
@@ -145,6 +149,7 @@ fn by_name<'a>(
     if all.is_empty() {
         return Err(refuse(
             source,
+            "hub_id",
             unreadable(source.kind, listing.files.iter().map(|entry| entry.path.as_str())),
         ));
     }
@@ -156,6 +161,7 @@ fn by_name<'a>(
                 let names = listed(names.into_iter());
                 return Err(refuse(
                     source,
+                    "subset",
                     format!(
                         "its folders hold several subsets; write 'subset:' and one of {names}, or choose the files with 'data_files'"
                     ),
@@ -176,7 +182,11 @@ fn by_name<'a>(
             if found.is_empty() {
                 let names = listed(names.into_iter());
                 let wanted = gage_core::printable_line(wanted);
-                return Err(refuse(source, format!("there is no subset '{wanted}'; there are {names}")));
+                return Err(refuse(
+                    source,
+                    "subset",
+                    format!("there is no subset '{wanted}'; there are {names}"),
+                ));
             }
             (wanted, found)
         }
@@ -206,6 +216,7 @@ fn one_split<'a>(
             (Some(only), None) => Ok(only.to_owned()),
             _ => Err(refuse(
                 source,
+                "split",
                 format!("its subset '{subset}' has several splits; write 'split:' and one of {}", names()),
             )),
         };
@@ -219,10 +230,16 @@ fn one_split<'a>(
             let wanted = gage_core::printable_line(wanted);
             Err(refuse(
                 source,
+                "split",
                 format!("the subset '{subset}' has no split '{wanted}'; there are {}", names()),
             ))
         }
     }
+}
+
+/// The key that chose the files.
+fn chosen_by(source: &HubSource) -> &'static str {
+    if source.data_files.is_empty() { "hub_id" } else { "data_files" }
 }
 
 /// Leaves the files of one format: those of Parquet where there are any.
@@ -244,6 +261,7 @@ fn one_format<'a>(
             let formats = formats(found);
             return Err(refuse(
                 source,
+                chosen_by(source),
                 format!("the files are of several formats: {formats}; choose those of one with 'data_files'"),
             ));
         }
@@ -254,6 +272,7 @@ fn one_format<'a>(
             };
             return Err(refuse(
                 source,
+                chosen_by(source),
                 unreadable(source.kind, paths.iter().map(|entry| entry.path.as_str())),
             ));
         }

@@ -94,7 +94,7 @@ pub struct HubTimings {
     pub attempts: u32,
     /// The wait before the second request; each further one is twice as long. Default 0.5 s.
     pub first_wait: Duration,
-    /// The longest wait, also where the server asks for a longer one; default 60 s.
+    /// The longest wait; a server that asks for a longer one is not asked again. Default 60 s.
     pub longest_wait: Duration,
 }
 

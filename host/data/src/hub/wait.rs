@@ -81,10 +81,15 @@ impl<'a> Attempts<'a> {
     /// Waits before the next attempt.
     ///
     /// # Errors
-    /// When there were enough attempts, or it was cancelled.
+    /// When there were enough attempts, the server asks for a longer wait than the longest, or it was cancelled.
     pub(super) async fn failed(&mut self, failure: Failure) -> Result<(), HubError> {
         let timings = self.patience.timings;
         self.failed += 1;
+        // Asked sooner, it would say the same again.
+        if let Some(asked) = failure.retry_after.filter(|asked| *asked > timings.longest_wait) {
+            let Failure { url, reason, .. } = failure;
+            return Err(HubError::Busy { url, reason, asked, longest: timings.longest_wait });
+        }
         if self.failed >= timings.attempts {
             let Failure { url, reason, .. } = failure;
             return Err(HubError::Unreachable { url, reason, attempts: self.failed });

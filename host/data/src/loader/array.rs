@@ -3,7 +3,7 @@
 mod scan;
 
 use super::input::{BYTE_ORDER_MARK, Input};
-use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use super::{Content, Fault, Loader, MOST_BYTES, Position, Record};
 use crate::row::Place;
 use scan::{Scan, Status};
 
@@ -16,7 +16,8 @@ pub(crate) struct Array {
     /// The path to the array, if it is not the whole file.
     records: Option<String>,
     state: State,
-    line: u64,
+    /// Where the next byte stands.
+    at: Position,
     element: u64,
     /// How many objects stand around the array.
     around: usize,
@@ -37,7 +38,8 @@ enum Found {
 
 impl Array {
     pub(crate) fn new(input: Input, records: Option<String>) -> Array {
-        Array { input, records, state: State::Outside, line: 1, element: 0, around: 0 }
+        let at = Position { line: 1, column: 1 };
+        Array { input, records, state: State::Outside, at, element: 0, around: 0 }
     }
 
     /// Goes to the first element of the array.
@@ -125,11 +127,13 @@ impl Array {
             Some(b'"') => {}
             other => return Err(self.unexpected("a key or '}'", other)),
         }
-        let mut bytes = Vec::new();
+        let (begin, mut bytes) = (self.at, Vec::new());
         self.value(Some(&mut bytes))?;
-        let line = self.line;
-        let key = serde_json::from_slice(&bytes)
-            .map_err(|error| Fault::Damaged(format!("a key in line {line} is broken: {error}")))?;
+        let key = serde_json::from_slice(&bytes).map_err(|error| {
+            let what = error.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default();
+            Fault::Damaged(format!("the key at {begin} is broken: {what}"))
+        })?;
         match self.peek()? {
             Some(b':') => self.step(),
             other => return Err(self.unexpected("':'", other)),
@@ -164,10 +168,9 @@ impl Array {
         }
         match self.peek()? {
             None => Ok(()),
-            Some(_) => Err(Fault::Damaged(format!(
-                "more follows behind the end of the array, in line {}",
-                self.line
-            ))),
+            Some(_) => {
+                Err(Fault::Damaged(format!("more follows behind the end of the array, at {}", self.at)))
+            }
         }
     }
 
@@ -177,16 +180,16 @@ impl Array {
         if matches!(next, None | Some(b',' | b']' | b'}' | b':')) {
             return Err(self.unexpected("a value", next));
         }
-        let first = self.line;
+        let first = self.at;
         let mut scan = Scan::default();
         loop {
             let chunk = self.input.chunk()?;
             if chunk.is_empty() {
                 return match scan.is_scalar() {
                     true => Ok(()),
-                    false => Err(Fault::Damaged(format!(
-                        "the file ends inside a value that begins in line {first}"
-                    ))),
+                    false => {
+                        Err(Fault::Damaged(format!("the file ends inside a value that begins at {first}")))
+                    }
                 };
             }
             let (length, status) = scan.feed(chunk);
@@ -195,7 +198,7 @@ impl Array {
                 let room = MOST_BYTES.saturating_sub(kept.len());
                 kept.extend_from_slice(part.get(..room).unwrap_or(part));
             }
-            self.line += memchr::memchr_iter(b'\n', part).count() as u64;
+            self.at.pass(part);
             self.input.consume(length);
             if status == Status::Over {
                 return Ok(());
@@ -212,7 +215,7 @@ impl Array {
             let skipped = chunk.get(..blanks.unwrap_or(length)).unwrap_or(chunk);
             let found = chunk.get(skipped.len()).copied();
             let consumed = skipped.len();
-            self.line += memchr::memchr_iter(b'\n', skipped).count() as u64;
+            self.at.pass(skipped);
             self.input.consume(consumed);
             if found.is_some() || length == 0 {
                 return Ok(found);
@@ -222,13 +225,14 @@ impl Array {
 
     /// Goes behind the byte that was peeked at.
     fn step(&mut self) {
+        self.at.column += 1;
         self.input.consume(1);
     }
 
     fn unexpected(&self, expected: &str, found: Option<u8>) -> Fault {
         Fault::Damaged(match found {
             Some(byte) => {
-                format!("expected {expected} in line {}, found '{}'", self.line, byte.escape_ascii())
+                format!("expected {expected} at {}, found '{}'", self.at, byte.escape_ascii())
             }
             None => format!("the file ends where {expected} is expected"),
         })
@@ -257,10 +261,10 @@ impl Loader for Array {
             self.step();
             self.peek()?;
         }
-        let line = self.line;
-        let mut bytes = Vec::new();
+        let (begin, mut bytes) = (self.at, Vec::new());
         self.value(Some(&mut bytes))?;
         self.element += 1;
-        Ok(Some(Record { place: Place::Row(self.element), line: Some(line), content: Content::Raw(bytes) }))
+        let (place, begin) = (Place::Row(self.element), Some(begin));
+        Ok(Some(Record { place, begin, content: Content::Raw(bytes) }))
     }
 }

@@ -135,7 +135,7 @@ impl Loader for Delimited {
                 Content::Broken { message, bytes }
             }
         };
-        Ok(Some(Record { place: Place::Line(first), line: None, content }))
+        Ok(Some(Record { place: Place::Line(first), begin: None, content }))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Bytes of a text file, decompressed where it is compressed.
 
+use super::gzip::{Gzip, Trailing};
 use super::{Fault, Kind, MOST_BYTES};
 use crate::source::Format;
-use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
 
@@ -28,7 +28,7 @@ impl Input {
         let plain = BufReader::with_capacity(BUFFER_BYTES, file);
         let (reader, packing): (Box<dyn BufRead + Send>, _) = match kind {
             Kind::Gzip => {
-                (Box::new(BufReader::with_capacity(UNPACKED_BYTES, MultiGzDecoder::new(plain))), Some("gzip"))
+                (Box::new(BufReader::with_capacity(UNPACKED_BYTES, Gzip::new(plain))), Some("gzip"))
             }
             Kind::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(plain).map_err(Fault::Unreadable)?;
@@ -100,6 +100,9 @@ impl Input {
 fn fault(packing: Option<&str>, error: std::io::Error) -> Fault {
     match packing {
         Some(packing) if error.raw_os_error().is_none() => match error.kind() {
+            _ if error.get_ref().is_some_and(|inner| inner.is::<Trailing>()) => {
+                Fault::Damaged(error.to_string())
+            }
             ErrorKind::UnexpectedEof => Fault::Damaged(format!("the {packing} stream is cut off")),
             _ => Fault::Damaged(format!("the {packing} stream is broken: {error}")),
         },

@@ -39,5 +39,5 @@ pub(crate) fn record(line: u64, mut bytes: Vec<u8>) -> Record {
     if bytes.len() < MOST_BYTES {
         bytes.truncate(bytes.trim_ascii_end().len());
     }
-    Record { place: Place::Line(line), line: None, content: Content::Raw(bytes) }
+    Record { place: Place::Line(line), begin: None, content: Content::Raw(bytes) }
 }

@@ -102,7 +102,7 @@ impl Loader for Parquet {
             },
             (None, Err(error)) => Content::Broken { message: error.to_string(), bytes: error.into_bytes() },
         };
-        Ok(Some(Record { place: Place::Row(self.row), line: None, content }))
+        Ok(Some(Record { place: Place::Row(self.row), begin: None, content }))
     }
 }
 

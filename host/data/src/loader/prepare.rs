@@ -1,9 +1,10 @@
 //! From a record to a row: checked, joined with its label, and filtered.
 
 use super::chain::Numbered;
-use super::{Content, MOST_BYTES, Record};
+use super::{Content, MOST_BYTES, Position, Record};
 use crate::filter::Filter;
 use crate::labels::Labels;
+use crate::missing_fields::FieldWatch;
 use crate::row::{Place, Row, RowProblem};
 use gage_core::{Digest, Object};
 use serde::de::IgnoredAny;
@@ -15,6 +16,8 @@ pub(crate) struct Preparer {
     pub files: Vec<String>,
     pub labels: Option<Labels>,
     pub filter: Filter,
+    /// Watches out for what the filter names.
+    pub watch: FieldWatch,
 }
 
 /// A text and what was found wrong with it, if anything.
@@ -25,9 +28,9 @@ struct Checked {
 
 impl Preparer {
     /// The row of a record, `None` if the filter leaves it out. Its `index` is that of nobody yet.
-    pub(crate) fn prepare(&self, numbered: Numbered) -> Option<Row> {
-        let Numbered { number, file, record: Record { place, line, content } } = numbered;
-        let checked = self.check(number, line, content);
+    pub(crate) fn prepare(&mut self, numbered: Numbered) -> Option<Row> {
+        let Numbered { number, file, record: Record { place, begin, content } } = numbered;
+        let checked = self.check(number, begin, content);
         if !checked.is_kept {
             return None;
         }
@@ -37,10 +40,10 @@ impl Preparer {
         };
         let body = checked.body.map_err(|(message, bytes)| {
             let name = self.files.get(file).map(String::as_str).unwrap_or_default();
-            let place = match (place, line) {
+            let place = match (place, begin) {
                 (Place::Line(line), _) => format!("line {line}"),
                 (Place::Row(row), None) => format!("row {row}"),
-                (Place::Row(row), Some(line)) => format!("element {row} (line {line})"),
+                (Place::Row(row), Some(begin)) => format!("element {row} ({begin})"),
             };
             let hint = match bytes.first() {
                 Some(b'[') if place == "line 1" => "; an array of objects is read by loader: json",
@@ -51,7 +54,7 @@ impl Preparer {
         Some(Row { index: 0, number, file, place, digest: digest.short(), body })
     }
 
-    fn check(&self, number: u64, line: Option<u64>, content: Content) -> Checked {
+    fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> Checked {
         let broken = |message, bytes| Checked { body: Err((message, bytes)), is_kept: true };
         let (text, is_sound) = match content {
             Content::Broken { message, bytes } => return broken(message, bytes),
@@ -69,7 +72,7 @@ impl Preparer {
         };
         if self.labels.is_none() && self.filter.is_empty() {
             // Nobody needs the values, so they are not made.
-            let problem = if is_sound { None } else { problem_of(&text, line) };
+            let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
                 None => Checked { body: Ok(text), is_kept: true },
                 Some(message) => broken(message, text.into_bytes()),
@@ -78,7 +81,7 @@ impl Preparer {
         let mut object: Object = match serde_json::from_str(&text) {
             Ok(object) => object,
             Err(error) => {
-                let message = problem_of(&text, line).unwrap_or_else(|| describe(&error, line));
+                let message = problem_of(&text, begin).unwrap_or_else(|| describe(&error, begin));
                 return broken(message, text.into_bytes());
             }
         };
@@ -88,6 +91,7 @@ impl Preparer {
             return broken(message, text.into_bytes());
         }
         let value = Value::Object(object);
+        self.watch.look_at(&value);
         let is_kept = self.filter.keeps(&value);
         let body = if self.labels.is_some() && is_kept { value.to_string() } else { text };
         Checked { body: Ok(body), is_kept }
@@ -95,24 +99,27 @@ impl Preparer {
 }
 
 /// What keeps a text from being a JSON object.
-fn problem_of(text: &str, line: Option<u64>) -> Option<String> {
+fn problem_of(text: &str, begin: Option<Position>) -> Option<String> {
     match serde_json::from_str::<IgnoredAny>(text) {
-        Err(error) => Some(describe(&error, line)),
+        Err(error) => Some(describe(&error, begin)),
         Ok(_) if !text.trim_start().starts_with('{') => Some("the row is not a JSON object".to_owned()),
         Ok(_) => None,
     }
 }
 
-/// What is wrong with a text and where: the column of a row that is one line, otherwise the line
-/// of the file.
-fn describe(error: &serde_json::Error, first_line: Option<u64>) -> String {
+/// What is wrong with a text and where: the column of a row that is one line, otherwise the place in
+/// the file.
+fn describe(error: &serde_json::Error, begin: Option<Position>) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or_default();
-    match first_line {
-        None => format!("the row is not JSON: {what} (column {})", error.column()),
-        Some(first) => {
-            let line = first + (error.line() as u64).saturating_sub(1);
-            format!("the row is not JSON: {what} (line {line})")
+    let (line, column) = (error.line() as u64, error.column() as u64);
+    match begin {
+        None => format!("the row is not JSON: {what} (column {column})"),
+        Some(begin) => {
+            // In the line that the row begins in something may stand before it.
+            let before = if line <= 1 { begin.column.saturating_sub(1) } else { 0 };
+            let at = Position { line: begin.line + line.saturating_sub(1), column: before + column };
+            format!("the row is not JSON: {what} ({at})")
         }
     }
 }

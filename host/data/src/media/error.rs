@@ -52,7 +52,8 @@ pub struct MediaError {
     /// The same in words.
     pub message: String,
     /// JSON pointer into the Sample, such as `/messages/0/content/1/image_url/url`; for messages
-    /// alone, into them as if they were those of a Sample. None for what a hook gave.
+    /// alone, into them as if they were those of a Sample. None for what a hook gave. Of options, the one that
+    /// is wrong.
     pub pointer: Option<String>,
 }
 

@@ -2,10 +2,11 @@
 
 use super::error::{MediaError, MediaErrorKind};
 use super::source::Source;
-use super::store::{Facts, MediaStore, Purpose};
+use super::store::{Facts, MediaStore, Medium, Purpose};
 use gage_core::{MediaKind, Object};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// The kinds of media with their keys in `inputs.multi_modal_data` and in `_media_meta`.
 pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
@@ -15,7 +16,8 @@ pub(super) const KINDS: [(MediaKind, &str, &str); 4] = [
     (MediaKind::File, "file", "files"),
 ];
 
-/// What a Sample refers to. The same source is looked at once.
+/// What a Sample refers to. The same source is looked at once, and a file has one spelling: that of its first
+/// reference.
 pub(super) struct Ledger<'a> {
     store: &'a MediaStore,
     purpose: Purpose,
@@ -30,6 +32,8 @@ pub(super) struct Entry {
     pub(super) shown: String,
     /// What the Sample's parts hold.
     pub(super) url: String,
+    /// The local file, without symbolic links.
+    path: Option<PathBuf>,
     facts: Option<Facts>,
     references: u64,
 }
@@ -52,16 +56,16 @@ impl<'a> Ledger<'a> {
             None if Source::is_digest(written) => self.by_digest(kind, written)?,
             None => {
                 let medium = self.store.look(kind, written, self.purpose)?;
-                let url = medium.embedded.unwrap_or_else(|| medium.shown.clone());
-                self.by_source.insert(source, self.entries.len());
-                self.entries.push(Entry {
-                    kind,
-                    shown: medium.shown,
-                    url,
-                    facts: medium.facts,
-                    references: 0,
-                });
-                self.entries.len() - 1
+                let is_same =
+                    |entry: &Entry| entry.kind == kind && entry.path.is_some() && entry.path == medium.path;
+                let index = self.entries.iter().position(is_same).unwrap_or(self.entries.len());
+                self.by_source.insert(source, index);
+                if index == self.entries.len() {
+                    let url = medium.embedded.unwrap_or_else(|| medium.shown.clone());
+                    let Medium { shown, path, facts, .. } = medium;
+                    self.entries.push(Entry { kind, shown, url, path, facts, references: 0 });
+                }
+                index
             }
         };
         let entry = &mut self.entries[index];
@@ -90,6 +94,11 @@ impl<'a> Ledger<'a> {
     /// Whether a message refers to this path or URL.
     pub(super) fn refers_to(&self, kind: MediaKind, shown: &str) -> bool {
         self.referenced(kind).any(|entry| entry.shown == shown || entry.url == shown)
+    }
+
+    /// Whether a message refers to this file, which is named without symbolic links.
+    pub(super) fn refers_to_file(&self, kind: MediaKind, path: &Path) -> bool {
+        self.referenced(kind).any(|entry| entry.path.as_deref() == Some(path))
     }
 
     /// The distinct URLs of a kind.

@@ -2,6 +2,17 @@
 
 use super::error::{MediaError, MediaErrorKind};
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Has files that are put below the content root when they are first asked for.
+pub trait MediaFiles: std::fmt::Debug + Send + Sync {
+    /// Makes sure that the file lies there which a relative path means, and says how it is reached from the content
+    /// root, without detours; nothing where there is no such file.
+    ///
+    /// # Errors
+    /// Why a file that there is cannot be had.
+    fn provide(&self, written: &str) -> Result<Option<String>, String>;
+}
 
 /// How the media of one dataset are found and checked.
 #[derive(Clone, Debug)]
@@ -22,6 +33,8 @@ pub struct MediaOptions {
     pub image: ImageOptions,
     /// Whether local media become `data:` URLs in the Sample itself; default no.
     pub embed_local_media: bool,
+    /// Has files that do not lie there yet; default nobody.
+    pub files: Option<Arc<dyn MediaFiles>>,
     /// Where resized images are kept, in its subfolder `media`; default nowhere.
     pub cache_folder: Option<PathBuf>,
 }
@@ -38,6 +51,7 @@ impl MediaOptions {
             most_embedded_bytes: 64 << 20,
             image: ImageOptions::default(),
             embed_local_media: false,
+            files: None,
             cache_folder: None,
         }
     }
@@ -83,21 +97,26 @@ impl ImageOptions {
         let factor = self.factor.unwrap_or(DEFAULT_FACTOR);
         let min_pixels = self.min_pixels.unwrap_or(0);
         let max_pixels = self.max_pixels.unwrap_or(self.most_pixels).min(self.most_pixels);
-        let refuse = |message| Err(MediaError::new(MediaErrorKind::Options, message));
+        let refuse = |key, message| Err(MediaError::new(MediaErrorKind::Options, message).at(key));
         if factor == 0 {
-            return refuse("the factor of images is 0; it must be at least 1".to_owned());
+            return refuse("factor", "the factor of images is 0; it must be at least 1".to_owned());
         }
         let square = u64::from(factor) * u64::from(factor);
         if square > max_pixels {
-            return refuse(format!(
-                "no image of whole multiples of {factor} has at most {max_pixels} pixels; set max_pixels to \
+            let key = if self.max_pixels.is_some() { "max_pixels" } else { "factor" };
+            return refuse(
+                key,
+                format!(
+                    "no image of whole multiples of {factor} has at most {max_pixels} pixels; set max_pixels to \
                  at least {square}, or a smaller factor"
-            ));
+                ),
+            );
         }
         if min_pixels > max_pixels {
-            return refuse(format!(
-                "min_pixels is {min_pixels}, above the {max_pixels} pixels that are allowed"
-            ));
+            return refuse(
+                "min_pixels",
+                format!("min_pixels is {min_pixels}, above the {max_pixels} pixels that are allowed"),
+            );
         }
         Ok(Some(Bounds { min_pixels, max_pixels, factor }))
     }

@@ -33,7 +33,9 @@ pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Opti
     let (short, long) = (width.min(height), width.max(height));
     if short == 0 || u64::from(long) > u64::from(short) * u64::from(MOST_ASPECT) {
         let message = format!(
-            "an image of {width} x {height} pixels cannot be resized: its aspect ratio is above {MOST_ASPECT}"
+            "an image of {width} x {height} pixels cannot be resized: its longer side may be at most {MOST_ASPECT} times \
+             as long as its shorter one; cut it into parts, or leave out min_pixels, max_pixels and factor, so that it is \
+             sent as it is"
         );
         return Err(MediaError::new(MediaErrorKind::TooLarge, message));
     }

@@ -42,7 +42,8 @@ impl Roots {
                 false => Err(ErrorKind::NotADirectory.into()),
             });
             resolved.map_err(|error| {
-                MediaError::new(MediaErrorKind::Options, format!("{key} {}: {error}", folder.display()))
+                let message = format!("{key} {}: {error}", folder.display());
+                MediaError::new(MediaErrorKind::Options, message).at(key)
             })
         };
         let content = open("content_root", content)?;
@@ -116,7 +117,7 @@ impl Roots {
     }
 
     /// The rest of a path that has the root in front, as Samples write it.
-    fn below_shown<'a>(&self, written: &'a str) -> Option<&'a str> {
+    pub(super) fn below_shown<'a>(&self, written: &'a str) -> Option<&'a str> {
         let root = self.shown.strip_suffix('/').unwrap_or(&self.shown);
         let rest = written.strip_prefix(root)?.strip_prefix('/')?;
         (!self.shown.is_empty() && !rest.starts_with('/')).then_some(rest)

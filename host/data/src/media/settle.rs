@@ -69,7 +69,7 @@ impl MediaStore {
         let is_referenced = |entry: &&Entry| {
             // One that cannot be found is not read either.
             ledger.refers_to(kind, &entry.url)
-                || self.shown_as(&entry.url).is_ok_and(|shown| ledger.refers_to(kind, &shown))
+                || self.file_at(&entry.url).is_some_and(|path| ledger.refers_to_file(kind, &path))
         };
         entries.iter().filter(|entry| !is_referenced(entry)).count() as u64
     }

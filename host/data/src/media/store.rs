@@ -17,6 +17,7 @@ use super::stats::{Counters, MediaStats};
 use gage_core::{Digest, MediaKind};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// How many images are remembered as sound or broken, and how many files by their digest.
@@ -53,6 +54,8 @@ pub struct MediaBytes {
 pub(super) struct Medium {
     /// How a Sample writes it.
     pub(super) shown: String,
+    /// The local file, without symbolic links.
+    pub(super) path: Option<PathBuf>,
     /// What was found; nothing for a remote URL.
     pub(super) facts: Option<Facts>,
     /// The `data:` URL to send, where that was asked for and it is another than `shown`.
@@ -133,11 +136,11 @@ impl MediaStore {
         self.look_unnamed(kind, written, purpose).map_err(|error| error.of(written))
     }
 
-    /// How a Sample writes what a row wrote, without looking at the content.
-    pub(super) fn shown_as(&self, written: &str) -> Result<String, MediaError> {
-        match Source::of(written)? {
-            Source::Remote | Source::Inline => Ok(written.to_owned()),
-            Source::Local(path) => Ok(self.roots.find(&path, PathOrder::OfRow)?.shown),
+    /// The local file that a row means, without symbolic links; its content is not looked at.
+    pub(super) fn file_at(&self, written: &str) -> Option<PathBuf> {
+        match Source::of(written).ok()? {
+            Source::Remote | Source::Inline => None,
+            Source::Local(path) => self.roots.find(&path, PathOrder::OfRow).ok().map(|found| found.path),
         }
     }
 
@@ -146,9 +149,15 @@ impl MediaStore {
             Purpose::Check(order) | Purpose::Embed(order, _) => order,
         };
         let found = match Source::of(written)? {
-            Source::Remote => return Ok(Medium { shown: written.to_owned(), facts: None, embedded: None }),
+            Source::Remote => {
+                let shown = written.to_owned();
+                return Ok(Medium { shown, path: None, facts: None, embedded: None });
+            }
             Source::Inline => return self.look_inline(kind, written, purpose),
-            Source::Local(path) => self.roots.find(&path, order)?,
+            Source::Local(path) => match self.provided(&path)? {
+                Some(below) => self.roots.find(&below, PathOrder::OfRow)?,
+                None => self.roots.find(&path, order)?,
+            },
         };
         let is_embedded = matches!(purpose, Purpose::Embed(..));
         let most = match is_embedded {
@@ -165,7 +174,22 @@ impl MediaStore {
             false => None,
         };
         self.files.lock().unwrap_or_else(PoisonError::into_inner).insert(facts.digest, found.clone());
-        Ok(Medium { shown: found.shown, facts: Some(facts), embedded })
+        Ok(Medium { shown: found.shown, path: Some(found.path), facts: Some(facts), embedded })
+    }
+
+    /// How a file is reached that somebody has who puts it there, with or without the content root in front.
+    fn provided(&self, written: &str) -> Result<Option<String>, MediaError> {
+        let Some(files) = self.options.files.as_ref().filter(|_| !written.starts_with('/')) else {
+            return Ok(None);
+        };
+        for path in [Some(written), self.roots.below_shown(written)].into_iter().flatten() {
+            let found = files.provide(path);
+            let found = found.map_err(|message| MediaError::new(MediaErrorKind::Unreadable, message))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     fn look_inline(&self, kind: MediaKind, written: &str, purpose: Purpose) -> Result<Medium, MediaError> {
@@ -190,7 +214,7 @@ impl MediaStore {
             }
             _ => None,
         };
-        Ok(Medium { shown: written.to_owned(), facts: Some(facts), embedded })
+        Ok(Medium { shown: written.to_owned(), path: None, facts: Some(facts), embedded })
     }
 
     /// Checks content. An image must be given as a whole.

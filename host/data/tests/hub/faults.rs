@@ -32,6 +32,19 @@ fn failures_that_stay_are_an_error() {
 }
 
 #[test]
+fn a_server_that_wants_an_hour_is_not_waited_for() {
+    let setup = Setup::with_large(b"{}\n");
+    for target in ["revision", "train.jsonl"] {
+        let later = vec![("retry-after", "3600".to_owned())];
+        setup.server.fault(target, Fault::Status(429, later));
+        let error = setup.refused();
+        assert_parts(&error, &["the server answers 429", "for 3600 s", "at most 60 s", "try again"]);
+    }
+    assert_eq!(setup.server.seen_of("train.jsonl").len(), 1);
+    setup.fetch().expect("a dataset");
+}
+
+#[test]
 fn errors_hold_no_query() {
     let setup = Setup::with_large(b"{}\n");
     for _ in 0..5 {

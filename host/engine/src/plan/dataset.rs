@@ -57,16 +57,8 @@ fn check_files(spec: &DatasetSpec, problems: &mut Problems) {
         return;
     }
     if let Err(error) = gage_data::check(spec) {
-        let labels = spec.labels_path.as_ref().map(|path| path.display().to_string());
-        let (span, key) = match &error {
-            gage_data::DataError::Unreadable { file, .. }
-                if labels.is_some_and(|labels| file.contains(&labels)) =>
-            {
-                (spec.spans.labels_path, "labels_path")
-            }
-            _ => (spec.spans.path, "path"),
-        };
-        problems.error(span, key, error.to_string());
+        let key = if error.is_of_labels(spec.labels_path.as_deref()) { "labels_path" } else { "path" };
+        problems.error(spec.spans.of(key), key, error.to_string());
     }
     if let Some(root) = spec.media.content_root.as_ref().filter(|root| !root.is_dir()) {
         let message = format!("{} is no folder", gage_config::shown_path(root));

@@ -1,12 +1,13 @@
 //! What a member gives for cases, as JSON: one way for each kind of plugins.
 
+use super::samples::{converted, raw_row};
 use crate::cases::Case;
 use gage_core::{Message, Object, Problem, Roots, ScoreCard};
 use gage_plugin::{
-    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyFamily, BackendComponent, Converted,
-    DocHook, Extractor, FinishReason, GenerateRequest, Generation, Hooked, ItemError, Judge, JudgeCase,
-    JudgeReply, LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, Prepared, Preprocessor,
-    Prompt, RawRow, Role, RoleAdapter, Verdict,
+    AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyFamily, BackendComponent, DocHook,
+    Extractor, FinishReason, GenerateRequest, Generation, Hooked, ItemError, Judge, JudgeCase, JudgeReply,
+    LoglikelihoodRequest, MediaKind, MediaSet, Metric, MetricItem, Prepared, Preprocessor, Prompt, RawRow,
+    Role, RoleAdapter, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -56,11 +57,8 @@ impl Trial {
             }
             Trial::Preprocessor(preprocessor) => {
                 let rows: Vec<RawRow> = cases.iter().map(|case| raw_row(case)).collect();
-                let show = |converted| match converted {
-                    Converted::Sample(sample) => sample.parse().map(|sample| json!({"sample": sample})),
-                    Converted::Skipped(reason) => Ok(json!({"skip": reason})),
-                };
-                preprocessor.convert(&rows).into_iter().map(|result| shown(result.and_then(show))).collect()
+                let results = preprocessor.convert(&rows).into_iter().zip(cases);
+                results.map(|(result, case)| shown(result.and_then(|given| converted(given, case)))).collect()
             }
             Trial::DocHook(hook) => {
                 let samples: Vec<String> = cases.iter().map(|case| case.get("sample").to_string()).collect();
@@ -173,11 +171,6 @@ fn card_to_json(card: ScoreCard, name: &str) -> Value {
         "detail": card.detail,
         "values": values,
     })
-}
-
-fn raw_row(case: &Case) -> RawRow {
-    let dataset = case.get("dataset").as_str().unwrap_or("cases").to_owned();
-    RawRow { dataset, index: 0, body: case.get("row").to_string() }
 }
 
 fn message_to_json(message: gage_plugin::Message) -> Value {

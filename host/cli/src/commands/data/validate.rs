@@ -39,9 +39,15 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         let is_valid = report.is_within(allowed) && report.rows > 0 && streamed.failure.is_none();
         are_valid &= is_valid;
         if arguments.data.json {
-            all.push(to_json(dataset, &report, is_valid)?);
+            let mut json = to_json(dataset, &report, is_valid)?;
+            json["warnings"] = streamed.missing_fields.iter().map(ToString::to_string).collect();
+            all.push(json);
         } else {
             show(dataset, &report, is_valid, allowed)?;
+        }
+        for missing in &streamed.missing_fields {
+            let warning = format!("warning: {}: {missing}", spec.dataset_id);
+            terminal::say(gage_core::printable_line(&warning));
         }
         if let Some(error) = &streamed.failure {
             code = super::refuse(dataset, error);

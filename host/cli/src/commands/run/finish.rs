@@ -134,6 +134,11 @@ pub(in crate::commands) fn finish(
         let rows = terminal::count_of(task.filtered, "row");
         terminal::say(format_args!("{}: the dataset's filter left out {rows}", task.task_id));
     }
+    for (task, missing) in ran.iter().flat_map(|task| task.missing_fields.iter().map(move |one| (task, one)))
+    {
+        let warning = format!("warning: {}: {missing}", task.task_id);
+        terminal::say(gage_core::printable_line(&warning));
+    }
     for example in &written.examples {
         terminal::say(gage_core::printable_line(&example.to_string()));
     }

@@ -179,6 +179,8 @@ pub struct LlamaCppConfig {
     pub image_max_tokens: Option<u32>,
     /// Default: the model's own.
     pub chat_template: ChatTemplate,
+    /// Where it is written.
+    pub chat_template_span: Span,
     /// Sampling parameters where no higher place says otherwise.
     pub default_params: SamplingParams,
 }
@@ -207,6 +209,7 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
     let config = LlamaCppConfig {
         model_path_span,
         mmproj_span,
+        chat_template_span: table.get("chat_template").map_or(table.span, |node| node.span),
         mmproj: table.text("mmproj", problems).map(PathBuf::from),
         image_max_tokens: optional(table, "image_max_tokens", 1 << 16, problems),
         context_length: optional(table, "context_length", 1 << 24, problems),

@@ -2,6 +2,7 @@
 
 use super::chain::PreprocessSpec;
 use super::source::{expand_home, read_path};
+use crate::node::Node;
 use crate::problems::Problems;
 use crate::table::Table;
 use std::path::PathBuf;
@@ -29,6 +30,11 @@ pub struct MediaSpec {
     pub most_mib: u64,
 }
 
+/// The content root among the parameters of the preprocessors, of which the last counts.
+pub(super) fn root_of(preprocess: &[PreprocessSpec]) -> Option<&Node> {
+    preprocess.iter().rev().find_map(|link| link.kwargs.as_ref()?.get("content_root"))
+}
+
 impl MediaSpec {
     /// Reads the keys of a dataset. `content_root` may also stand among the parameters of a
     /// preprocessor.
@@ -37,11 +43,7 @@ impl MediaSpec {
         preprocess: &[PreprocessSpec],
         problems: &mut Problems,
     ) -> MediaSpec {
-        let of_kwargs = || {
-            let of_link =
-                |link: &PreprocessSpec| link.kwargs.as_ref()?.get("content_root")?.as_text().map(expand_home);
-            preprocess.iter().rev().find_map(of_link)
-        };
+        let of_kwargs = || root_of(preprocess).and_then(Node::as_text).map(expand_home);
         let content_root = read_path(table, "content_root", problems).or_else(of_kwargs);
         let mut spec = MediaSpec {
             content_root,
@@ -67,7 +69,8 @@ impl MediaSpec {
             && least > most
         {
             let message = format!("`min_pixels` ({least}) is above `max_pixels` ({most})");
-            problems.error(node.span, &media.path_of("min_pixels"), message);
+            let span = media.get("min_pixels").map_or(node.span, |node| node.span);
+            problems.error(span, &media.path_of("min_pixels"), message);
         }
         media.finish(problems);
         spec

@@ -38,7 +38,7 @@ pub(super) fn final_error(
             HubError::NotFound(format!("there is no dataset '{name}' on the hub, or it is private{said}"))
         }
         (StatusCode::NOT_FOUND, "RevisionNotFound") => {
-            HubError::NotFound(format!("dataset '{name}' has no revision '{revision}'{said}"))
+            HubError::Revision(format!("dataset '{name}' has no revision '{revision}'{said}"))
         }
         (StatusCode::NOT_FOUND, code) => HubError::NotFound(match path {
             Some(path) => {

@@ -120,6 +120,28 @@ fn the_same_content_has_one_record() {
 }
 
 #[test]
+fn a_file_in_several_spellings_is_listed_once() {
+    let lab = lab();
+    std::fs::create_dir(lab.folder.path().join("content/x")).expect("made");
+    let absolute = lab.folder.path().join("content/a.png").display().to_string();
+    let parts: Vec<Value> =
+        ["a.png", "./a.png", "x/../a.png", &absolute, "b.png"].into_iter().map(image_part).collect();
+    // So it is in the list that a row brings.
+    let listed = json!({"image": ["x/../b.png", "./c.png"]});
+    let sample = lab.settle(with_inputs(json!(parts), listed)).expect("settled");
+    assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["data/a.png", "data/b.png"]));
+    assert_eq!(content(&sample), ["data/a.png", "data/a.png", "data/a.png", "data/a.png", "data/b.png"]);
+    let images = sample["_media_meta"]["images"].as_array().expect("a list");
+    let references: Vec<&Value> = images.iter().map(|image| &image["references"]).collect();
+    assert_eq!(references, [4, 1]);
+    assert_eq!(sample["_media_meta"]["unreferenced"], 1, "c.png alone");
+    // A hook names it in yet another way.
+    let sample =
+        lab.settle_with(user(json!([image_part("a.png")])), vec![hooked("x/../a.png")]).expect("settled");
+    assert_eq!(content(&sample), ["data/a.png"]);
+}
+
+#[test]
 fn lists_that_are_none() {
     let lab = lab();
     for (listed, pointer) in [

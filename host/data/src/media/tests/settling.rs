@@ -6,27 +6,28 @@ use super::*;
 fn local_paths_get_the_root_and_others_stay() {
     let lab = Lab::plain();
     lab.write("a.png", png(4, 3));
-    let absolute = lab.folder.path().join("content/a.png").display().to_string();
+    lab.write("b.png", png(6, 6));
+    let absolute = |name: &str| lab.folder.path().join("content").join(name).display().to_string();
+    let (absolute, other) = (absolute("a.png"), absolute("b.png"));
     let inline = data_url::encode("image/png", &png(5, 5));
     let remote = "https://host/x.png?y=1";
-    let parts = ["a.png", "./a.png", "data/a.png", &absolute, &format!("file://{absolute}"), remote, &inline];
+    let parts = ["a.png", "./a.png", "data/a.png", &absolute, &format!("file://{other}"), remote, &inline];
     let parts: Vec<Value> = parts.into_iter().map(image_part).collect();
     let sample = lab.settle(user(json!(parts))).expect("settled");
     let urls: Vec<&str> = (0..7).map(|part| url_of(&sample, 0, part)).collect();
-    assert_eq!(urls, ["data/a.png", "data/./a.png", "data/a.png", &absolute, &absolute, remote, &inline]);
-    assert_eq!(
-        sample["inputs"]["multi_modal_data"],
-        json!({"image": ["data/a.png", "data/./a.png", absolute, remote, inline]})
-    );
+    assert_eq!(urls, ["data/a.png", "data/a.png", "data/a.png", "data/a.png", &other, remote, &inline]);
+    assert_eq!(sample["inputs"]["multi_modal_data"], json!({"image": ["data/a.png", other, remote, inline]}));
     let digest = |bytes: &[u8]| Digest::of_bytes(bytes).to_string();
-    let (local, embedded) = (png(4, 3), png(5, 5));
+    let (local, named, embedded) = (png(4, 3), png(6, 6), png(5, 5));
     assert_eq!(
         sample["_media_meta"]["images"],
         json!([
             {"index": 0, "url": "data/a.png", "digest": digest(&local), "media_type": "image/png",
-             "bytes": local.len(), "width": 4, "height": 3, "references": 5},
-            {"index": 3, "url": remote, "references": 1},
-            {"index": 4, "url": digest(&embedded), "digest": digest(&embedded), "media_type": "image/png",
+             "bytes": local.len(), "width": 4, "height": 3, "references": 4},
+            {"index": 1, "url": other, "digest": digest(&named), "media_type": "image/png",
+             "bytes": named.len(), "width": 6, "height": 6, "references": 1},
+            {"index": 2, "url": remote, "references": 1},
+            {"index": 3, "url": digest(&embedded), "digest": digest(&embedded), "media_type": "image/png",
              "bytes": embedded.len(), "width": 5, "height": 5, "references": 1},
         ])
     );

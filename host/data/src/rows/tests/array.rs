@@ -12,13 +12,31 @@ fn elements_are_rows_with_their_number_and_line() {
     let data = Data::one(Format::Json, content);
     let expected = [
         Ok("{\"a\": [1, \"]},{\"]}".to_owned()),
-        Err("element 2 (line 3) of rows: the row is not JSON: expected value (line 4)".to_owned()),
-        Err("element 3 (line 6) of rows: the row is not a JSON object".to_owned()),
-        Err("element 4 (line 6) of rows: the row is not a JSON object".to_owned()),
+        Err("element 2 (line 3, column 2) of rows: the row is not JSON: expected value (line 4, column 8)"
+            .to_owned()),
+        Err("element 3 (line 6, column 2) of rows: the row is not a JSON object".to_owned()),
+        Err("element 4 (line 6, column 5) of rows: the row is not a JSON object".to_owned()),
         Ok("{\"c\":\"\\\"\"}".to_owned()),
     ];
     assert_eq!(data.bodies(), expected);
     assert_eq!(data.rows()[4].place, Place::Row(5));
+}
+
+#[test]
+fn what_is_broken_in_an_element_has_its_line_and_its_column() {
+    for (content, expected) in [
+        (
+            "[{\"a\": 1}, {\"b\": x}]",
+            "element 2 (line 1, column 12) of rows: the row is not JSON: expected value (line 1, column 18)",
+        ),
+        (
+            "[\n  {},\n  {\"a\": 1,\n   \"b\": y}\n]",
+            "element 2 (line 3, column 3) of rows: the row is not JSON: expected value (line 4, column 9)",
+        ),
+    ] {
+        let bodies = Data::one(Format::Json, content).bodies();
+        assert_eq!(bodies[1], Err(expected.to_owned()), "{content}");
+    }
 }
 
 #[test]
@@ -53,14 +71,15 @@ fn what_is_not_an_array_is_said() {
         ("12", 0, "begins with '1'"),
         ("[{}\n", 1, "damaged behind row 1: the file ends where ',' or ']' is expected"),
         ("[{},", 1, "the file ends where a value is expected"),
-        ("[{},]", 1, "expected a value in line 1, found ']'"),
+        ("[{},]", 1, "expected a value at line 1, column 5, found ']'"),
         ("[{},,{}]", 1, "expected a value"),
         ("[,{}]", 0, "expected a value"),
-        ("[{} {}]", 1, "expected ',' or ']' in line 1, found '{'"),
-        ("[{},{\"a\": \"\n", 1, "the file ends inside a value that begins in line 1"),
-        ("[{}]\n[{}]", 1, "more follows behind the end of the array, in line 2"),
+        ("[{} {}]", 1, "expected ',' or ']' at line 1, column 5, found '{'"),
+        ("[{},{\"a\": \"\n", 1, "the file ends inside a value that begins at line 1, column 5"),
+        ("[{}]\n[{}]", 1, "more follows behind the end of the array, at line 2, column 1"),
         ("{\"a\"", 0, "the file ends where ':' is expected"),
-        ("{\"a\":1,}", 0, "expected a key"),
+        ("{\"a\":1,}", 0, "expected a key at line 1, column 8"),
+        ("{\n \"\\x\": 1}", 0, "the key at line 2, column 2 is broken: invalid escape"),
     ] {
         let (found, error) = Data::one(Format::Json, content).failure();
         assert!(error.contains(expected), "{content}: {error}");

@@ -59,6 +59,13 @@ fn damage_is_an_error_and_so_is_what_follows_a_stream() {
         assert_eq!(good, 20_000);
         assert!(error.contains("is damaged behind row 20000"), "{error}");
     }
+    // However few there are, they are not taken for a member that is cut off.
+    for trailing in ["\n", "\0\0", "garbage and more of it"] {
+        let content = [gzip(rows(3).as_bytes()), trailing.as_bytes().to_vec()].concat();
+        let (good, error) = Data::one(Format::Jsonl, content).failure();
+        let expected = "is damaged behind row 3: the gzip stream is over, and bytes follow that are no gzip";
+        assert!(good == 3 && error.contains(expected), "{trailing:?}: {error}");
+    }
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! Gzip: members that follow one another are one text, and nothing else may follow.
+
+use flate2::bufread::GzDecoder;
+use std::io::{BufRead, Error, Read};
+
+/// The first byte of every member.
+const FIRST: u8 = 0x1f;
+/// The second.
+const SECOND: u8 = 0x8b;
+
+/// Bytes behind the last member that begin no further one.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the gzip stream is over, and bytes follow that are no gzip (the first is {first:#04x}); unpack the file with gzip \
+     -dc, which passes over them, and pack it again"
+)]
+pub(crate) struct Trailing {
+    first: u8,
+}
+
+/// Unpacks one member after the other.
+pub(crate) struct Gzip<R> {
+    /// None behind the last member.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Gzip<R> {
+    pub(crate) fn new(packed: R) -> Gzip<R> {
+        Gzip { member: Some(GzDecoder::new(packed)) }
+    }
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let length = member.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            let behind = member.get_mut().fill_buf()?;
+            match behind {
+                [] => self.member = None,
+                // What does not stand in the buffer yet is looked at by the next member.
+                [FIRST] | [FIRST, SECOND, ..] => {
+                    self.member = self.member.take().map(|member| GzDecoder::new(member.into_inner()));
+                }
+                [first, ..] => return Err(Error::other(Trailing { first: *first })),
+            }
+        }
+        Ok(0)
+    }
+}

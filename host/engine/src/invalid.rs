@@ -1,0 +1,180 @@
+//! Rows that are no Samples, counted while a task runs: those that the reader finds, and those that show only when the
+//! model is to be asked.
+
+use gage_config::{DatasetSpec, OnInvalid};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Where the number of rows is not known beforehand, so many are looked at before their share of
+/// invalid ones ends the run.
+const LEAST_JUDGED: u64 = 1_000;
+
+/// Rows that are no Samples, beyond what the dataset allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TooManyInvalid {
+    /// The dataset.
+    pub dataset_id: String,
+    /// How many there are.
+    pub invalid: u64,
+    /// Of how many rows that were read.
+    pub rows: u64,
+    /// What the dataset allows; none where it allows no such row.
+    pub allowed: Option<f64>,
+    /// What is wrong with the first of them that was found.
+    pub first: String,
+}
+
+impl std::fmt::Display for TooManyInvalid {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let TooManyInvalid { dataset_id, invalid, rows, allowed, first } = self;
+        // Numbers of rows stay far below 2^53.
+        let share = *invalid as f64 / (*rows).max(1) as f64 * 100.0;
+        match allowed {
+            Some(allowed) => write!(
+                formatter,
+                "{invalid} of the first {rows} rows of `{dataset_id}` are no Samples ({share:.1} %); it allows {:.1} % \
+                 (max_invalid). The first: {first}",
+                allowed * 100.0
+            ),
+            None => write!(formatter, "a row of `{dataset_id}` is no Sample (on_invalid: error): {first}"),
+        }
+    }
+}
+
+/// Counts the rows that are no Samples. Shared by the reader and the sample loop.
+pub(crate) struct InvalidRows {
+    dataset_id: String,
+    /// The largest share; none where the first one ends the run.
+    allowed: Option<f64>,
+    total: Option<u64>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    invalid: u64,
+    rows: u64,
+    first: String,
+    /// Whether there are so many that nothing can make up for them.
+    are_too_many: bool,
+    /// The same, found while the model was asked.
+    ends_asking: bool,
+}
+
+impl InvalidRows {
+    /// `total` is the number of the task's rows, where it is known.
+    pub(crate) fn new(spec: &DatasetSpec, total: Option<u64>) -> InvalidRows {
+        InvalidRows {
+            dataset_id: spec.dataset_id.clone(),
+            allowed: (spec.on_invalid == OnInvalid::Skip).then_some(spec.max_invalid),
+            total,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
+    /// so that nothing can make up for them.
+    pub(crate) fn read(&self, wrong: Option<&str>) -> bool {
+        let mut counts = self.lock();
+        counts.rows += 1;
+        if let Some(wrong) = wrong {
+            self.add(&mut counts, wrong);
+        }
+        counts.are_too_many
+    }
+
+    /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
+    pub(crate) fn found_before(&self, wrong: &str) {
+        let mut counts = self.lock();
+        self.add(&mut counts, wrong);
+    }
+
+    /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
+    pub(crate) fn found_late(&self, wrong: &str) {
+        let mut counts = self.lock();
+        self.add(&mut counts, wrong);
+        counts.ends_asking = counts.are_too_many;
+    }
+
+    /// Whether the model need not be asked about further rows.
+    pub(crate) fn ends_asking(&self) -> bool {
+        self.lock().ends_asking
+    }
+
+    /// What is to be said in the end.
+    pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
+        let counts = self.lock();
+        (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {
+            dataset_id: self.dataset_id.clone(),
+            invalid: counts.invalid,
+            rows: counts.rows,
+            allowed: self.allowed,
+            first: counts.first.clone(),
+        })
+    }
+
+    fn add(&self, counts: &mut Counts, wrong: &str) {
+        if counts.invalid == 0 {
+            wrong.clone_into(&mut counts.first);
+        }
+        counts.invalid += 1;
+        counts.are_too_many |= match self.total {
+            _ if self.allowed.is_none() => true,
+            Some(total) => self.exceeds(counts, total),
+            None => counts.rows >= LEAST_JUDGED && self.exceeds(counts, counts.rows),
+        };
+    }
+
+    fn exceeds(&self, counts: &Counts, of: u64) -> bool {
+        // Numbers of rows stay far below 2^53.
+        self.allowed.is_none_or(|allowed| counts.invalid as f64 > allowed * of as f64)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(allowed: Option<f64>, total: Option<u64>) -> InvalidRows {
+        InvalidRows { dataset_id: "d".to_owned(), allowed, total, counts: Mutex::default() }
+    }
+
+    #[test]
+    fn what_shows_late_counts_as_what_shows_early() {
+        // Of 40 rows two may be invalid.
+        let counted = rows(Some(0.05), Some(40));
+        assert!(!counted.read(Some("the first")));
+        (0..9).for_each(|_| assert!(!counted.read(None)));
+        counted.found_late("late");
+        assert!(!counted.ends_asking());
+        counted.found_late("later");
+        assert!(counted.ends_asking() && counted.read(None), "the reader ends too");
+        let said = counted.finish().expect("too many");
+        assert_eq!((said.invalid, said.rows, said.first.as_str()), (3, 11, "the first"));
+    }
+
+    #[test]
+    fn one_is_enough_or_a_share_is_waited_for() {
+        let strict = rows(None, None);
+        assert!(!strict.read(None));
+        strict.found_late("late");
+        assert!(strict.ends_asking());
+        assert_eq!(
+            strict.finish().map(|said| said.to_string()).as_deref(),
+            Some("a row of `d` is no Sample (on_invalid: error): late")
+        );
+
+        let unknown = rows(Some(0.05), None);
+        unknown.read(None);
+        unknown.found_late("late");
+        assert!(!unknown.ends_asking(), "too few rows to judge by");
+        assert_eq!(unknown.finish().map(|said| said.invalid), Some(1));
+        assert!((0..LEAST_JUDGED).all(|_| !unknown.read(None)));
+        assert_eq!(unknown.finish(), None);
+        (0..51).for_each(|_| unknown.found_late("late"));
+        assert!(unknown.ends_asking());
+    }
+}

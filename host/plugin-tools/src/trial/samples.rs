@@ -1,0 +1,36 @@
+//! The rows of cases, and the Samples that preprocessors make of them, checked as in a run.
+
+use crate::cases::Case;
+use gage_core::{Outcome, Sample};
+use gage_plugin::{Converted, ItemError, RawRow};
+use serde_json::{Value, json};
+
+/// What a preprocessor made of a row; an error where a run would take it for no Sample.
+pub(super) fn converted(converted: Converted, case: &Case) -> Result<Value, ItemError> {
+    let text = match converted {
+        Converted::Skipped(reason) => return Ok(json!({"skip": reason})),
+        Converted::Sample(text) => text,
+    };
+    let sample: Value = text.parse()?;
+    // What another preprocessor is to read need not be one yet.
+    let problems = match (case.get("intermediate").as_bool(), Sample::from_text(text.as_str())) {
+        (Some(true), _) => Vec::new(),
+        (_, Ok(sample)) => sample.sampling_problems(),
+        (_, Err(problems)) => problems,
+    };
+    match problems.first() {
+        None => Ok(json!({"sample": sample})),
+        Some(first) => Err(ItemError {
+            outcome: Outcome::InvalidSample,
+            kind: "invalid_sample",
+            message: problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            pointer: Some(first.pointer.clone()),
+        }),
+    }
+}
+
+/// The row of a case.
+pub(super) fn raw_row(case: &Case) -> RawRow {
+    let dataset = case.get("dataset").as_str().unwrap_or("cases").to_owned();
+    RawRow { dataset, index: 0, body: case.get("row").to_string() }
+}

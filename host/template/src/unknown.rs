@@ -1,0 +1,271 @@
+//! What a template names and nobody has: filters, tests, functions, other templates. Found in the compiled
+//! template, without rendering it, so that it is said before a run and not of each sample.
+
+use minijinja::machinery::{Instruction, Instructions, get_compiled_template};
+use minijinja::value::ValueKind;
+use minijinja::{Environment, Error, ErrorKind, State, Value};
+use std::collections::HashSet;
+
+/// The filters that the engine may have; which of them an environment has is asked of it.
+const FILTERS: &str = "abs attr batch bool capitalize chain count d default dictsort e escape first float format \
+    groupby indent int items join last length lines list lower map max min pprint reject rejectattr replace \
+    reverse round safe select selectattr slice sort split string sum title tojson trim unique upper zip";
+/// The tests that it may have, but for operators such as `==`.
+const TESTS: &str = "boolean defined divisibleby endingwith eq equalto escaped even false filter float ge \
+    greaterthan gt in int integer iterable le lessthan lower lt mapping ne none number odd safe sameas sequence \
+    startingwith string test true undefined upper";
+/// What may be called, though no variable has its name.
+const CALLABLE: [&str; 4] = ["caller", "loop", "self", "super"];
+
+/// Something that a template names and that does not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unknown {
+    /// The line within the template, from 1.
+    pub(crate) line: Option<usize>,
+    /// What is not there, with the nearest name that is.
+    pub(crate) text: String,
+}
+
+/// What a template of an environment names and nobody has, line by line. Names that only rendering tells, such as
+/// that of `{% include name %}`, are left to rendering; so is whether a line is ever reached.
+pub(crate) fn unknown_names(environment: &Environment<'_>, template: &str) -> Vec<Unknown> {
+    let Ok(template) = environment.get_template(template) else { return Vec::new() };
+    let compiled = get_compiled_template(&template);
+    let mut search = Search {
+        environment,
+        state: template.new_state(),
+        undeclared: template.undeclared_variables(false),
+        globals: environment.globals().map(|(name, _)| name.to_owned()).collect(),
+        found: Vec::new(),
+    };
+    search.look_at(&compiled.instructions);
+    compiled.blocks.values().for_each(|block| search.look_at(block));
+    let mut found = search.found;
+    found.sort_by_key(|unknown| unknown.line);
+    found.dedup();
+    found
+}
+
+struct Search<'s, 'e> {
+    environment: &'s Environment<'e>,
+    /// Of the template, to ask for filters and tests.
+    state: State<'s, 'e>,
+    /// Variables that the template reads and does not set.
+    undeclared: HashSet<String>,
+    /// What every template of the environment sees.
+    globals: Vec<String>,
+    found: Vec<Unknown>,
+}
+
+impl Search<'_, '_> {
+    fn look_at(&mut self, instructions: &Instructions<'_>) {
+        let mut number = 0;
+        while let Some(instruction) = instructions.get(number) {
+            let line = instructions.get_line(number);
+            match instruction {
+                Instruction::ApplyFilter(name, arguments, _) => {
+                    self.filter(name, line);
+                    // Some take the name of another: `map('upper')`, `select('odd')`, `selectattr('n', 'odd')`.
+                    let place = match *name {
+                        "map" | "select" | "reject" => 1,
+                        "selectattr" | "rejectattr" => 2,
+                        _ => 0,
+                    };
+                    if place > 0
+                        && let Some(other) = constant_argument(instructions, number, *arguments, place)
+                        && let Some(other) = other.as_str()
+                    {
+                        match *name {
+                            "map" => self.filter(other, line),
+                            _ => self.test(other, line),
+                        }
+                    }
+                }
+                Instruction::PerformTest(name, ..) => self.test(name, line),
+                Instruction::CallFunction(name, _) => self.function(name, instructions, line),
+                Instruction::Include(false) | Instruction::LoadBlocks => {
+                    let before = number.checked_sub(1).and_then(|before| instructions.get(before));
+                    if let Some(Instruction::LoadConst(name)) = before {
+                        self.template(name, line);
+                    }
+                }
+                _ => {}
+            }
+            number += 1;
+        }
+    }
+
+    fn filter(&mut self, name: &str, line: Option<usize>) {
+        if !self.has_filter(&plain(name)) {
+            let known = FILTERS.split_whitespace().filter(|known| self.has_filter(known)).collect();
+            self.add("filter", &plain(name), line, known);
+        }
+    }
+
+    fn test(&mut self, name: &str, line: Option<usize>) {
+        if !self.has_test(&plain(name)) {
+            self.add("test", &plain(name), line, TESTS.split_whitespace().collect());
+        }
+    }
+
+    /// One that is asked for elsewhere, as in `name is defined`, is left to rendering.
+    fn function(&mut self, name: &str, instructions: &Instructions<'_>, line: Option<usize>) {
+        let is_there = CALLABLE.contains(&name)
+            || !self.undeclared.contains(name)
+            || self.globals.iter().any(|global| global == name);
+        let mut all = (0..).map_while(|number| instructions.get(number));
+        if !is_there && !all.any(|one| matches!(one, Instruction::Lookup(asked) if *asked == name)) {
+            let globals = std::mem::take(&mut self.globals);
+            self.add("function", name, line, globals.iter().map(String::as_str).collect());
+            self.globals = globals;
+        }
+    }
+
+    /// One template, or a list of which one is enough.
+    fn template(&mut self, name: &Value, line: Option<usize>) {
+        let names: Vec<Value> = match name.kind() {
+            ValueKind::Seq => name.try_iter().map(Iterator::collect).unwrap_or_default(),
+            _ => vec![name.clone()],
+        };
+        let exists =
+            |name: &Value| name.as_str().is_none_or(|name| self.environment.get_template(name).is_ok());
+        if !names.iter().any(exists) {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            let text = format!(
+                "there is no template {}; a template cannot include files, write its text here",
+                names.join(" or ")
+            );
+            self.found.push(Unknown { line, text });
+        }
+    }
+
+    fn add(&mut self, kind: &str, name: &str, line: Option<usize>, known: Vec<&str>) {
+        let text = match gage_core::nearest(name, known.iter().copied()) {
+            Some(nearest) => format!("there is no {kind} `{name}`; did you mean `{nearest}`?"),
+            None => format!("there is no {kind} `{name}`; known are: {}", known.join(", ")),
+        };
+        self.found.push(Unknown { line, text });
+    }
+
+    /// Asked without a value, one that is there says that the value is missing.
+    fn has_filter(&mut self, name: &str) -> bool {
+        is_known(self.state.apply_filter(name, &[]), ErrorKind::UnknownFilter)
+    }
+
+    fn has_test(&mut self, name: &str) -> bool {
+        is_known(self.state.perform_test(name, &[]), ErrorKind::UnknownTest)
+    }
+}
+
+fn is_known<T>(answer: Result<T, Error>, unknown: ErrorKind) -> bool {
+    answer.err().is_none_or(|error| error.kind() != unknown)
+}
+
+/// The argument at a place behind the value that a filter is applied to, where all from there on are constants.
+fn constant_argument<'i>(
+    instructions: &'i Instructions<'_>,
+    filter: u32,
+    arguments: Option<u16>,
+    place: u32,
+) -> Option<&'i Value> {
+    // The value itself is counted too.
+    let behind = u32::from(arguments?).checked_sub(place)?;
+    let first = filter.checked_sub(behind).filter(|first| *first < filter)?;
+    let constants = (first..filter).map(|number| match instructions.get(number) {
+        Some(Instruction::LoadConst(value)) => Some(value),
+        _ => None,
+    });
+    constants.collect::<Option<Vec<_>>>()?.first().copied()
+}
+
+/// As the engine looks it up: `a . b` is `a.b`.
+fn plain(name: &str) -> String {
+    name.chars().filter(|character| !character.is_ascii_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(template: &str) -> Vec<String> {
+        let mut environment = Environment::new();
+        environment.remove_filter("format");
+        environment.add_template("other", "").expect("a template");
+        environment.add_template("t", template).expect("a template");
+        let line = |line: Option<usize>| line.map_or_else(|| "?".to_owned(), |line| line.to_string());
+        let unknown = unknown_names(&environment, "t");
+        unknown.into_iter().map(|unknown| format!("{} {}", line(unknown.line), unknown.text)).collect()
+    }
+
+    #[test]
+    fn what_does_not_exist_is_found_wherever_it_stands() {
+        for (template, expected) in [
+            ("a\n{{ 'x'|uper }}", "2 there is no filter `uper`; did you mean `upper`?"),
+            (
+                "{% if false %}\n{{ 'x'|trimm }}{% endif %}",
+                "2 there is no filter `trimm`; did you mean `trim`?",
+            ),
+            ("{% filter lwer %}x{% endfilter %}", "1 there is no filter `lwer`; did you mean `lower`?"),
+            (
+                "{% macro m() %}\n\n{{ 1|jion }}{% endmacro %}",
+                "3 there is no filter `jion`; did you mean `join`?",
+            ),
+            ("{% block b %}{{ 1|jion }}{% endblock %}", "1 there is no filter `jion`; did you mean `join`?"),
+            ("{% if x is strng %}{% endif %}", "1 there is no test `strng`; did you mean `string`?"),
+            ("{% if x is not defind %}{% endif %}", "1 there is no test `defind`; did you mean `defined`?"),
+            ("{{ x|map('uper')|list }}", "1 there is no filter `uper`; did you mean `upper`?"),
+            ("{{ x|select('od')|list }}", "1 there is no test `od`; did you mean `odd`?"),
+            ("{{ x|selectattr('n', 'eqq', 1)|list }}", "1 there is no test `eqq`; did you mean `eq`?"),
+            ("{% for i in rnge(3) %}{% endfor %}", "1 there is no function `rnge`; did you mean `range`?"),
+        ] {
+            assert_eq!(found(template), [expected], "{template}");
+        }
+        let far = found("{{ x|wordwrap_of_my_own }}").join("");
+        assert!(far.contains("`wordwrap_of_my_own`; known are: abs, attr"), "{far}");
+        assert!(!far.contains("format"), "one that the environment has not is not proposed: {far}");
+    }
+
+    #[test]
+    fn templates_that_do_not_exist_are_found() {
+        for statement in [
+            "{% include 'no' %}",
+            "{% extends 'no' %}",
+            "{% import 'no' as a %}",
+            "{% from 'no' import a %}",
+            "{% include ['no', 'nor'] %}",
+        ] {
+            let found = found(statement);
+            assert!(
+                found.iter().any(|text| text.contains("there is no template `no`")),
+                "{statement}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_exists_or_cannot_be_known_is_no_error() {
+        for template in [
+            "{{ x|map(attribute='uper')|join(', ') }}{{ x|map('default', 'a')|list }}{{ x|map(y)|list }}",
+            "{{ x|selectattr('uper')|list }}{{ x|select|list }}{{ x|rejectattr('n', '==', 1)|list }}",
+            "{% macro m(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call m(1) %}x{% endcall %}{{ m(2) }}",
+            "{% for x in y recursive %}{{ loop(x) }}{% endfor %}{% set f = x %}{{ f() }}",
+            "{% include 'other' %}{% include 'no' ignore missing %}{% include name %}{% include ['no', 'other'] %}",
+            "{% if x is not none and x == 1 and x in [1] and x is divisibleby(3) %}{% endif %}",
+            "{{ x.uper() }}{{ dict(a=1) }}{{ range(3) }}{% if rnge is defined %}{{ rnge(3) }}{% endif %}",
+        ] {
+            assert_eq!(found(template), Vec::<String>::new(), "{template}");
+        }
+    }
+
+    #[test]
+    fn the_engine_has_what_is_proposed() {
+        let environment = Environment::new();
+        let mut state = environment.empty_state();
+        for name in FILTERS.split_whitespace() {
+            assert!(is_known(state.apply_filter(name, &[]), ErrorKind::UnknownFilter), "{name}");
+        }
+        for name in TESTS.split_whitespace() {
+            assert!(is_known(state.perform_test(name, &[]), ErrorKind::UnknownTest), "{name}");
+        }
+    }
+}
