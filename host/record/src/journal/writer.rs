@@ -185,10 +185,9 @@ mod tests {
         // Behind the last good line it is damage as before one: it was written to its end, so that
         // nothing was torn. Only a part of it is cut off as a torn end is.
         let header = own.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-        for (bytes, line) in [
-            ([&own[..], &strayed].concat(), 3),
-            ([&own[..header], &strayed, &own[header..]].concat(), 2),
-        ] {
+        for (bytes, line) in
+            [([&own[..], &strayed].concat(), 3), ([&own[..header], &strayed, &own[header..]].concat(), 2)]
+        {
             fs::write(&path, bytes).unwrap();
             let error = JournalWriter::open(&folder).unwrap_err().to_string();
             assert!(error.contains(&format!("line {line}: the checksum does not fit")), "{error}");

@@ -5,6 +5,7 @@ use gage_record::{JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecor
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
     let metric = |score| MetricResult {
         metric_id: "m".to_owned(),
+        schema_version: "v1".to_owned(),
         scorer_version: "1".to_owned(),
         prompt_version: String::new(),
         outcome: Outcome::Scored,
