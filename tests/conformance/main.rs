@@ -5,6 +5,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod helpers;
+mod large;
 mod metrics;
 mod versions;
 

@@ -191,7 +191,7 @@ fn a_judge_that_is_never_readable_shows_in_the_figures() {
             {"judge_id": "strict", "asked": 5, "readable": 0, "unreadable": 5, "asked_again": 5, "coverage": 0.0},
         ])
     );
-    let line = "judge strict: 5 of 5 replies could not be read, 5 were asked for again";
+    let line = "judge strict: no reply could be read about 5 of 5 answers; it was asked again about 5";
     assert!(ended.stdout.contains(line) && !ended.stdout.contains("judge kind"), "{}", ended.stdout);
 }
 
@@ -231,8 +231,7 @@ fn every_result_says_which_prompts_it_rests_on() {
         version.as_str().unwrap_or_default().to_owned()
     };
     let version = version_of("r");
-    let shape: Vec<&str> = version.split(['@', '+']).step_by(2).collect();
-    assert_eq!(shape, ["ask", "grade"], "{version}");
+    assert_eq!(writers(&version), ["ask", "grade"], "{version}");
 
     // Scored again it is that of the answers.
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
@@ -251,4 +250,58 @@ fn every_result_says_which_prompts_it_rests_on() {
     let compared: Value =
         serde_json::from_str(&workspace.run(&["compare", "r", "changed", "--json"]).stdout).expect("JSON");
     assert!(compared["differences"].to_string().contains("judge"), "{compared:#}");
+}
+
+/// The names in the version of prompts.
+fn writers(version: &str) -> Vec<&str> {
+    version.split(['@', '+']).step_by(2).collect()
+}
+
+#[test]
+fn components_that_write_prompts_are_in_the_version_of_each_result() {
+    let judge = Server::start(|request| match asked(request).contains("WINNER") {
+        true => completion("Clear.\nWINNER: TIE"),
+        false => graded(request),
+    });
+    let (model, workspace) = (model(), workspace(2));
+    let version_of = |run: &str, step: &str, has_prompt: bool| {
+        let text = suite(&model, &judge, step, "");
+        let text = if has_prompt { text } else { text.replace(", prompt_id: ask", "") };
+        workspace.write("suite.yaml", text);
+        workspace.run(&["run", "suite.yaml", "--run-id", run]).expect_code(0);
+        let version = workspace.json(run, "summary.json")["metrics"][0]["prompt_version"].clone();
+        for result in workspace.samples(run).iter().flat_map(|sample| sample["metrics"].as_array().unwrap()) {
+            assert_eq!(
+                (&result["schema_version"], &result["scorer_version"], &result["prompt_version"]),
+                (&json!("v1"), &json!("1"), &version)
+            );
+        }
+        version.as_str().unwrap_or_default().to_owned()
+    };
+    let instructed =
+        |instructions: &str| format!("{{step: judge, judge: {{verdict: {{instructions: {instructions}}}}}}}");
+    let versions = [
+        ("usual", ONE_JUDGE.to_owned(), true, vec!["ask", "verdict"]),
+        ("strict", instructed("Be strict."), true, vec!["ask", "verdict"]),
+        ("kind", instructed("Be kind."), true, vec!["ask", "verdict"]),
+        ("pairs", "{step: judge, judge: pairwise}".to_owned(), true, vec!["ask", "pairwise"]),
+        ("plain", ONE_JUDGE.to_owned(), false, vec!["default", "verdict"]),
+    ]
+    .map(|(run, step, has_prompt, expected)| {
+        let version = version_of(run, &step, has_prompt);
+        assert_eq!(writers(&version), expected, "{version}");
+        version
+    });
+    for (place, version) in versions.iter().enumerate() {
+        assert!(!versions[..place].contains(version), "{version} stands for two");
+    }
+
+    // Another run of the same has the same, and so have its answers when they are scored again by another suite.
+    assert_eq!(version_of("again", ONE_JUDGE, true), versions[0]);
+    workspace.write("other.yaml", suite(&model, &judge, &instructed("Be kind."), ""));
+    workspace.run(&["score", "runs/usual", "--config", "other.yaml", "--run-id", "rescored"]).expect_code(0);
+    assert_eq!(
+        workspace.json("rescored", "summary.json")["metrics"][0]["prompt_version"],
+        versions[0].as_str()
+    );
 }

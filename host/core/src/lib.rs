@@ -26,14 +26,14 @@ pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
 pub use field_path::{FieldPath, Root, Roots};
 pub use fields::Problem;
-pub use names::{check_name, nearest};
+pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{ContinuationScore, FinishReason, ModelOutput, Usage};
 pub use printable::{printable, printable_html, printable_line};
 pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
-pub use score::{MetricResult, ScoreCard, prompt_version};
+pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.

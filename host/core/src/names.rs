@@ -2,13 +2,16 @@
 
 /// The known name that is nearest to what was typed, where one is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = typed.to_lowercase();
-    known
-        .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&typed, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count().max(typed.chars().count()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let found = known.into_iter().filter_map(|name| Some((distance(typed, name)?, name)));
+    found.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// How many slips of the pen lie between two names, whatever their case: at most a third of the characters of the longer,
+/// or 1; none where they are further apart.
+pub fn distance(typed: &str, name: &str) -> Option<usize> {
+    let distance = strsim::damerau_levenshtein(&typed.to_lowercase(), &name.to_lowercase());
+    let most = (name.chars().count().max(typed.chars().count()) / 3).max(1);
+    (distance <= most).then_some(distance)
 }
 
 /// Checks a name that becomes a file or folder name: 1 to 128 of ASCII letters, digits, `.`,

@@ -3,6 +3,10 @@
 use crate::{Object, Outcome};
 use serde::{Deserialize, Serialize};
 
+/// The version of the form of answers and of score cards, which every result names: what a canonical answer
+/// and a [`ScoreCard`] are made of. It changes when a reader of the older form would misunderstand the newer one.
+pub const RESULT_SCHEMA_VERSION: &str = "v1";
+
 /// What a scorer says about one sample; checked: all numbers are finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScoreCard {
@@ -30,11 +34,13 @@ pub struct ScoreCard {
 pub struct MetricResult {
     /// The metric's id in the suite.
     pub metric_id: String,
+    /// The version of the form of the answer and of the card, [`RESULT_SCHEMA_VERSION`]; empty in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub schema_version: String,
     /// The version of what scored it, which changes whenever a score could; empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scorer_version: String,
-    /// The version of the prompts that it rests on, as [`prompt_version`] makes it; empty where the task has none, and in
-    /// older records.
+    /// The version of what wrote the prompts that it rests on, as [`prompt_version`] makes it; empty in older records.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt_version: String,
     /// `scored`, or why there is no score.
@@ -57,12 +63,29 @@ impl MetricResult {
     }
 }
 
-/// The version of all prompts of a task, each given by its id and its digest: `sums@1f2e3d4c5b6a`, of several joined by
-/// `+`. Empty where there is none.
-pub fn prompt_version<'p>(prompts: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
-    let version = |(prompt_id, digest): (&str, &str)| {
+/// The version of what writes the prompts of a task, each writer given by its name and its digest:
+/// `sums@1f2e3d4c5b6a`, of several joined by `+`. Empty where there is none.
+pub fn prompt_version<'p>(writers: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
+    let version = |(name, digest): (&str, &str)| {
         let digest = digest.trim_start_matches("sha256:");
-        format!("{prompt_id}@{}", digest.get(..12).unwrap_or(digest))
+        format!("{name}@{}", digest.get(..12).unwrap_or(digest))
     };
-    prompts.into_iter().map(version).collect::<Vec<_>>().join("+")
+    writers.into_iter().map(version).collect::<Vec<_>>().join("+")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_names_all_that_write() {
+        let digest = "sha256:1f2e3d4c5b6a7988";
+        for (writers, version) in [
+            (vec![], ""),
+            (vec![("sums", digest)], "sums@1f2e3d4c5b6a"),
+            (vec![("sums", digest), ("verdict", "77")], "sums@1f2e3d4c5b6a+verdict@77"),
+        ] {
+            assert_eq!(prompt_version(writers), version);
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod needs;
 mod steps;
 mod support;
 mod templates;
+mod writers;
 
 pub use dataset::PlannedDataset;
 pub(crate) use metric::reads_clock;
@@ -18,8 +19,9 @@ use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
 };
-use gage_core::{Object, Problem, SamplingParams, prompt_version};
+use gage_core::{Object, Problem, SamplingParams};
 use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, RegistryError};
+use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use needs::{check_budget, check_needs};
@@ -102,7 +104,7 @@ pub struct Scoring {
     pub extractors: Vec<PlannedExtractor>,
     /// What scores answers.
     pub metrics: Vec<PlannedMetric>,
-    /// The version of the prompts that the answers rest on; empty where there are none.
+    /// The version of what wrote the prompts that the answers rest on; empty where older programs did not record it.
     pub prompt_version: String,
 }
 
@@ -176,18 +178,18 @@ impl Plan {
     }
 
     /// Makes ready what scores the answers of each task, and nothing else: no dataset is looked at, and no
-    /// model. `prompts` is what the [identity](crate::identity) of the run says of those that the answers rest on.
+    /// model. `answers` is the manifest of the run that the answers are of.
     /// There is none when `problems` holds an error afterwards.
     pub fn scoring(
         config: &PipelineConfig,
-        prompts: &Value,
+        answers: &Manifest,
         registry: &mut Registry,
         problems: &mut Problems,
     ) -> Option<Vec<Scoring>> {
         add_plugins(config, registry, problems);
         let scoring = |task| {
             let scoring = Scoring::new(task, registry, problems)?;
-            Some(Scoring { prompt_version: recorded_version(config, task, prompts), ..scoring })
+            Some(Scoring { prompt_version: writers::recorded_version(config, task, answers), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
         if problems.has_errors() { None } else { all.into_iter().collect() }
@@ -253,29 +255,8 @@ fn plan_task(
         judges: judges?,
         scoring: scoring?,
     };
-    let prompts: Vec<(String, String)> = planned
-        .prompts()
-        .iter()
-        .map(|(_, prompt)| (prompt.prompt_id().to_owned(), prompt.digest().to_string()))
-        .collect();
-    planned.scoring.prompt_version =
-        prompt_version(prompts.iter().map(|(id, digest)| (id.as_str(), digest.as_str())));
+    planned.scoring.prompt_version = writers::version_of(&planned);
     Some(planned)
-}
-
-/// The version of the prompts of a task, by what is recorded of each role's.
-fn recorded_version(config: &PipelineConfig, task: &TaskSpec, prompts: &Value) -> String {
-    let mut roles: Vec<&str> = Vec::new();
-    for role in config.roles_of(task) {
-        if !roles.contains(&role.adapter_id.as_str()) {
-            roles.push(&role.adapter_id);
-        }
-    }
-    let recorded = |role: &str| {
-        let prompt = prompts.get(role)?;
-        Some((prompt["prompt_id"].as_str()?, prompt["digest"].as_str()?))
-    };
-    prompt_version(roles.into_iter().filter_map(recorded))
 }
 
 /// A dataset in the order that a task wants.

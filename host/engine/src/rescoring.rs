@@ -82,6 +82,8 @@ pub fn rescore(
     let folder = RunFolder::create(root, run_id)?;
     let mut manifest = Manifest::new(run_id, host_version, identity);
     manifest.parent_run = Some(parent.manifest().run_id.clone());
+    manifest.prompt_versions =
+        tasks.iter().map(|task| (task.task_id.clone(), task.prompt_version.clone())).collect();
     manifest.write(&folder)?;
     let mut writer = JournalWriter::open(&folder)?.writer;
     let mut reports = Vec::with_capacity(tasks.len());

@@ -176,7 +176,7 @@ pub fn run(
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
     let identity = identity::of(plan, datasets, session);
-    let (folder, mut manifest) = open_folder(root, run_id, options, identity)?;
+    let (folder, mut manifest) = open_folder(root, run_id, options, plan, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
     let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
     check_most(plan, options, &index)?;
@@ -231,20 +231,29 @@ fn open_folder(
     root: &Path,
     run_id: &str,
     options: &RunOptions,
+    plan: &Plan,
     identity: Value,
 ) -> Result<(RunFolder, Manifest), RunError> {
+    let versions = plan
+        .tasks
+        .iter()
+        .map(|task| (task.spec.task_id.clone(), task.scoring.prompt_version.clone()))
+        .collect();
     if !options.resume {
         let folder = RunFolder::create(root, run_id)?;
-        let manifest = Manifest::new(run_id, options.host_version, identity);
+        let mut manifest = Manifest::new(run_id, options.host_version, identity);
+        manifest.prompt_versions = versions;
         manifest.write(&folder)?;
         return Ok((folder, manifest));
     }
     let folder = RunFolder::resume(root, run_id)?;
-    let manifest = Manifest::read(folder.path())?;
+    let mut manifest = Manifest::read(folder.path())?;
     let found = differences(&manifest.identity, &identity);
     if !found.is_empty() {
         return Err(RunError::Different(found));
     }
+    // One that an older program began has none.
+    manifest.prompt_versions = versions;
     Ok((folder, manifest))
 }
 

@@ -7,7 +7,7 @@ use crate::extraction::extract;
 use crate::inference::Inferred;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
-use gage_core::{MetricResult, Object, Outcome, Roots};
+use gage_core::{MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots};
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
@@ -176,6 +176,7 @@ fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<M
 fn skipped(planned: &PlannedMetric) -> MetricResult {
     MetricResult {
         metric_id: planned.metric_id.clone(),
+        schema_version: RESULT_SCHEMA_VERSION.to_owned(),
         scorer_version: planned.metric.description().version.clone(),
         // Known to whoever knows the task.
         prompt_version: String::new(),

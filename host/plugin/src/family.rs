@@ -13,8 +13,8 @@ use crate::limits::Limits;
 use crate::sandbox::GuestState;
 use crate::schema::ParamsSchema;
 use crate::world::World;
-use gage_core::{Object, Problem};
-use serde_json::Value;
+use gage_core::{Digest, Object, Problem};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
@@ -314,6 +314,13 @@ impl<K: Kind> Configured<K> {
     /// What a record of a run says about its component.
     pub fn identity(&self) -> &PluginIdentity {
         self.family.identity()
+    }
+
+    /// The digest of all that its results hang on beside what it is asked: the bytes of its component, which of its
+    /// members it is, and the parameters that it was given.
+    pub fn digest(&self) -> Digest {
+        let component = self.identity().digest;
+        Digest::of_json(&json!({"component": component, "member": self.name(), "params": self.given}))
     }
 
     /// How much its component has done so far, for all that use it.

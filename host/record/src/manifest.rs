@@ -66,6 +66,9 @@ pub struct Manifest {
     /// Everything that must be equal for the run to be resumed: the expanded configuration,
     /// digests of plugins, model and data.
     pub identity: Value,
+    /// For each task the version of what writes its prompts, as results name it; older programs did not write it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prompt_versions: BTreeMap<String, String>,
     /// Digests of all files that the run has written but this one, by name; complete when the run is.
     #[serde(default)]
     pub files: BTreeMap<String, FileDigest>,
@@ -84,6 +87,7 @@ impl Manifest {
             status: RunStatus::Running,
             ended_by: None,
             identity,
+            prompt_versions: BTreeMap::new(),
             files: BTreeMap::new(),
         }
     }

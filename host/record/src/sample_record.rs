@@ -151,6 +151,7 @@ pub(crate) mod tests {
         let card = ScoreCard { primary_score: Some(0.1), pass: Some(false), ..ScoreCard::default() };
         let result = |metric_id: &str| MetricResult {
             metric_id: metric_id.to_owned(),
+            schema_version: String::new(),
             scorer_version: String::new(),
             prompt_version: String::new(),
             outcome: Outcome::Scored,
@@ -191,6 +192,14 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<SampleRecord>(&text).unwrap(), full);
         assert_eq!(full.row.unwrap().chars().count(), SampleRecord::LONGEST_ROW);
+    }
+
+    #[test]
+    fn a_record_of_an_older_program_is_read_as_it_is() {
+        let older = json!({"metric_id": "m", "outcome": "scored", "card": {"primary_score": 1.0}});
+        let result: MetricResult = serde_json::from_value(older.clone()).unwrap();
+        assert!(result.schema_version.is_empty() && result.prompt_version.is_empty());
+        assert_eq!(serde_json::to_value(result).unwrap(), older);
     }
 
     #[test]

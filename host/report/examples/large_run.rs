@@ -110,6 +110,7 @@ fn description(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
@@ -133,6 +134,7 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
         format!("{} So the answer is {}.", words(luck, 40), if is_right { index } else { luck % 1_000 });
     let result = |metric_id: &str, value: f64, pass: Option<bool>| MetricResult {
         metric_id: metric_id.to_owned(),
+        schema_version: "v1".to_owned(),
         scorer_version: "1".to_owned(),
         prompt_version: String::new(),
         outcome: Outcome::Scored,

@@ -55,6 +55,8 @@ pub struct TaskDescription {
     pub repeat: u64,
     /// The prompts of its roles: the model under test, then the judges.
     pub prompts: Vec<PromptDescription>,
+    /// The version of what writes its prompts, as [`gage_core::prompt_version`] makes it; empty where it is not known.
+    pub prompt_version: String,
     /// Paths that the suite gives its metrics, each with the parameter that holds it:
     /// `exact_match.label_field`.
     pub metric_paths: Vec<(String, String)>,

@@ -23,10 +23,13 @@ pub struct MetricFigure {
     pub metric_id: String,
     /// What computed it.
     pub implementation: String,
+    /// Version of the form of answers and score cards; empty in older summaries.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub schema_version: String,
     /// Version of the scoring.
     pub scorer_version: String,
-    /// Version of the prompts of the task's roles: the id of each with the beginning of its digest, joined by `+`; empty
-    /// where data and components make all messages.
+    /// Version of what writes the prompts of the task: the name of each prompt or component with the beginning of its
+    /// digest, joined by `+`; empty in older summaries.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt_version: String,
     /// How the scores became one value.

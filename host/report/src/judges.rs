@@ -1,18 +1,19 @@
-//! How many of their replies judges lost.
+//! About how many answers judges gave no reply that could be read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The replies of a judge of a task.
+/// What a judge of a task replied. All counts are of answers, however many prompts there are for one and however often
+/// it was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeFigure {
     /// The judge.
     pub judge_id: String,
     /// Answers that it was asked about and replied to; where its backend failed there is no reply.
     pub asked: u64,
-    /// Replies that could be read.
+    /// Answers about which its reply could be read, the first or a later one.
     pub readable: u64,
-    /// Answers of which no reply could be read, however often it was asked.
+    /// Answers about which no reply could be read, however often it was asked.
     pub unreadable: u64,
     /// Answers about which it was asked more than once, since its first reply could not be read.
     pub asked_again: u64,
@@ -20,7 +21,7 @@ pub struct JudgeFigure {
     pub coverage: f64,
 }
 
-/// Counts the replies of the judges of a task.
+/// Counts the answers that the judges of a task were asked about.
 pub(crate) struct JudgeTally {
     judges: Vec<JudgeFigure>,
 }

@@ -1,9 +1,9 @@
 //! Which paths samples have, to name the nearest where one of the suite leads nowhere.
 
-use gage_core::Roots;
+use gage_core::{Roots, distance};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A path of the suite at which no sample has a value: mistyped, most likely.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,11 +28,16 @@ impl std::fmt::Display for UnfoundPath {
     }
 }
 
-/// So many samples are looked at, and so many paths kept: samples of one dataset are alike.
+/// So many samples are looked at, and so many paths kept, the shortest of a sample first: samples of one dataset are
+/// alike.
 const MOST_SAMPLES: u32 = 8;
 const MOST_PATHS: usize = 500;
-/// Keys below keys, `metadata.source.page`, no further.
-const DEEPEST: usize = 3;
+/// Keys below keys, `choices.0.message.content.0.text`, no further.
+const DEEPEST: usize = 6;
+
+/// What a segment costs that only one of two paths has, and one that is another place of the same list.
+const EXTRA: usize = 1_000;
+const OTHER_PLACE: usize = 100;
 
 /// The paths of the first samples, as a suite writes them.
 #[derive(Debug, Default)]
@@ -47,33 +52,76 @@ impl KnownPaths {
             return;
         }
         self.samples += 1;
-        self.add_below("", roots.sample, DEEPEST);
-        self.add_below("model_output.", roots.model_output, DEEPEST - 1);
-        self.add_below("judge_output.", roots.judge_output, DEEPEST - 1);
-        self.add_below("support_output.", roots.support_output, DEEPEST - 1);
-    }
-
-    fn add_below(&mut self, prefix: &str, value: &Value, depth: usize) {
-        for (key, value) in value.as_object().into_iter().flatten() {
-            if self.paths.len() == MOST_PATHS {
-                return;
+        let mut waiting: VecDeque<(String, &Value, usize)> = VecDeque::from([
+            (String::new(), roots.sample, 0),
+            ("model_output.".to_owned(), roots.model_output, 1),
+            ("judge_output.".to_owned(), roots.judge_output, 1),
+            ("support_output.".to_owned(), roots.support_output, 1),
+        ]);
+        while let Some((prefix, value, depth)) = waiting.pop_front() {
+            let mut add = |key: &str, value| {
+                if self.paths.len() < MOST_PATHS {
+                    let path = format!("{prefix}{key}");
+                    if depth + 1 < DEEPEST {
+                        waiting.push_back((format!("{path}."), value, depth + 1));
+                    }
+                    self.paths.insert(path);
+                }
+            };
+            match value {
+                Value::Object(members) => members.iter().for_each(|(key, value)| add(key, value)),
+                // The items of a list are alike.
+                Value::Array(items) => items.first().into_iter().for_each(|first| add("0", first)),
+                _ => {}
             }
-            let path = format!("{prefix}{key}");
-            if depth > 1 {
-                self.add_below(&format!("{path}."), value, depth - 1);
-            }
-            self.paths.insert(path);
         }
     }
 
-    /// The path that is meant, most likely: one that ends in the same key, otherwise one that is spelled alike.
+    /// The path that is meant, most likely. Paths are compared segment by segment, and their last ones must be spelled
+    /// alike; one that ends in the same key comes before one that does not, wherever it is.
     pub(crate) fn nearest(&self, path: &str) -> Option<&str> {
         let path = path.strip_prefix("sample.").unwrap_or(path);
-        let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
-        let mut same_key = self.paths.iter().filter(|known| last(known) == last(path));
-        let known = || self.paths.iter().map(String::as_str);
-        same_key.next().map(String::as_str).or_else(|| gage_core::nearest(path, known()))
+        let typed: Vec<&str> = path.split('.').collect();
+        let cost = |known: &str| {
+            let known: Vec<&str> = known.split('.').collect();
+            let (typed_last, typed) = typed.split_last()?;
+            let (known_last, known) = known.split_last()?;
+            let of_last = cost_of_segment(typed_last, known_last)?;
+            Some((of_last > 0, of_last + cost_of_segments(typed, known)))
+        };
+        let costs = self.paths.iter().filter_map(|known| Some((cost(known)?, known)));
+        costs.min_by_key(|(cost, _)| *cost).map(|(_, known)| known.as_str())
     }
+}
+
+/// How far two segments are from being the same, where they are spelled alike: thousandths of their length.
+fn cost_of_segment(typed: &str, known: &str) -> Option<usize> {
+    let is_place = |segment: &str| segment.bytes().all(|byte| byte.is_ascii_digit());
+    if typed == known {
+        Some(0)
+    } else if is_place(typed) && is_place(known) {
+        Some(OTHER_PLACE)
+    } else {
+        let length = typed.chars().count().max(known.chars().count()).max(1);
+        // Case alone is not nothing, for keys have it.
+        let found = distance(typed, known).filter(|distance| distance * 2 <= length);
+        found.map(|distance| (distance * EXTRA / length).max(1))
+    }
+}
+
+/// The cheapest way from one list of segments to the other: some are spelled otherwise, some are left out.
+fn cost_of_segments(typed: &[&str], known: &[&str]) -> usize {
+    let mut row: Vec<usize> = (0..=known.len()).map(|place| place * EXTRA).collect();
+    for typed in typed {
+        let mut corner = row[0];
+        row[0] += EXTRA;
+        for (place, known) in known.iter().enumerate() {
+            let same = cost_of_segment(typed, known).map_or(usize::MAX, |cost| corner + cost);
+            corner = row[place + 1];
+            row[place + 1] = same.min(row[place] + EXTRA).min(corner + EXTRA);
+        }
+    }
+    row[known.len()]
 }
 
 #[cfg(test)]
@@ -83,26 +131,69 @@ mod tests {
 
     #[test]
     fn the_nearest_path_is_named() {
-        let sample =
-            json!({"id": "q", "data_tag": "art", "metadata": {"subject": "law", "source": {"page": 3}}});
-        let nothing = Value::Null;
+        let sample = json!({
+            "id": "q", "data_tag": "art", "label": "A", "references": [{"answer": [{"text": "A"}]}],
+            "metadata": {"subject": "law", "source": {"page": 3}},
+        });
+        let judges = json!({"kind": {"score": 1.0}, "strict": {"score": 0.0, "verdict": "B"}});
         let mut known = KnownPaths::default();
         known.add(Roots {
             sample: &sample,
             model_output: &json!({"finish_reason": "stop"}),
-            judge_output: &nothing,
-            support_output: &nothing,
+            judge_output: &json!({"score": 0.5, "judges": judges}),
+            support_output: &Value::Null,
         });
         for (typed, nearest) in [
             ("metadata.subjct", Some("metadata.subject")),
             ("sample.metadata.subjct", Some("metadata.subject")),
             ("subject", Some("metadata.subject")),
             ("metadata.page", Some("metadata.source.page")),
+            ("metadata.labl", Some("label")),
             ("data_tags", Some("data_tag")),
+            ("Data_Tag", Some("data_tag")),
+            ("references.0.anser", Some("references.0.answer")),
+            ("references.1.answer", Some("references.0.answer")),
+            ("reference.0.answer.0.txt", Some("references.0.answer.0.text")),
             ("model_output.finish_resaon", Some("model_output.finish_reason")),
+            ("judge_output.judges.strict.scor", Some("judge_output.judges.strict.score")),
+            ("judge_output.judges.strikt.score", Some("judge_output.judges.strict.score")),
+            ("judge_output.strict.verdict", Some("judge_output.judges.strict.verdict")),
+            ("judge_output.scores", Some("judge_output.score")),
             ("colour", None),
+            ("metadata.colour", None),
         ] {
             assert_eq!(known.nearest(typed), nearest, "{typed}");
         }
+    }
+
+    #[test]
+    fn a_nearer_key_is_preferred() {
+        let sample = json!({"label": "A", "metadata": {"label": "B", "level": 1}});
+        let mut known = KnownPaths::default();
+        let nothing = &Value::Null;
+        known.add(Roots {
+            sample: &sample,
+            model_output: nothing,
+            judge_output: nothing,
+            support_output: nothing,
+        });
+        assert_eq!(known.nearest("metadata.labl"), Some("metadata.label"));
+        assert_eq!(known.nearest("labl"), Some("label"));
+    }
+
+    #[test]
+    fn a_sample_of_many_keys_keeps_the_short_paths() {
+        let many: serde_json::Map<String, Value> =
+            (0..MOST_PATHS).map(|number| (format!("key{number}"), json!(1))).collect();
+        let mut known = KnownPaths::default();
+        known.add(Roots {
+            sample: &json!({"a": {"b": many}, "label": "A"}),
+            model_output: &json!({"answer": "A"}),
+            judge_output: &Value::Null,
+            support_output: &Value::Null,
+        });
+        assert_eq!(known.paths.len(), MOST_PATHS);
+        assert_eq!(known.nearest("model_output.anser"), Some("model_output.answer"));
+        assert_eq!(known.nearest("labl"), Some("label"));
     }
 }

@@ -3,7 +3,7 @@
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
 use crate::{Folds, JudgeFigure, MetricFigure, PromptDescription, ReportError, TaskDescription, UnfoundPath};
-use gage_core::{Object, Outcome, OutcomeCounts, prompt_version};
+use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
 use serde::{Deserialize, Serialize};
@@ -56,13 +56,13 @@ pub struct TaskSummary {
     pub metrics: Vec<MetricFigure>,
     /// Its tokens.
     pub usage: TokenFigures,
-    /// The prompts of its roles, and which version of them.
+    /// The prompts of its roles, and which version of them; what components write is in the figures alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompts: Vec<PromptDescription>,
     /// The sampling parameters that were sent where a Sample had none of its own.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub sampling_params: Object,
-    /// How many of their replies its judges lost.
+    /// About how many answers its judges gave no reply that could be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeFigure>,
     /// Paths of the suite that lead nowhere in any sample.
@@ -194,17 +194,10 @@ impl<'a> SummaryBuilder<'a> {
 
 impl TaskBuilder<'_> {
     fn finish(self) -> TaskSummary {
-        let prompts = self.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.digest.as_str()));
-        let version = prompt_version(prompts);
         TaskSummary {
             unfound: self.metrics.unfound_paths(),
             judges: self.judges.finish(),
-            metrics: self
-                .metrics
-                .finish()
-                .into_iter()
-                .map(|figure| MetricFigure { prompt_version: version.clone(), ..figure })
-                .collect(),
+            metrics: self.metrics.finish(),
             samples: SampleFigures::new(&self.outcomes),
             task_id: self.task_id,
             dataset_id: self.dataset_id,

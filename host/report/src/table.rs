@@ -32,7 +32,7 @@ const ATTENTION: Style = AnsiColor::Yellow.on_default();
 const NAME_COLUMNS: [usize; 2] = [0, 1];
 
 /// Draws the figures: a row for every metric of every task, with rows for its parts below it, a
-/// line for every task with samples that were not scored, for every judge that lost replies and for every aggregator that
+/// line for every task with samples that were not scored, for every judge without a readable reply about some answer and for every aggregator that
 /// failed, the times, and where the run folder is. All names are escaped; ends
 /// with a newline.
 pub fn render_table(summary: &Summary, timings: &Timings, options: &TableOptions<'_>) -> String {
@@ -153,12 +153,13 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     summary.tasks.iter().filter_map(line).collect()
 }
 
-/// One line for each judge of which replies could not be read.
+/// One line for each judge that gave no readable reply about some answers.
 fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     let line = |task: &TaskSummary, judge: &JudgeFigure| {
         let JudgeFigure { judge_id, asked, unreadable, asked_again, .. } = judge;
         let text = format!(
-            "{}: judge {judge_id}: {unreadable} of {asked} replies could not be read, {asked_again} were asked for again",
+            "{}: judge {judge_id}: no reply could be read about {unreadable} of {asked} answers; it was asked again about \
+             {asked_again}",
             task.task_id
         );
         format!("{INDENT}{}", paint.with(ATTENTION, &printable_line(&text)))

@@ -26,6 +26,7 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: gage_core::Object::new(),
@@ -35,6 +36,7 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
 pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
         metric_id: metric_id.to_owned(),
+        schema_version: String::new(),
         scorer_version: String::new(),
         prompt_version: String::new(),
         outcome: Outcome::Scored,

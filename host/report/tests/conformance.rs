@@ -78,6 +78,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: Object::new(),
@@ -120,6 +121,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
         judge_output: None,
         metrics: vec![MetricResult {
             metric_id: "m".to_owned(),
+            schema_version: String::new(),
             scorer_version: String::new(),
             prompt_version: String::new(),
             outcome: Outcome::Scored,

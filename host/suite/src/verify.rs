@@ -146,6 +146,9 @@ pub fn samples_differ(recorded: &RunReader, again: &RunReader) -> Result<bool, R
         let Some(found) = now.next() else { return Ok(true) };
         let mut found = found?;
         for (result, before) in found.metrics.iter_mut().zip(&before.metrics) {
+            if before.schema_version.is_empty() {
+                result.schema_version.clear();
+            }
             if before.prompt_version.is_empty() {
                 result.prompt_version.clear();
             }
@@ -160,7 +163,7 @@ pub fn samples_differ(recorded: &RunReader, again: &RunReader) -> Result<bool, R
 /// Whether a difference is only that an older program did not write a key of `summary.json`.
 pub fn is_of_older_summary(difference: &Difference) -> bool {
     let key = difference.place.rsplit('.').next().unwrap_or_default();
-    difference.before.is_none() && ["prompt_version", "judges", "unfound"].contains(&key)
+    difference.before.is_none() && ["schema_version", "prompt_version", "judges", "unfound"].contains(&key)
 }
 
 fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
@@ -176,5 +179,31 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
         Ok(found) => FileState::Changed { found },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
         Err(error) => FileState::Damaged(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gage_record::compare;
+    use serde_json::json;
+
+    #[test]
+    fn keys_that_an_older_program_did_not_write_are_no_difference() {
+        let before = json!({"metrics": [{"scorer_version": "1", "value": 0.5}]});
+        let figure = |key: &str, value: &str| {
+            let mut now = before.clone();
+            now["metrics"][0][key] = json!(value);
+            now
+        };
+        for (now, is_of_older) in [
+            (figure("schema_version", "v1"), true),
+            (figure("prompt_version", "ask@1f2e3d4c5b6a"), true),
+            (figure("scorer_version", "2"), false),
+            (figure("error", "none"), false),
+        ] {
+            let found = compare("summary", &before, &now);
+            assert_eq!(found.iter().map(is_of_older_summary).collect::<Vec<_>>(), [is_of_older], "{now}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use gage_text_kit::params::flag_schema;
 /// Gives what a group of a pattern holds in the last of its matches, or the first. Patterns have the
 /// syntax and the meaning of Python's `re`; matches in which the group takes no part do not count.
 ///
-/// A search that needs more than a million steps of backtracking is an error of the sample.
+/// A search that backtracks too long ends with the budget of the sample.
 pub struct Regex {
     regex: PythonRegex,
     group: Group,
@@ -25,7 +25,7 @@ impl Extractor for Regex {
 
     fn spec() -> ExtractorSpec {
         let member = MemberSpec::new(
-            "1",
+            "2",
             "What a group of a pattern holds",
             json!({
                 "pattern": {

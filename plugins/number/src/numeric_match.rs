@@ -81,8 +81,14 @@ impl Metric for NumericMatch {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let fallback = params.fallback()?;
+        let tolerance = params.number("tolerance")?.unwrap_or(0.0);
+        if tolerance.is_nan() {
+            // No difference would be within it.
+            let message = "params: 'tolerance' must be a number of 0 or more, not NaN";
+            return Err(PluginError::invalid_config(message).at("/tolerance"));
+        }
         Ok(NumericMatch {
-            tolerance: params.number("tolerance")?.unwrap_or(0.0),
+            tolerance,
             minimum: Bound::read(&params, "min_value")?,
             maximum: Bound::read(&params, "max_value")?,
             mode: Mode::new(params.text("mode")?.unwrap_or("abs_diff")),
@@ -214,6 +220,7 @@ mod tests {
     fn bad_parameters_are_refused() {
         for params in [
             json!({ "tolerance": "abc" }),
+            json!({ "tolerance": "nan" }),
             json!({ "min_value": "abc" }),
             json!({ "fallback": "nan" }),
             json!({ "fallback": 2 }),

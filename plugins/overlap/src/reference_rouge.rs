@@ -48,7 +48,7 @@ impl Metric for ReferenceRouge {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Words that a summary shares with a reference")
+        let spec = MetricSpec::new("2", "Words that a summary shares with a reference")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn long_texts_have_no_subsequence() {
         let words = |range: std::ops::Range<u32>| {
-            range.map(|number| format!("w{} ", number * 7919 % 40_009)).collect::<String>()
+            range.map(|number| format!("w{} ", number * 7919 % 11)).collect::<String>()
         };
         let (prediction, reference) = (words(0..40_000), words(5..40_005));
         let Ok(card) = card(json!({}), &[prediction.as_str().into(), reference.as_str().into()]) else {

@@ -28,7 +28,7 @@ impl Metric for TokenF1 {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Words that an answer shares with a reference")
+        let spec = MetricSpec::new("2", "Words that an answer shares with a reference")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true);

@@ -3,6 +3,7 @@
 use crate::PatternError;
 use crate::parser::{Flags, Parser};
 use crate::piece::{Piece, Shape, Width};
+use crate::required::Required;
 
 /// Letters that may stand as flags.
 const FLAG_LETTERS: &str = "aiLmsux";
@@ -108,9 +109,17 @@ impl Parser {
         if !self.eat(')') {
             return Err(PatternError::at("missing ), unterminated subpattern", start));
         }
-        let Piece { text, width, shape, .. } = held;
+        let Piece { text, width, shape, required, .. } = held;
         let look = |text: String| Piece { shape: Shape::Look, ..Piece::atom(text, Width::ZERO) };
-        Ok(match group {
+        // What is looked for must be there too.
+        let is_needed =
+            !matches!(group, Group::LookAhead { negative: true } | Group::LookBehind { negative: true });
+        let required = if is_needed { required.alone() } else { Required::default() };
+        let required = match group {
+            Group::LookBehind { .. } => required.before(width),
+            _ => required,
+        };
+        let piece = match group {
             Group::Capture => {
                 if let Some(open) = self.groups.get_mut(number) {
                     *open = Some(width);
@@ -136,7 +145,8 @@ impl Parser {
             }
             Group::LookBehind { negative: false } => look(format!("(?<={text})")),
             Group::LookBehind { negative: true } => look(format!("(?<!{text})")),
-        })
+        };
+        Ok(Piece { required, ..piece })
     }
 
     /// Reads a name up to a closing character.
@@ -235,7 +245,9 @@ impl Parser {
         }
         let separator = if no.text.is_empty() { "" } else { "|" };
         let text = format!("(?({group}){}{separator}{})", yes.text, no.text);
-        Ok(Piece::atom(text, yes.width.or(no.width)))
+        let width = yes.width.or(no.width);
+        let required = Required::one_of(&[yes, no]);
+        Ok(Piece { required, ..Piece::atom(text, width) })
     }
 
     /// Reads the rest of a group that begins with flags.

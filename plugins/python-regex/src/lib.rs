@@ -20,19 +20,25 @@
 //! Not supported: `\N{…}` with a character name, and lone surrogates, which no text can hold.
 //!
 //! Each pattern is written twice: for any text, and for texts in ASCII, where the sets are small and
-//! word boundaries are fast. The first is only compiled when a text needs it.
+//! word boundaries are fast. The first is only compiled when a text needs it. A third pattern finds
+//! characters that every match has, so that backtracking through a long text begins only near them, or
+//! not at all.
 
 mod error;
 mod escape;
 mod group;
+mod long;
 mod parser;
 mod piece;
+mod required;
 mod set;
 
 pub use error::{PatternError, SearchError};
 
-use fancy_regex::{Error, Regex, RegexBuilder};
+use fancy_regex::{Captures, Error, Regex, RegexBuilder};
+use long::{Matches, Needle};
 use parser::Alphabet;
+use required::Offset;
 use std::cell::OnceCell;
 
 /// Steps of backtracking after which a search is given up. In a component there is no such number: the
@@ -44,19 +50,26 @@ fn compile(pattern: &str) -> Result<Regex, Error> {
     RegexBuilder::new(pattern).backtrack_limit(MOST_STEPS).build()
 }
 
+/// From this length on, in bytes, a text is searched for what the pattern cannot do without before backtracking begins: it
+/// could begin anew at each character.
+const LONG_TEXT: usize = 4 << 10;
+
 /// A compiled pattern.
 pub struct PythonRegex {
-    ascii: Regex,
+    ascii: Engine,
+    /// For texts outside ASCII, where it is not the same.
+    unicode: Option<Engine>,
     /// The names of groups and their numbers.
     names: Vec<(String, usize)>,
     group_count: usize,
-    unicode: Option<UnicodeRegex>,
 }
 
-/// The pattern for texts outside ASCII, where it is not the same.
-struct UnicodeRegex {
+/// A translated pattern, compiled when the first text comes, and what long texts are searched for before.
+struct Engine {
     pattern: String,
     regex: OnceCell<Result<Regex, Error>>,
+    required: Option<(String, Offset)>,
+    needle: OnceCell<Option<Needle>>,
 }
 
 impl PythonRegex {
@@ -67,14 +80,12 @@ impl PythonRegex {
     pub fn new(pattern: &str, ignore_case: bool) -> Result<PythonRegex, PatternError> {
         let ascii = parser::translate(pattern, ignore_case, Alphabet::Ascii)?;
         let unicode = parser::translate(pattern, ignore_case, Alphabet::Unicode)?;
-        let regex = compile(&ascii.text).map_err(|error| PatternError::whole(error.to_string()))?;
         let differs = unicode.text != ascii.text;
-        Ok(PythonRegex {
-            ascii: regex,
-            names: ascii.names,
-            group_count: ascii.group_count,
-            unicode: differs.then(|| UnicodeRegex { pattern: unicode.text, regex: OnceCell::new() }),
-        })
+        let (names, group_count) = (ascii.names, ascii.group_count);
+        let ascii = Engine::new(ascii.text, ascii.required);
+        ascii.compiled().map_err(|error| PatternError::whole(error.0.to_string()))?;
+        let unicode = differs.then(|| Engine::new(unicode.text, unicode.required));
+        Ok(PythonRegex { ascii, unicode, names, group_count })
     }
 
     /// Whether the pattern is found anywhere in the text, as `re.search` does.
@@ -82,7 +93,12 @@ impl PythonRegex {
     /// # Errors
     /// Outside of a component, where the search needs more than a million steps of backtracking.
     pub fn is_match(&self, text: &str) -> Result<bool, SearchError> {
-        Ok(self.regex_for(text)?.is_match(text)?)
+        let engine = self.engine_for(text);
+        Ok(match engine.search(text)? {
+            Search::Hopeless => false,
+            Search::Usual(regex) => regex.is_match(text)?,
+            Search::Long(mut matches) => matches.find_next()?.is_some(),
+        })
     }
 
     /// The group that a suite names, by its number or its name.
@@ -115,22 +131,83 @@ impl PythonRegex {
         occurrence: Occurrence,
     ) -> Result<Option<&'text str>, SearchError> {
         let mut found = None;
-        for captures in self.regex_for(text)?.captures_iter(text) {
-            let Some(held) = captures?.get(group.0) else { continue };
-            found = Some(held.as_str());
-            if occurrence == Occurrence::First {
-                break;
+        let mut is_enough = |captures: Captures<'text, str>| {
+            found = captures.get(group.0).map(|held| held.as_str()).or(found);
+            found.is_some() && occurrence == Occurrence::First
+        };
+        match self.engine_for(text).search(text)? {
+            Search::Hopeless => {}
+            Search::Usual(regex) => {
+                for captures in regex.captures_iter(text) {
+                    if is_enough(captures?) {
+                        break;
+                    }
+                }
+            }
+            Search::Long(mut matches) => {
+                while let Some(captures) = matches.find_next()? {
+                    if is_enough(captures) {
+                        break;
+                    }
+                }
             }
         }
         Ok(found)
     }
 
-    fn regex_for(&self, text: &str) -> Result<&Regex, SearchError> {
-        match &self.unicode {
-            Some(unicode) if !text.is_ascii() => unicode.compiled(),
-            _ => Ok(&self.ascii),
+    fn engine_for(&self, text: &str) -> &Engine {
+        self.unicode.as_ref().filter(|_| !text.is_ascii()).unwrap_or(&self.ascii)
+    }
+}
+
+/// How a text is searched.
+enum Search<'r, 'text> {
+    /// Not at all: what every match has is not in it.
+    Hopeless,
+    /// As the engine does it.
+    Usual(&'r Regex),
+    /// Only where a match can begin.
+    Long(Matches<'r, 'text>),
+}
+
+impl Engine {
+    fn new(pattern: String, required: Option<(String, Offset)>) -> Engine {
+        // The other engine takes linear time, and finds by itself where to begin.
+        let required = required.filter(|_| backtracks(&pattern));
+        Engine { pattern, regex: OnceCell::new(), required, needle: OnceCell::new() }
+    }
+
+    fn compiled(&self) -> Result<&Regex, SearchError> {
+        match self.regex.get_or_init(|| compile(&self.pattern)) {
+            Ok(regex) => Ok(regex),
+            Err(error) => Err(SearchError(error.clone())),
         }
     }
+
+    fn search<'r, 'text>(&'r self, text: &'text str) -> Result<Search<'r, 'text>, SearchError> {
+        let regex = self.compiled()?;
+        let needle = if text.len() < LONG_TEXT { None } else { self.needle() };
+        let Some(needle) = needle else { return Ok(Search::Usual(regex)) };
+        Ok(match needle.is_in(text) {
+            false => Search::Hopeless,
+            true if needle.is_near() => Search::Long(Matches::new(regex, needle, text)),
+            true => Search::Usual(regex),
+        })
+    }
+
+    fn needle(&self) -> Option<&Needle> {
+        let needle = self.needle.get_or_init(|| {
+            let (pattern, offset) = self.required.as_ref()?;
+            Some(Needle::new(compile(pattern).ok()?, *offset))
+        });
+        needle.as_ref()
+    }
+}
+
+/// Whether a translated pattern needs backtracking. Characters that stand for themselves are written otherwise in it.
+fn backtracks(pattern: &str) -> bool {
+    let signs = ["(?=", "(?!", "(?<", "(?>", "(?(", r"\k<", "*+", "++", "?+", "}+"];
+    signs.iter().any(|sign| pattern.contains(sign))
 }
 
 /// A group of a pattern, made by [`PythonRegex::group`].
@@ -149,15 +226,6 @@ pub enum Occurrence {
     First,
     /// The last.
     Last,
-}
-
-impl UnicodeRegex {
-    fn compiled(&self) -> Result<&Regex, SearchError> {
-        match self.regex.get_or_init(|| compile(&self.pattern)) {
-            Ok(regex) => Ok(regex),
-            Err(error) => Err(SearchError(error.clone())),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::PatternError;
 use crate::escape::Escaped;
 use crate::piece::{Mode, Piece, Quantifier, Shape, Width};
+use crate::required::{Offset, Required};
 use crate::set;
 
 /// Nesting beyond this is refused, so that no pattern exhausts the stack.
@@ -65,6 +66,9 @@ pub(crate) struct Translation {
     pub(crate) names: Vec<(String, usize)>,
     /// Without the whole match.
     pub(crate) group_count: usize,
+    /// A pattern of something that is in every text that the whole matches, and how far behind the beginning of a match
+    /// it begins; none where nothing is known.
+    pub(crate) required: Option<(String, Offset)>,
 }
 
 /// Translates a pattern for texts of an alphabet.
@@ -93,7 +97,12 @@ pub(crate) fn translate(
         }
     }
     let text = if flags.folds() { format!("(?i:{})", whole.text) } else { whole.text };
-    Ok(Translation { text, names: parser.names, group_count: parser.groups.len().saturating_sub(1) })
+    Ok(Translation {
+        text,
+        names: parser.names,
+        group_count: parser.groups.len().saturating_sub(1),
+        required: whole.required.pattern(),
+    })
 }
 
 impl Parser {
@@ -210,7 +219,8 @@ impl Parser {
             set::push_literal(&mut text, character);
             text
         };
-        Piece::atom(text, Width::ONE)
+        let required = Required::character(&text, flags.folds());
+        Piece { required, ..Piece::atom(text, Width::ONE) }
     }
 
     /// An escape outside a set.

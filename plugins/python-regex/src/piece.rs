@@ -1,5 +1,6 @@
 //! Parts of a pattern that have been translated.
 
+use crate::required::Required;
 use std::fmt::Write;
 
 /// How many characters a part can match.
@@ -45,11 +46,13 @@ pub(crate) struct Piece {
     pub(crate) shape: Shape,
     /// Whether it has a quantifier already.
     pub(crate) repeated: bool,
+    /// What must stand in a text for it to match.
+    pub(crate) required: Required,
 }
 
 impl Piece {
     pub(crate) fn atom(text: String, width: Width) -> Piece {
-        Piece { text, width, shape: Shape::Atom, repeated: false }
+        Piece { text, width, shape: Shape::Atom, repeated: false, required: Required::default() }
     }
 
     pub(crate) fn anchor(text: impl Into<String>) -> Piece {
@@ -72,7 +75,8 @@ impl Piece {
         };
         let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
         let width = pieces.iter().fold(Width::ZERO, |width, piece| width.then(piece.width));
-        Piece { shape, ..Piece::atom(text, width) }
+        let required = Required::all_of(pieces);
+        Piece { shape, required, ..Piece::atom(text, width) }
     }
 
     /// The branches of an alternation. The result is no unit: it belongs into a group.
@@ -82,7 +86,8 @@ impl Piece {
         }
         let texts: Vec<&str> = branches.iter().map(|branch| branch.text.as_str()).collect();
         let width = branches.iter().map(|branch| branch.width).reduce(Width::or).unwrap_or(Width::ZERO);
-        Piece::atom(texts.join("|"), width)
+        let required = Required::one_of(&branches);
+        Piece { required, ..Piece::atom(texts.join("|"), width) }
     }
 
     /// The piece with a quantifier.
@@ -92,6 +97,7 @@ impl Piece {
             least: self.width.least.saturating_mul(least),
             most: self.width.most.saturating_mul(most.unwrap_or(u64::MAX)),
         };
+        let required = if least > 0 { self.required.alone() } else { Required::default() };
         let Piece { mut text, mut shape, .. } = self;
         match shape {
             Shape::Nothing => {}
@@ -107,7 +113,7 @@ impl Piece {
             }
             _ => quantifier.write(&mut text),
         }
-        Piece { text, width, shape, repeated: true }
+        Piece { text, width, shape, repeated: true, required }
     }
 }
 

@@ -174,6 +174,28 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
+fn long_texts_without_what_is_required_are_not_searched() {
+    // Of each the search alone would need more steps than there are.
+    let filler = "a".repeat(100_000);
+    for (pattern, ignore_case, found_with_it) in [
+        (r"(a|aa)+\1(?=b)needle", false, None),
+        (r"(?<=NEEDLE)(a|aa)+\1b", true, Some(true)),
+        (r"(a|aa)+\1(?:bc|needle)", false, Some(true)),
+    ] {
+        let Ok(regex) = PythonRegex::new(pattern, ignore_case) else { panic!("{pattern} is a pattern") };
+        assert_eq!(regex.is_match(&filler).ok(), Some(false), "{pattern}");
+        assert_eq!(regex.find(&filler, Group::WHOLE, Occurrence::Last).ok(), Some(None), "{pattern}");
+        assert_eq!(regex.is_match(&format!("{filler}needle{filler}b")).ok(), found_with_it, "{pattern}");
+    }
+    // What is there is found, in either case and in either alphabet.
+    for filler in [&filler, &"é".repeat(100_000)] {
+        let text = format!("{filler} the an\u{17f}wer: 42");
+        let Ok(regex) = PythonRegex::new("(?<=ANSWER: )4", true) else { panic!("it is a pattern") };
+        assert_eq!(regex.is_match(&text).ok(), Some(true));
+    }
+}
+
+#[test]
 fn groups_are_found_by_number_and_by_name() {
     let table = [
         (r"answer: (\w+)", "1", "answer: a, answer: b", Some("a"), Some("b")),

@@ -52,10 +52,44 @@ fn is_collapsed(text: &str) -> bool {
 
 /// Python's `str.lower()`, the final sigma included; allocates only where something changes.
 pub fn lower(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.to_lowercase())
+    if text.is_ascii() {
+        return match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(text.to_ascii_lowercase()),
+            false => Cow::Borrowed(text),
+        };
+    }
+    if text.contains('Σ') {
+        // Its lower case depends on what is around it.
+        return Cow::Owned(text.to_lowercase());
+    }
+    let mut lowered = String::new();
+    let mut copied = 0;
+    for (at, character) in text.char_indices().filter(|(_, character)| !is_surely_lower(*character)) {
+        let mut lower = character.to_lowercase();
+        if lower.len() == 1 && lower.next() == Some(character) {
+            continue;
+        }
+        lowered.push_str(text.get(copied..at).unwrap_or_default());
+        lowered.extend(character.to_lowercase());
+        copied = at + character.len_utf8();
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    lowered.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(lowered)
+}
+
+/// Whether a character is its own lower case, for those of which that is known without a table: looking it up costs more
+/// than all else. Of others nothing is said.
+fn is_surely_lower(character: char) -> bool {
+    match character {
+        '\0'..='\x7f' => !character.is_ascii_uppercase(),
+        '\u{e0}'..='\u{ff}' | '\u{3b1}'..='\u{3ce}' | '\u{430}'..='\u{45f}' => true,
+        // Arabic, Hebrew and the scripts of India; punctuation; what is written in East Asia.
+        '\u{590}'..='\u{109f}' | '\u{2000}'..='\u{20ff}' | '\u{2e80}'..='\u{a4cf}' => true,
+        '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{fadf}' => true,
+        _ => false,
     }
 }
 
@@ -137,6 +171,20 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lower_case_is_that_of_every_character() {
+        for character in '\0'..=char::MAX {
+            let text = format!("éX{character}y");
+            assert_eq!(lower(&text), text.to_lowercase(), "{character:?}");
+        }
+        for (text, expected) in
+            [("ΟΔΟΣ ΟΣ", "οδος ος"), ("中文", "中文"), ("ÀB中", "àb中"), ("\u{130}", "i\u{307}")]
+        {
+            assert_eq!(lower(text), expected);
+        }
+        assert!(matches!(lower("中文 é"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn strips_what_python_strips() {

@@ -19,7 +19,7 @@ impl Metric for RegexMatch {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Whether a pattern occurs in a text")
+        MetricSpec::new("2", "Whether a pattern occurs in a text")
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 "pattern": {

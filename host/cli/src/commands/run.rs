@@ -305,6 +305,7 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
         cluster_by: spec.cluster_by.as_ref().map(|path| path.as_str().to_owned()),
         repeat: spec.repeat,
         prompts: Vec::new(),
+        prompt_version: scoring.prompt_version.clone(),
         metric_paths: metric_paths(spec, scoring),
         judges: Vec::new(),
         sampling_params: gage_core::Object::new(),

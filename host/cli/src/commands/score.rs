@@ -47,9 +47,9 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
             Some("answers were asked for that often, and are averaged so"),
         ));
     }
-    let prompts = &parent.manifest().identity["prompts"];
-    let scoring =
-        config.as_ref().and_then(|config| Plan::scoring(config, prompts, &mut registry, &mut problems));
+    let scoring = config
+        .as_ref()
+        .and_then(|config| Plan::scoring(config, parent.manifest(), &mut registry, &mut problems));
     terminal::show_problems(&problems);
     let (Some(config), Some(scoring)) = (config, scoring) else { return Ok(ExitCode::Configuration) };
 

@@ -84,6 +84,7 @@ fn description(source: &ComparedSource, task_id: &str) -> TaskDescription {
         cluster_by: task.and_then(|task| task.cluster_by.as_ref()).map(text),
         repeat: source.repeat(task_id),
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: gage_core::Object::new(),

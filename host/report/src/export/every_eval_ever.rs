@@ -263,7 +263,8 @@ impl TaskRecord {
             "lower_is_better": !figure.higher_is_better,
             "additional_details": details(json!({
                 "aggregation": figure.aggregation, "implementation": figure.implementation,
-                "scorer_version": figure.scorer_version, "prompt_version": figure.prompt_version,
+                "schema_version": figure.schema_version, "scorer_version": figure.scorer_version,
+                "prompt_version": figure.prompt_version,
             })),
         });
         // The bounds of other metrics are not known, so that their kind is not claimed.

@@ -6,7 +6,7 @@ use super::{ExportError, Exported};
 use crate::{Interval, MetricFigure};
 use std::path::Path;
 
-const HEADINGS: [&str; 21] = [
+const HEADINGS: [&str; 22] = [
     "run_id",
     "model",
     "task_id",
@@ -25,6 +25,7 @@ const HEADINGS: [&str; 21] = [
     "high",
     "level",
     "method",
+    "schema_version",
     "scorer_version",
     "prompt_version",
     "error",
@@ -147,6 +148,7 @@ fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [S
         number(part.interval.map(|interval| interval.high)),
         number(part.interval.map(|interval| interval.level)),
         method.and_then(|method| method.as_str().map(str::to_owned)).unwrap_or_default(),
+        figure.schema_version.clone(),
         figure.scorer_version.clone(),
         figure.prompt_version.clone(),
         part.error.unwrap_or_default().to_owned(),

@@ -95,8 +95,8 @@ fn specification(run: &Run<'_>, task: &TaskSummary, id: &str) -> Value {
         .iter()
         .map(|figure| {
             let metadata = json!({
-                "implementation": figure.implementation, "scorer_version": figure.scorer_version,
-                "prompt_version": figure.prompt_version,
+                "implementation": figure.implementation, "schema_version": figure.schema_version,
+                "scorer_version": figure.scorer_version, "prompt_version": figure.prompt_version,
             });
             json!({"name": figure.metric_id, "metadata": metadata})
         })

@@ -7,7 +7,7 @@ use crate::fold::{FoldRow, FoldState, Folds};
 use crate::grouping::{Grouping, Place};
 use crate::label::{OTHER, label, number_label};
 use crate::{Accumulator, Aggregation, CompensatedSum, MetricDescription};
-use gage_core::{MetricResult, Outcome, OutcomeCounts, ScoreCard};
+use gage_core::{MetricResult, Outcome, OutcomeCounts, RESULT_SCHEMA_VERSION, ScoreCard};
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -187,6 +187,7 @@ impl<'a> FigureBuilder<'a> {
             task_id: self.task_id,
             metric_id,
             implementation,
+            schema_version: RESULT_SCHEMA_VERSION.to_owned(),
             scorer_version,
             // Known to whoever knows the task.
             prompt_version: String::new(),

@@ -14,6 +14,7 @@ pub(crate) struct FigureSet<'a> {
     grouping: Grouping,
     figures: Vec<FigureBuilder<'a>>,
     has_sample: bool,
+    prompt_version: String,
 }
 
 impl<'a> FigureSet<'a> {
@@ -25,7 +26,7 @@ impl<'a> FigureSet<'a> {
         let grouping = Grouping::new(task);
         let builder = |metric| FigureBuilder::new(&task.task_id, metric, &grouping, folds);
         let figures = metrics.iter().map(builder).collect();
-        FigureSet { grouping, figures, has_sample: false }
+        FigureSet { grouping, figures, has_sample: false, prompt_version: task.prompt_version.clone() }
     }
 
     /// Adds the next record with its results.
@@ -70,7 +71,11 @@ impl<'a> FigureSet<'a> {
     /// The figures, in the order of the metrics.
     pub(crate) fn finish(mut self) -> Vec<MetricFigure> {
         self.end_sample();
-        let grouping = &self.grouping;
-        self.figures.into_iter().map(|figure| figure.finish(grouping)).collect()
+        let (grouping, prompt_version) = (&self.grouping, &self.prompt_version);
+        let finish = |figure: FigureBuilder<'_>| MetricFigure {
+            prompt_version: prompt_version.clone(),
+            ..figure.finish(grouping)
+        };
+        self.figures.into_iter().map(finish).collect()
     }
 }

@@ -296,5 +296,6 @@ fn figures_of_older_programs_are_read() {
     });
     let figure: MetricFigure = serde_json::from_value(older).unwrap();
     assert_eq!((figure.repeats, figure.clusters, figure.slices.len()), (1, None, 0));
+    assert!(figure.schema_version.is_empty());
     assert_eq!(figure.interval.unwrap().method, IntervalMethod::Normal);
 }

@@ -8,6 +8,7 @@ use gage_record::{
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
     let metric = |score| MetricResult {
         metric_id: "m".to_owned(),
+        schema_version: "v1".to_owned(),
         scorer_version: "1".to_owned(),
         prompt_version: String::new(),
         outcome: Outcome::Scored,

@@ -66,6 +66,7 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
     };
     let metric = MetricResult {
         metric_id: "exact_match".to_owned(),
+        schema_version: "v1".to_owned(),
         scorer_version: "1".to_owned(),
         prompt_version: String::new(),
         outcome: Outcome::Scored,
@@ -176,6 +177,7 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: Object::new(),

@@ -4,17 +4,40 @@
 //! Only the differences along each row are kept, one bit a column: 0 where the length grows.
 
 use crate::vocabulary::{NumberedText, UNKNOWN};
-use std::collections::BTreeMap;
 
-/// How many words of 64 columns [`length`] may go through: two texts of 32,000 words each.
-const LARGEST_TABLE: usize = 1 << 24;
-/// The same for [`summary_hits`], which keeps the rows of a pair of lines and starts anew for each
-/// pair: two lines of 16,000 words each, or some 1,000 lines of 20 words on either side.
-const LARGEST_SUMMARY: usize = 1 << 22;
+/// How much work an item may cause, over all of its references together, so that it ends before its budget does.
+#[derive(Debug)]
+pub struct Work {
+    /// How many blocks of 64 columns [`length`] may still go through: those that have a word, for each time that the
+    /// reference has it.
+    table: usize,
+    /// The same for [`summary_hits`], which keeps the rows of a pair of lines and starts anew for each pair.
+    summary: usize,
+}
+
+impl Work {
+    /// That of an item: two texts of 25,000 words each whatever they are, and more where most words are rare; two lines of
+    /// 16,000 words each, or some 300 lines of 20 words on either side.
+    pub const OF_AN_ITEM: Work = Work { table: 10 << 20, summary: 1 << 22 };
+
+    /// Takes some off what is left; tells whether there was enough.
+    fn take(left: &mut usize, work: usize) -> bool {
+        let rest = left.checked_sub(work);
+        *left = rest.unwrap_or(*left);
+        rest.is_some()
+    }
+}
 
 /// How many words of 64 bits a row with a column for each word has.
 fn blocks(words: &[u32]) -> usize {
     words.len().div_ceil(64)
+}
+
+/// The columns of a word in one block of a row.
+struct Entry {
+    word: u32,
+    block: usize,
+    mask: u64,
 }
 
 /// Where each word stands in a row of columns.
@@ -22,74 +45,94 @@ struct Columns<'words> {
     words: &'words [u32],
     /// How many words of 64 bits a row has.
     blocks: usize,
-    /// The columns of the words, sorted by word and column.
-    places: Vec<(u32, u32)>,
-    /// The masks of those words that have more columns than a row has blocks; there are at most 64.
-    frequent: BTreeMap<u32, Vec<u64>>,
+    /// Sorted by word and block.
+    entries: Vec<Entry>,
+}
+
+/// A row of the table: for each column whether the length does not grow in it.
+struct Row {
+    blocks: Vec<u64>,
+    /// The blocks from here on are as they were: nothing grows in them.
+    used: usize,
 }
 
 impl<'words> Columns<'words> {
     fn new(words: &'words [u32]) -> Columns<'words> {
-        let blocks = blocks(words);
         let mut places: Vec<(u32, u32)> = words.iter().copied().zip(0..).collect();
         places.sort_unstable();
-        let frequent = places
-            .chunk_by(|left, right| left.0 == right.0)
-            .filter(|group| group.len() > blocks.max(8))
-            .filter_map(|group| {
-                let mut mask = vec![0; blocks];
-                group.iter().for_each(|(_, column)| set(&mut mask, *column));
-                group.first().map(|(word, _)| (*word, mask))
-            })
-            .collect();
-        Columns { words, blocks, places, frequent }
+        let mut entries: Vec<Entry> = Vec::new();
+        for (word, column) in places {
+            let (block, bit) = (column as usize / 64, 1 << (column % 64));
+            match entries.last_mut() {
+                Some(last) if last.word == word && last.block == block => last.mask |= bit,
+                _ => entries.push(Entry { word, block, mask: bit }),
+            }
+        }
+        Columns { words, blocks: blocks(words), entries }
     }
 
     /// The row above the first: nothing grows in it.
-    fn first_row(&self) -> Vec<u64> {
-        vec![u64::MAX; self.blocks]
+    fn first_row(&self) -> Row {
+        Row { blocks: vec![u64::MAX; self.blocks], used: 0 }
     }
 
-    /// Makes the next row of the table, for a word.
-    fn advance(&self, row: &mut [u64], word: u32, scratch: &mut [u64]) {
+    fn entries_of(&self, word: u32) -> &[Entry] {
         if word == UNKNOWN {
-            return;
+            return &[];
         }
-        if let Some(mask) = self.frequent.get(&word) {
-            return add(row, mask);
-        }
-        let start = self.places.partition_point(|(other, _)| *other < word);
-        let own = self.places.get(start..).unwrap_or_default();
-        let own = own.iter().take_while(|(other, _)| *other == word);
-        if own.clone().next().is_none() {
-            return;
-        }
-        own.clone().for_each(|(_, column)| set(scratch, *column));
-        add(row, scratch);
-        for (_, column) in own {
-            if let Some(block) = scratch.get_mut(*column as usize / 64) {
-                *block = 0;
+        let start = self.entries.partition_point(|entry| entry.word < word);
+        let from = self.entries.get(start..).unwrap_or_default();
+        let end = from.iter().position(|entry| entry.word != word).unwrap_or(from.len());
+        from.get(..end).unwrap_or_default()
+    }
+
+    /// How many blocks have columns of the words of a line, each as often as it comes.
+    fn work_of(&self, line: &[u32]) -> usize {
+        let mut counts = Vec::new();
+        for entry in &self.entries {
+            let word = entry.word as usize;
+            if counts.len() <= word {
+                counts.resize(word + 1, 0);
+            }
+            if let Some(count) = counts.get_mut(word) {
+                *count += 1;
             }
         }
+        line.iter().filter_map(|word| counts.get(*word as usize)).sum()
+    }
+
+    /// Makes the next row of the table, for a word; tells how many blocks it went through without columns of it.
+    fn advance(&self, row: &mut Row, word: u32) -> usize {
+        let Row { blocks, used } = row;
+        let (mut next, mut carry, mut passed) = (0, false, 0);
+        let mut pass = |blocks: &mut [u64], next: &mut usize, carry: &mut bool, end: usize| {
+            while let Some(block) = blocks.get_mut(*next).filter(|_| *carry && *next < end) {
+                *carry = add(block, 0, *carry);
+                *next += 1;
+                passed += 1;
+            }
+        };
+        for entry in self.entries_of(word) {
+            // What is carried goes through blocks in which nothing grows as it is.
+            pass(blocks, &mut next, &mut carry, entry.block.min(*used));
+            if let Some(block) = blocks.get_mut(entry.block) {
+                carry = add(block, entry.mask, carry);
+            }
+            next = entry.block + 1;
+            *used = next.max(*used);
+        }
+        pass(blocks, &mut next, &mut carry, *used);
+        passed
     }
 }
 
-fn set(mask: &mut [u64], column: u32) {
-    if let Some(block) = mask.get_mut(column as usize / 64) {
-        *block |= 1 << (column % 64);
-    }
-}
-
-/// One row of the table from the one above it and the columns that match.
-fn add(row: &mut [u64], mask: &[u64]) {
-    let mut carry = false;
-    for (block, mask) in row.iter_mut().zip(mask) {
-        let matching = *block & mask;
-        let (sum, overflow) = block.overflowing_add(matching);
-        let (sum, further) = sum.overflowing_add(u64::from(carry));
-        carry = overflow || further;
-        *block = sum | (*block & !mask);
-    }
+/// A block of a row from the one above it, the columns that match, and what is carried into it; tells whether something is
+/// carried on.
+fn add(block: &mut u64, mask: u64, carry: bool) -> bool {
+    let (sum, overflow) = block.overflowing_add(*block & mask);
+    let (sum, further) = sum.overflowing_add(u64::from(carry));
+    *block = sum | (*block & !mask);
+    overflow || further
 }
 
 /// By how much the length grows in the first columns of a row.
@@ -106,8 +149,8 @@ fn grows(row: &[u64], column: usize) -> u32 {
 }
 
 /// The length of the longest common subsequence of a reference and a prediction; `None` where the
-/// texts are so long that it would take too much time. Words that both begin or end with are free.
-pub fn length(reference: &[u32], prediction: &[u32]) -> Option<u64> {
+/// texts are so long that it would take more work than is left. Words that both begin or end with are free.
+pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<u64> {
     let same = |(left, right): &(&u32, &u32)| left == right && **left != UNKNOWN;
     let head = reference.iter().zip(prediction).take_while(same).count();
     let reference = reference.get(head..).unwrap_or_default();
@@ -119,27 +162,31 @@ pub fn length(reference: &[u32], prediction: &[u32]) -> Option<u64> {
     if reference.is_empty() || prediction.is_empty() {
         return Some(outer);
     }
-    if reference.len().saturating_mul(blocks(prediction)) > LARGEST_TABLE {
+    let columns = Columns::new(prediction);
+    if !Work::take(&mut work.table, columns.work_of(reference)) {
         return None;
     }
-    let columns = Columns::new(prediction);
     let mut row = columns.first_row();
-    let mut scratch = vec![0; columns.blocks];
-    reference.iter().for_each(|word| columns.advance(&mut row, *word, &mut scratch));
-    Some(outer + u64::from(growth(&row, prediction.len())))
+    for word in reference {
+        let passed = columns.advance(&mut row, *word);
+        if !Work::take(&mut work.table, passed) {
+            return None;
+        }
+    }
+    Some(outer + u64::from(growth(&row.blocks, prediction.len())))
 }
 
 /// How many words of the lines of a reference are in the union of their longest common subsequences
 /// with the lines of a prediction, no word more often than the prediction has it: the hits of
 /// ROUGE-L on the level of summaries (Lin, "ROUGE: a package for automatic evaluation of
 /// summaries", 2004, section 3.2; the double counting is that of ROUGE 1.5.5). `None` where the texts
-/// are too long.
+/// are so long that it would take more work than is left.
 ///
 /// Of several longest subsequences the one is taken that the `rouge-score` package takes.
-pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText) -> Option<u64> {
+pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &mut Work) -> Option<u64> {
     let rows = reference.words.len() + reference.lines().count();
     let all_blocks: usize = prediction.lines().map(|line| blocks(line) + 1).sum();
-    if rows.saturating_mul(all_blocks) > LARGEST_SUMMARY {
+    if !Work::take(&mut work.summary, rows.saturating_mul(all_blocks)) {
         return None;
     }
     let lines: Vec<Columns<'_>> = prediction.lines().map(Columns::new).collect();
@@ -182,12 +229,11 @@ fn counts(prediction: &NumberedText) -> Vec<u32> {
 fn mark_subsequence(line: &[u32], columns: &Columns<'_>, table: &mut Vec<u64>, marks: &mut [bool]) {
     let blocks = columns.blocks;
     let mut row = columns.first_row();
-    let mut scratch = vec![0; blocks];
     table.clear();
-    table.extend_from_slice(&row);
+    table.extend_from_slice(&row.blocks);
     for word in line {
-        columns.advance(&mut row, *word, &mut scratch);
-        table.extend_from_slice(&row);
+        columns.advance(&mut row, *word);
+        table.extend_from_slice(&row.blocks);
     }
     let row_at = |number: usize| table.get(number * blocks..(number + 1) * blocks).unwrap_or_default();
     // Back from the last corner: `here` is the length up to this row and column, `above` that of
@@ -244,16 +290,31 @@ mod tests {
             (vec![1, 2, 3, 4], vec![2, 4, 3], 2),
             (vec![UNKNOWN, 1], vec![1, 0], 1),
         ] {
-            assert_eq!(length(&left, &right), Some(expected), "{left:?} {right:?}");
+            let found = length(&left, &right, &mut { Work::OF_AN_ITEM });
+            assert_eq!(found, Some(expected), "{left:?} {right:?}");
         }
     }
 
     #[test]
     fn what_is_too_long_is_said() {
-        let left: Vec<u32> = (0..40_000).collect();
-        let right: Vec<u32> = (0..40_000).rev().collect();
-        assert_eq!(length(&left, &right), None);
-        assert_eq!(length(&left, &left), Some(40_000));
+        let left: Vec<u32> = (0..40_000).map(|place| place % 5).collect();
+        let right: Vec<u32> = (0..40_000).map(|place| place % 7 % 5).collect();
+        let mut work = Work::OF_AN_ITEM;
+        assert_eq!(length(&left, &right, &mut work), None);
+        assert_eq!(length(&left, &left, &mut work), Some(40_000));
+        // Several references share what there is.
+        let (left, right) = (&left[1..25_000], &right[..25_000]);
+        let lengths = [(); 3].map(|()| length(left, right, &mut work).is_some());
+        assert_eq!(lengths, [true, false, false]);
+    }
+
+    #[test]
+    fn rare_words_are_cheap() {
+        let left: Vec<u32> = (0..100_000).collect();
+        let right: Vec<u32> = (0..100_000).map(|place| place ^ 1).collect();
+        assert_eq!(length(&left, &right, &mut { Work::OF_AN_ITEM }), Some(50_000));
+        let reversed: Vec<u32> = left.iter().rev().copied().collect();
+        assert_eq!(length(&left, &reversed, &mut { Work::OF_AN_ITEM }), Some(1));
     }
 
     proptest! {
@@ -262,9 +323,10 @@ mod tests {
             left in prop::collection::vec(0u32..20, 0..300),
             right in prop::collection::vec(0u32..20, 0..300),
         ) {
-            let found = length(&left, &right);
+            let mut work = Work::OF_AN_ITEM;
+            let found = length(&left, &right, &mut work);
             prop_assert_eq!(found, Some(plain(&left, &right)));
-            prop_assert_eq!(found, length(&right, &left));
+            prop_assert_eq!(found, length(&right, &left, &mut work));
         }
 
         #[test]

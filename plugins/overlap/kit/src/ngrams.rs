@@ -10,6 +10,9 @@ const ABSENT: u32 = u32::MAX;
 /// They are the nodes of a trie: an n-gram is known by the one that it continues and its last token,
 /// so none is ever copied or compared whole. Time and space are linear in tokens times orders.
 pub struct Ngrams {
+    /// The tokens below this are the numbers of the n-grams of order 1. There are none of others where it is not 0: the
+    /// tokens are then numbered so densely that nothing has to be looked up.
+    dense: u32,
     /// From the n-gram without its last token, and that token.
     nodes: FxHashMap<(u32, u32), u32>,
     /// How often each n-gram stands in the text.
@@ -32,6 +35,10 @@ impl Occurrences {
     }
 }
 
+fn count_of(counts: &mut [u32], node: u32) -> Option<&mut u32> {
+    counts.get_mut(node as usize)
+}
+
 /// How many n-grams of an order a text has, each time it stands there.
 pub fn total(tokens: usize, order: usize) -> u64 {
     (tokens + 1).saturating_sub(order) as u64
@@ -40,24 +47,37 @@ pub fn total(tokens: usize, order: usize) -> u64 {
 impl Ngrams {
     /// Takes the n-grams of a text.
     pub fn new(tokens: &[u32], orders: usize) -> Ngrams {
-        let mut nodes = FxHashMap::with_capacity_and_hasher(tokens.len(), rustc_hash::FxBuildHasher);
-        let mut counts = Vec::with_capacity(tokens.len());
+        let most = tokens.iter().copied().max().unwrap_or(ABSENT);
+        let dense = if (most as usize) < tokens.len() { most + 1 } else { 0 };
+        let hashed = if dense > 0 && orders <= 1 { 0 } else { tokens.len() };
+        let mut nodes = FxHashMap::with_capacity_and_hasher(hashed, rustc_hash::FxBuildHasher);
+        let mut counts = vec![0; dense as usize];
         let mut order_ends = Vec::with_capacity(orders);
         // Before the first order every position stands for the empty n-gram, which has no number of
         // its own in the trie and cannot be confused with one.
         let mut shorter = vec![ABSENT; tokens.len()];
         for order in 0..orders {
+            if order == 0 && dense > 0 {
+                shorter.copy_from_slice(tokens);
+                for token in tokens {
+                    if let Some(count) = count_of(&mut counts, *token) {
+                        *count += 1;
+                    }
+                }
+                order_ends.push(counts.len());
+                continue;
+            }
             for (node, &last) in shorter.iter_mut().zip(tokens.get(order..).unwrap_or_default()) {
                 let next = u32::try_from(counts.len()).unwrap_or(ABSENT);
                 *node = *nodes.entry((*node, last)).or_insert(next);
-                match counts.get_mut(*node as usize) {
+                match count_of(&mut counts, *node) {
                     Some(count) => *count += 1,
                     None => counts.push(1),
                 }
             }
             order_ends.push(counts.len());
         }
-        Ngrams { nodes, counts, order_ends }
+        Ngrams { dense, nodes, counts, order_ends }
     }
 
     /// How often each of them stands in another text.
@@ -70,8 +90,17 @@ impl Ngrams {
                 if order > 0 && *node == ABSENT {
                     continue;
                 }
-                *node = self.nodes.get(&(*node, last)).copied().unwrap_or(ABSENT);
-                if let Some(count) = found.get_mut(*node as usize) {
+                *node = match order {
+                    0 if self.dense > 0 => {
+                        if last < self.dense {
+                            last
+                        } else {
+                            ABSENT
+                        }
+                    }
+                    _ => self.nodes.get(&(*node, last)).copied().unwrap_or(ABSENT),
+                };
+                if let Some(count) = count_of(&mut found, *node) {
                     *count += 1;
                 }
             }
@@ -109,6 +138,10 @@ mod tests {
             (vec![1, 2, 1, 2], vec![2, 1, 2, 1], vec![4, 2, 2]),
             (vec![], vec![1], vec![0, 0, 0]),
             (vec![1], vec![], vec![0, 0, 0]),
+            // Numbered without gaps, and as if there were characters.
+            (vec![0, 1, 0], vec![0, 1, 0], vec![3, 2, 1]),
+            (vec![0, 1, 0], vec![1, 0, 7, u32::MAX], vec![2, 1, 0]),
+            (vec![70, 71, 70], vec![71, 70, u32::MAX], vec![2, 1, 0]),
         ] {
             assert_eq!(matches(&prediction, &reference, 3), expected, "{prediction:?} {reference:?}");
         }

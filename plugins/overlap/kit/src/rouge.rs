@@ -3,7 +3,7 @@
 //! text and ROUGE-L over its lines. Of several references the one with the best F1 counts, for each
 //! of the four on its own.
 
-use crate::lcs;
+use crate::lcs::{self, Work};
 use crate::ngrams::{Ngrams, total};
 use crate::params::one_of;
 use crate::share::Share;
@@ -69,12 +69,14 @@ impl Rouge {
         };
         let ngrams = (orders > 0).then(|| Ngrams::new(&prediction.words, orders));
         let mut rouge = Rouge { words: (prediction.words.len(), 0), ..Rouge::default() };
+        let mut work = Work::OF_AN_ITEM;
         for (place, reference) in references.iter().enumerate() {
             let reference = reading.find(&reading.tokenizer.prepare(reference), &vocabulary);
             rouge.words.1 = rouge.words.1.max(reference.words.len());
             let is_best_by_ngrams =
                 ngrams.as_ref().map(|ngrams| rouge.add_ngrams(ngrams, &prediction, &reference));
-            let is_best_by_length = rouge.add_subsequences(&prediction, &reference, wanted != Wanted::Words);
+            let is_best_by_length =
+                rouge.add_subsequences(&prediction, &reference, wanted != Wanted::Words, &mut work);
             if is_best_by_ngrams.unwrap_or(is_best_by_length) {
                 rouge.best = place;
             }
@@ -100,16 +102,17 @@ impl Rouge {
         prediction: &NumberedText,
         reference: &NumberedText,
         wants_lines: bool,
+        work: &mut Work,
     ) -> bool {
         let (predicted, expected) = (prediction.words.len() as u64, reference.words.len() as u64);
         let share = |matches| Share::new(matches, predicted, expected);
-        let whole = lcs::length(&reference.words, &prediction.words).map(share);
+        let whole = lcs::length(&reference.words, &prediction.words, work).map(share);
         // On a single line either way the two are the same.
         let is_one_line = prediction.lines().nth(1).is_none() && reference.lines().nth(1).is_none();
         let lines = match is_one_line {
             _ if !wants_lines => None,
             true => whole,
-            false => lcs::summary_hits(reference, prediction).map(share),
+            false => lcs::summary_hits(reference, prediction, work).map(share),
         };
         self.is_partial |= whole.is_none() || (wants_lines && lines.is_none());
         if let Some(share) = lines {

@@ -41,7 +41,10 @@ impl Tokenizer {
         if self != Tokenizer::Unicode || text.is_ascii() {
             return lower(text);
         }
-        let text = owned_or(fold(text), |text| match is_nfc_quick(text.chars()) {
+        // Those that are left out can neither be composed nor stand in a wrong order.
+        let doubtful =
+            |text: &str| is_nfc_quick(text.chars().filter(|character| !is_surely_composed(*character)));
+        let text = owned_or(fold(text), |text| match doubtful(text) {
             IsNormalized::Yes => Cow::Borrowed(text),
             IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
         });
@@ -50,12 +53,13 @@ impl Tokenizer {
 
     /// The words of a prepared text.
     pub fn words(self, prepared: &str) -> Words<'_> {
-        let class = match self {
-            Tokenizer::Unicode => unicode_class,
-            Tokenizer::RougeScore => ascii_class,
-            Tokenizer::Whitespace => space_class,
+        let classes = match self {
+            Tokenizer::Unicode if prepared.is_ascii() => Classes::Ascii,
+            Tokenizer::Unicode => Classes::Unicode(Memo::default()),
+            Tokenizer::RougeScore => Classes::Ascii,
+            Tokenizer::Whitespace => Classes::Space,
         };
-        Words { rest: prepared, class }
+        Words { text: prepared, at: 0, classes, lines: 0 }
     }
 }
 
@@ -71,7 +75,7 @@ fn owned_or<'text>(
 }
 
 /// What a character is to the words around it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     /// It stands between words.
     Border,
@@ -81,6 +85,68 @@ enum Class {
     Whole,
     /// It belongs to what stands before it.
     Mark,
+}
+
+/// How characters are told apart.
+enum Classes {
+    Ascii,
+    Space,
+    Unicode(Memo),
+}
+
+impl Classes {
+    fn of(&mut self, character: char) -> Class {
+        match self {
+            Classes::Ascii => ascii_class(character),
+            Classes::Space => space_class(character),
+            Classes::Unicode(memo) => quick_class(character).unwrap_or_else(|| memo.class(character)),
+        }
+    }
+}
+
+/// The classes of characters that came before: a text has few different ones, and looking one up in the tables of
+/// Unicode costs more than all else.
+#[derive(Default)]
+struct Memo(Vec<Option<(char, Class)>>);
+
+impl Memo {
+    const PLACES: usize = 256;
+
+    fn class(&mut self, character: char) -> Class {
+        if self.0.is_empty() {
+            self.0.resize(Memo::PLACES, None);
+        }
+        let place = self.0.get_mut(character as usize % Memo::PLACES);
+        if let Some(Some((known, class))) = &place
+            && *known == character
+        {
+            return *class;
+        }
+        let class = unicode_class(character);
+        if let Some(place) = place {
+            *place = Some((character, class));
+        }
+        class
+    }
+}
+
+/// The class of a character that needs no table.
+fn quick_class(character: char) -> Option<Class> {
+    match character {
+        '\0'..='\x7f' => Some(ascii_class(character)),
+        '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' => Some(Class::Whole),
+        '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => Some(Class::Whole),
+        '\u{ac00}'..='\u{d7a3}' => Some(Class::Part),
+        _ => None,
+    }
+}
+
+/// Whether a character is composed, and no combining mark, for those of which that is known without a table.
+fn is_surely_composed(character: char) -> bool {
+    matches!(character,
+        '\0'..='\u{2ff}' | '\u{3a3}'..='\u{3ce}' | '\u{400}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        | '\u{2010}'..='\u{2027}' | '\u{3001}'..='\u{3029}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff5e}')
 }
 
 fn ascii_class(character: char) -> Class {
@@ -123,37 +189,93 @@ fn is_written_without_spaces(character: char) -> bool {
 }
 
 /// The words of a text, in order.
-#[derive(Clone)]
 pub struct Words<'text> {
-    rest: &'text str,
-    class: fn(char) -> Class,
+    text: &'text str,
+    at: usize,
+    classes: Classes,
+    lines: usize,
+}
+
+impl<'text> Words<'text> {
+    /// How many lines end before the word that came last, or before the end of the text where none is left.
+    pub fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// The next word of ASCII letters and digits, without looking at characters.
+    fn next_of_ascii(&mut self) -> Option<&'text str> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric();
+        let between = rest.iter().position(is_part).unwrap_or(rest.len());
+        let (between, word) = rest.split_at_checked(between)?;
+        self.lines += between.iter().filter(|byte| **byte == b'\n').count();
+        let start = self.at + between.len();
+        self.at = start + word.iter().position(|byte| !is_part(byte)).unwrap_or(word.len());
+        self.text.get(start..self.at).filter(|word| !word.is_empty())
+    }
 }
 
 impl<'text> Iterator for Words<'text> {
     type Item = &'text str;
 
     fn next(&mut self) -> Option<&'text str> {
-        let class = self.class;
-        let starts_word = |character| matches!(class(character), Class::Part | Class::Whole);
-        let text = self.rest.get(self.rest.find(starts_word)?..)?;
-        let mut characters = text.char_indices();
-        let is_whole = characters.next().is_some_and(|(_, first)| class(first) == Class::Whole);
-        let end = characters
-            .find(|(_, character)| match class(*character) {
-                Class::Mark => false,
-                Class::Part => is_whole,
-                Class::Whole | Class::Border => true,
-            })
-            .map_or(text.len(), |(end, _)| end);
-        let (word, rest) = text.split_at_checked(end)?;
-        self.rest = rest;
-        Some(word)
+        if matches!(self.classes, Classes::Ascii) {
+            return self.next_of_ascii();
+        }
+        let mut characters = self.text.get(self.at..)?.char_indices();
+        let (start, is_whole) = loop {
+            let Some((start, character)) = characters.next() else {
+                self.at = self.text.len();
+                return None;
+            };
+            match self.classes.of(character) {
+                Class::Part => break (start, false),
+                Class::Whole => break (start, true),
+                Class::Border => self.lines += usize::from(character == '\n'),
+                Class::Mark => {}
+            }
+        };
+        let end = characters.find(|(_, character)| match self.classes.of(*character) {
+            Class::Mark => false,
+            Class::Part => is_whole,
+            Class::Whole | Class::Border => true,
+        });
+        let start = self.at + start;
+        self.at = end.map_or(self.text.len(), |(end, _)| self.at + end);
+        self.text.get(start..self.at)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_normalization::char::canonical_combining_class;
+
+    #[test]
+    fn what_is_known_without_a_table_is_what_the_tables_say() {
+        for character in '\0'..=char::MAX {
+            if let Some(class) = quick_class(character) {
+                assert_eq!(class, unicode_class(character), "{character:?}");
+            }
+            let is_composed = is_nfc_quick([character].into_iter()) == IsNormalized::Yes
+                && canonical_combining_class(character) == 0;
+            assert!(is_composed || !is_surely_composed(character), "{character:?}");
+        }
+        let mut memo = Memo::default();
+        for character in ['é', '\u{301}', 'и', '\u{538}', 'é', '\u{301}'] {
+            assert_eq!(memo.class(character), unicode_class(character), "{character:?}");
+        }
+    }
+
+    #[test]
+    fn lines_are_counted() {
+        let mut words = Tokenizer::Unicode.words("\n中文\n\na b\n");
+        let mut lines = Vec::new();
+        while words.next().is_some() {
+            lines.push(words.lines());
+        }
+        assert_eq!((lines, words.lines()), (vec![1, 1, 3, 3], 4));
+    }
 
     #[test]
     fn words() {

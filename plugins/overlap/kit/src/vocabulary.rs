@@ -2,15 +2,50 @@
 
 use crate::porter;
 use crate::tokens::Tokenizer;
-use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// The number of every word that the prediction does not have: it is in no overlap, whatever it is.
 pub const UNKNOWN: u32 = u32::MAX;
 
 /// The words of a prediction, numbered in the order in which they come first.
 #[derive(Default)]
-pub struct Vocabulary<'text>(FxHashMap<Cow<'text, str>, u32>);
+pub struct Vocabulary<'text>(HashMap<Cow<'text, str>, u32, BuildHasherDefault<WordHasher>>);
+
+/// Hashes words with one multiplication for every eight bytes, none of them wider than a register of WebAssembly: most
+/// words take one.
+#[derive(Default)]
+pub struct WordHasher(u64);
+
+impl WordHasher {
+    fn add(&mut self, bytes: u64) {
+        // An odd number whose bits look random, so that every bit of a word reaches the upper ones.
+        self.0 = (self.0.rotate_left(5) ^ bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut eights = bytes.chunks_exact(8);
+        for eight in &mut eights {
+            self.add(u64::from_le_bytes(<[u8; 8]>::try_from(eight).unwrap_or_default()));
+        }
+        let rest = eights.remainder();
+        if !rest.is_empty() {
+            self.add(rest.iter().fold(rest.len() as u64, |all, byte| all << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, _: u8) {
+        // What the standard library puts behind a text, to tell several apart; a word is one.
+    }
+
+    fn finish(&self) -> u64 {
+        // The table takes its place from the lower bits.
+        self.0.rotate_left(26)
+    }
+}
 
 impl<'text> Vocabulary<'text> {
     /// The number of a word, which is a new one where the word is.
@@ -51,13 +86,14 @@ impl NumberedText {
         mut number: impl FnMut(Cow<'text, str>) -> u32,
     ) -> NumberedText {
         let mut text = NumberedText::default();
-        for line in prepared.split('\n') {
-            for word in reading.tokenizer.words(line) {
-                let word = if reading.stems { porter::stem(word) } else { Cow::Borrowed(word) };
-                text.words.push(number(word));
-            }
-            text.line_ends.push(text.words.len());
+        let mut words = reading.tokenizer.words(prepared);
+        while let Some(word) = words.next() {
+            // Those without words among them.
+            text.line_ends.resize(words.lines(), text.words.len());
+            let word = if reading.stems { porter::stem(word) } else { Cow::Borrowed(word) };
+            text.words.push(number(word));
         }
+        text.line_ends.push(text.words.len());
         text
     }
 }
@@ -88,6 +124,27 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn hashes_are_spread() {
+        let hash = |word: &str| {
+            let mut hasher = WordHasher::default();
+            hasher.write(word.as_bytes());
+            hasher.finish()
+        };
+        let words = (0..50_000_u32).map(|number| match number % 3 {
+            0 => format!("w{number}"),
+            1 => format!("a longer word than eight bytes {number}"),
+            _ => char::from_u32(0x4e00 + number / 3).map(String::from).unwrap_or_default(),
+        });
+        let hashes: Vec<u64> = words.map(|word| hash(&word)).collect();
+        let first: HashSet<u64> = hashes.iter().map(|hash| hash & 0xffff).collect();
+        let tags: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
+        // Of random numbers some 35,000 of 65,536 places would be taken.
+        assert!(first.len() > 32_000, "{}", first.len());
+        assert_eq!(tags.len(), 128);
+    }
 
     #[test]
     fn words_become_numbers() {

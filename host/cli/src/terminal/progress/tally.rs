@@ -206,6 +206,7 @@ pub(super) mod tests {
     fn metric(value: f64) -> MetricResult {
         MetricResult {
             metric_id: "m".to_owned(),
+            schema_version: String::new(),
             scorer_version: String::new(),
             prompt_version: String::new(),
             outcome: Outcome::Scored,

@@ -27,6 +27,7 @@ pub(super) fn task(task_id: &str) -> TaskDescription {
         cluster_by: None,
         repeat: 1,
         prompts: Vec::new(),
+        prompt_version: String::new(),
         metric_paths: Vec::new(),
         judges: Vec::new(),
         sampling_params: gage_core::Object::new(),

@@ -1,0 +1,184 @@
+//! What must stand in a text for a pattern to match, and where, so that a long text need not be searched by backtracking from
+//! each of its characters.
+
+use crate::piece::{Piece, Width};
+
+/// Of more alternatives than these nothing is kept.
+const MOST_CHOICES: usize = 16;
+
+/// Characters that stand one behind the other, as a pattern of the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stretch {
+    pattern: String,
+    /// In characters.
+    length: usize,
+    /// Whether case is folded.
+    folds: bool,
+}
+
+/// How many characters behind the beginning of a part something begins; before it where that is negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offset {
+    pub(crate) least: i64,
+    pub(crate) most: i64,
+}
+
+impl Offset {
+    /// Behind something that stands before the part.
+    fn behind(self, width: Width) -> Offset {
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        Offset {
+            least: self.least.saturating_add(signed(width.least)),
+            most: self.most.saturating_add(signed(width.most)),
+        }
+    }
+}
+
+/// Stretches, of which a text must have one for some part of a pattern to match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Required {
+    /// Where there are none, nothing is known.
+    choices: Vec<Stretch>,
+    /// Where they begin.
+    offset: Offset,
+    /// Whether the part is its one stretch and nothing more, so that it goes on in the part behind it.
+    is_open: bool,
+}
+
+impl Required {
+    /// What a single character requires, given as a pattern.
+    pub(crate) fn character(pattern: &str, folds: bool) -> Required {
+        Required {
+            choices: vec![Stretch { pattern: pattern.to_owned(), length: 1, folds }],
+            offset: Offset::default(),
+            is_open: true,
+        }
+    }
+
+    /// The same where something is around the part.
+    pub(crate) fn alone(self) -> Required {
+        Required { is_open: false, ..self }
+    }
+
+    /// The same where the part ends at a place instead of beginning there.
+    pub(crate) fn before(mut self, width: Width) -> Required {
+        let width = i64::try_from(width.most).unwrap_or(i64::MAX);
+        self.offset.least = self.offset.least.saturating_sub(width);
+        self.offset.most = self.offset.most.saturating_sub(width);
+        self
+    }
+
+    /// What parts that follow each other require: the stretches of that which requires most.
+    pub(crate) fn all_of(parts: &[Piece]) -> Required {
+        let mut best = Required::default();
+        let mut open: Option<Required> = None;
+        let mut width = Width::ZERO;
+        for part in parts {
+            let required = Required { offset: part.required.offset.behind(width), ..part.required.clone() };
+            width = width.then(part.width);
+            if required.is_open && open.as_mut().is_some_and(|open| open.goes_on_in(&required)) {
+                continue;
+            }
+            best.raise_to(open.take());
+            match required.is_open {
+                true => open = Some(required),
+                false => best.raise_to(Some(required)),
+            }
+        }
+        best.raise_to(open);
+        best.alone()
+    }
+
+    /// Adds a character, where it is of the same kind; tells whether it is.
+    fn goes_on_in(&mut self, next: &Required) -> bool {
+        match (self.choices.first_mut(), next.choices.first()) {
+            (Some(stretch), Some(next)) if stretch.folds == next.folds => {
+                stretch.pattern.push_str(&next.pattern);
+                stretch.length += next.length;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What branches require of which one must match.
+    pub(crate) fn one_of(branches: &[Piece]) -> Required {
+        let mut found: Option<Required> = None;
+        for Piece { required, .. } in branches {
+            let all = found.get_or_insert_with(|| Required { choices: Vec::new(), ..required.clone() });
+            if required.choices.is_empty() || all.choices.len() + required.choices.len() > MOST_CHOICES {
+                return Required::default();
+            }
+            all.choices.extend(required.choices.iter().cloned());
+            all.offset.least = all.offset.least.min(required.offset.least);
+            all.offset.most = all.offset.most.max(required.offset.most);
+        }
+        found.unwrap_or_default().alone()
+    }
+
+    /// The pattern of what is required, and how far behind the beginning of a match it begins; none where nothing is
+    /// known.
+    pub(crate) fn pattern(&self) -> Option<(String, Offset)> {
+        let pattern = |stretch: &Stretch| match stretch.folds {
+            true => format!("(?i:{})", stretch.pattern),
+            false => stretch.pattern.clone(),
+        };
+        let patterns: Vec<String> = self.choices.iter().map(pattern).collect();
+        (!patterns.is_empty()).then(|| (patterns.join("|"), self.offset))
+    }
+
+    /// The length of the shortest of the choices; 0 where there are none.
+    fn least(&self) -> usize {
+        self.choices.iter().map(|stretch| stretch.length).min().unwrap_or(0)
+    }
+
+    fn raise_to(&mut self, other: Option<Required>) {
+        if let Some(other) = other.filter(|other| other.least() > self.least()) {
+            *self = other;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::{Alphabet, translate};
+
+    #[test]
+    fn what_is_required() {
+        const FAR: i64 = i64::MAX;
+        for (pattern, required) in [
+            ("answer", Some(("answer", 0, 0))),
+            (r"\d+", None),
+            ("(?<=answer: )[0-9]+", Some((r"answer\x3A\x20", -8, -8))),
+            ("[0-9](?<=ab[0-9])c", Some(("ab", -2, -2))),
+            ("(?<!answer)b", Some(("b", 0, 0))),
+            ("x?(?=ab)c", Some(("ab", 0, 1))),
+            ("(?!abc)d?", None),
+            ("ab+cd", Some(("cd", 2, FAR))),
+            ("ab*cd?e{2}", Some(("a", 0, 0))),
+            ("(?:ab|cde)f", Some(("ab|cde", 0, 0))),
+            ("(?:ab|[xy]cde)f", Some(("ab|cde", 0, 1))),
+            ("(?:ab|)", None),
+            ("(?:ab|cde)*fg", Some(("fg", 0, FAR))),
+            (r"(a)bc\1", Some(("bc", 1, 1))),
+            ("[0-9]{2,4}(?>ab)", Some(("ab", 2, 4))),
+            ("(a)(?(1)bcd|efg)", Some(("bcd|efg", 1, 1))),
+            ("(a)?(?(1)bcd)", None),
+            ("a(?i:bc)d", Some(("(?i:bc)", 1, 1))),
+            ("a(?:b)c", Some(("a", 0, 0))),
+            ("(?:[0-9]ab)+", Some(("ab", 1, 1))),
+            ("", None),
+        ] {
+            let Ok(found) = translate(pattern, false, Alphabet::Ascii) else {
+                panic!("{pattern} is a pattern")
+            };
+            let expected = required
+                .map(|(pattern, least, most): (&str, _, _)| (pattern.to_owned(), Offset { least, most }));
+            assert_eq!(found.required, expected, "{pattern}");
+        }
+        let folded = translate("(?-i:x)is", true, Alphabet::Unicode).map(|found| found.required);
+        let expected = ("(?i:[iI\u{130}\u{131}]s)".to_owned(), Offset { least: 1, most: 1 });
+        assert_eq!(folded, Ok(Some(expected)));
+    }
+}
