@@ -19,9 +19,9 @@ pub struct Work {
 }
 
 impl Work {
-    /// That of an item: two texts of 20,000 words each whatever they are, and more where most words are rare; two lines of
-    /// 16,000 words each, or some 300 lines of 20 words on either side.
-    pub const OF_AN_ITEM: Work = Work { table: 6 << 20, summary: 1 << 22 };
+    /// That of an item: two texts of 16,000 words each whatever they are, and more where most words are rare; two lines of
+    /// 11,000 words each, or some 200 lines of 20 words on either side.
+    pub const OF_AN_ITEM: Work = Work { table: 4 << 20, summary: 2 << 20 };
 
     /// Takes some off what is left; tells whether there was enough.
     fn take(left: &mut usize, work: usize) -> bool {
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(length(&left, &right, &mut work), None);
         assert_eq!(length(&left, &left, &mut work), Some(40_000));
         // Several references share what there is.
-        let (left, right) = (&left[1..18_000], &right[..18_000]);
+        let (left, right) = (&left[1..14_000], &right[..14_000]);
         let lengths = [(); 3].map(|()| length(left, right, &mut work).is_some());
         assert_eq!(lengths, [true, false, false]);
     }
