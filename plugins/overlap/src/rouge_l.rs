@@ -17,9 +17,9 @@ const LINES: [&str; 3] = ["rouge_lsum", "rouge_lsum_precision", "rouge_lsum_reca
 /// Without a prediction or a reference the score is 0, with the tag `missing_prediction` or
 /// `missing_reference`; and where either has no words, with `empty_prediction` or `empty_reference`.
 ///
-/// Time grows with the number of pairs of equal words. Texts of more than 25,000 words each may be an
+/// Time grows with the number of pairs of equal words. Texts of more than 16,000 words each may be an
 /// error where they differ all over, the more so the fewer different words they have; those of more than
-/// some 16,000 words a line have no `rouge_lsum`.
+/// some 11,000 words a line have no `rouge_lsum`.
 pub struct RougeL {
     common: Common,
     reading: Reading,

@@ -5,6 +5,9 @@
 
 use crate::vocabulary::{NumberedText, UNKNOWN};
 
+/// Texts of more words are not even looked at.
+const MOST_WORDS: usize = 1 << 17;
+
 /// How much work an item may cause, over all of its references together, so that it ends before its budget does.
 #[derive(Debug)]
 pub struct Work {
@@ -16,9 +19,9 @@ pub struct Work {
 }
 
 impl Work {
-    /// That of an item: two texts of 25,000 words each whatever they are, and more where most words are rare; two lines of
-    /// 16,000 words each, or some 300 lines of 20 words on either side.
-    pub const OF_AN_ITEM: Work = Work { table: 10 << 20, summary: 1 << 22 };
+    /// That of an item: two texts of 16,000 words each whatever they are, and more where most words are rare; two lines of
+    /// 11,000 words each, or some 200 lines of 20 words on either side.
+    pub const OF_AN_ITEM: Work = Work { table: 4 << 20, summary: 2 << 20 };
 
     /// Takes some off what is left; tells whether there was enough.
     fn take(left: &mut usize, work: usize) -> bool {
@@ -162,6 +165,9 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
     if reference.is_empty() || prediction.is_empty() {
         return Some(outer);
     }
+    if reference.len().max(prediction.len()) > MOST_WORDS {
+        return None;
+    }
     let columns = Columns::new(prediction);
     if !Work::take(&mut work.table, columns.work_of(reference)) {
         return None;
@@ -303,7 +309,7 @@ mod tests {
         assert_eq!(length(&left, &right, &mut work), None);
         assert_eq!(length(&left, &left, &mut work), Some(40_000));
         // Several references share what there is.
-        let (left, right) = (&left[1..25_000], &right[..25_000]);
+        let (left, right) = (&left[1..14_000], &right[..14_000]);
         let lengths = [(); 3].map(|()| length(left, right, &mut work).is_some());
         assert_eq!(lengths, [true, false, false]);
     }
