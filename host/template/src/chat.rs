@@ -48,7 +48,7 @@ impl ChatTemplate {
     /// back to.
     ///
     /// # Errors
-    /// When the template is not valid, or names a filter, a test or a function that does not exist.
+    /// When the template is not valid, or names a filter or a test that does not exist.
     pub fn compile(text: &str, bos_token: &str, eos_token: &str) -> Result<ChatTemplate, ChatTemplateError> {
         let compile = |error: Error| ChatTemplateError::Compile(chain(&error));
         let mut environment = Environment::new();
@@ -64,7 +64,9 @@ impl ChatTemplate {
         environment.add_global("bos_token", bos_token);
         environment.add_global("eos_token", eos_token);
         environment.add_template_owned(NAME, without_generation_blocks(text)).map_err(compile)?;
-        if let Some(Unknown { line, text }) = unknown_names(&environment, NAME).into_iter().next() {
+        // As in transformers: filters and tests are looked up when a template is compiled, functions when they are called.
+        let unknown = unknown_names(&environment, NAME).into_iter().find(|unknown| !unknown.is_function);
+        if let Some(Unknown { line, text, .. }) = unknown {
             let text = line.map_or_else(|| text.clone(), |line| format!("line {line}: {text}"));
             return Err(ChatTemplateError::Compile(text));
         }
@@ -328,6 +330,8 @@ mod tests {
         let unknown = "{% if tools %}\n{{ tools|tojsn }}{% endif %}";
         let expected = "the chat template cannot be compiled: line 2: there is no filter `tojsn`; did you mean `tojson`?";
         assert_eq!(render(unknown, &messages).err().as_deref(), Some(expected));
+        let unreached = "{% if false %}{{ of_another_program() }}{% endif %}a";
+        assert_eq!(render(unreached, &messages).as_deref(), Ok("a"));
     }
 
     #[test]

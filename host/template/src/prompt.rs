@@ -91,7 +91,7 @@ impl PromptRenderer {
             errors.extend((0..count).flat_map(|number| {
                 let template = name_of(&spec.prompt_id, number, count);
                 let unknown = unknown_names(&environment, &template).into_iter();
-                unknown.map(move |Unknown { line, text }| PromptError {
+                unknown.map(move |Unknown { line, text, .. }| PromptError {
                     message: number,
                     template: template.clone(),
                     line,

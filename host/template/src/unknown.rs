@@ -24,6 +24,8 @@ pub(crate) struct Unknown {
     pub(crate) line: Option<usize>,
     /// What is not there, with the nearest name that is.
     pub(crate) text: String,
+    /// Whether it is called, so that nothing is wrong where its line is never reached.
+    pub(crate) is_function: bool,
 }
 
 /// What a template of an environment names and nobody has, line by line. Names that only rendering tells, such as
@@ -135,7 +137,7 @@ impl Search<'_, '_> {
                 "there is no template {}; a template cannot include files, write its text here",
                 names.join(" or ")
             );
-            self.found.push(Unknown { line, text });
+            self.found.push(Unknown { line, text, is_function: false });
         }
     }
 
@@ -144,7 +146,7 @@ impl Search<'_, '_> {
             Some(nearest) => format!("there is no {kind} `{name}`; did you mean `{nearest}`?"),
             None => format!("there is no {kind} `{name}`; known are: {}", known.join(", ")),
         };
-        self.found.push(Unknown { line, text });
+        self.found.push(Unknown { line, text, is_function: kind == "function" });
     }
 
     /// Asked without a value, one that is there says that the value is missing.
