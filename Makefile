@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test lint fetch-model release bench
+.PHONY: help setup build run test lint fetch-model release bench peers
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -37,6 +37,9 @@ endif
 bench: setup ## Measure the program and print tables: BENCH="requests storm" measures only these, QUICK=1 less exactly
 	cargo build --release --locked --package gage-host --package gage-benchmarks
 	"$${CARGO_TARGET_DIR:-target}/release/gage-benchmarks" $(if $(QUICK),--quick) $(BENCH)
+
+peers: release ## Measure models beside other programs that run llama.cpp (fetches them, and a model)
+	tools/peers.sh
 
 fetch-model: ## Fetch a real model of 270 million parameters into the cache folder
 	tools/fetch-model.sh gemma3-270m
