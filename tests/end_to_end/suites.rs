@@ -312,18 +312,18 @@ fn the_placeholders_of_a_run_config_have_the_values_that_it_sets() {
     let workspace = Workspace::new();
     write_suite(&workspace, &server.backend(""), "");
     let text = workspace.read("config/custom/words.yaml");
-    let limited = text.replace("    params:\n", "    params:\n      limit: ${runtime.global.most:-2}\n");
+    let limited = text.replace("    params:\n", "    params:\n      limit: ${runtime.global.key_rows:-2}\n");
     workspace.write("config/custom/words.yaml", limited);
     freeze(&workspace);
     let made = workspace.read(RUN_CONFIG);
     assert!(
-        made.contains("limit: \"${runtime.global.most:-2}\"")
-            || made.contains("limit: ${runtime.global.most:-2}")
+        made.contains("limit: \"${runtime.global.key_rows:-2}\"")
+            || made.contains("limit: ${runtime.global.key_rows:-2}")
     );
     let lines = |run_id: &str| workspace.samples(run_id).len();
     workspace.run(&["run", RUN_CONFIG, "--run-id", "two"]).expect_code(0);
     let (before, _) = made.split_once("global:").expect("what the template takes");
-    let set = made.replace(&made[before.len()..], "global: {most: 3}\n");
+    let set = made.replace(&made[before.len()..], "global: {key_rows: 3}\n");
     workspace.write(RUN_CONFIG, set);
     workspace.run(&["run", RUN_CONFIG, "--run-id", "three"]).expect_code(0);
     assert_eq!((lines("two"), lines("three")), (2, 3));

@@ -33,7 +33,7 @@ pub const METRIC_AGGREGATIONS: [&str; 10] =
 /// `p1` to `p99`.
 pub fn is_aggregation(name: &str) -> bool {
     let is_percentile = || {
-        let digits = name.strip_prefix('p').or_else(|| name.strip_prefix("percentile_"));
+        let digits = name.strip_prefix("percentile_").or_else(|| name.strip_prefix('p'));
         digits.and_then(|digits| digits.parse().ok()).is_some_and(|number: u8| (1..=99).contains(&number))
     };
     METRIC_AGGREGATIONS.contains(&name) || is_percentile()

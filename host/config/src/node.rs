@@ -142,12 +142,20 @@ impl Node {
         self.public_json(false)
     }
 
+    /// Whether it is a number or a truth value. Behind a name that is none of a secret it is none either, whatever the
+    /// variable is called that it came from: what it sets must be seen.
+    fn is_scalar_but_text(&self) -> bool {
+        matches!(self.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_))
+    }
+
     fn public_json(&self, is_secret: bool) -> Value {
         match &self.value {
             NodeValue::List(items) => {
                 let public = |item: &Node| match &item.written {
                     Some(written) if is_secret => public_text(written).into(),
-                    Some(written) if names_secret(written) => public_part(written).into(),
+                    Some(written) if names_secret(written) && !item.is_scalar_but_text() => {
+                        without_users(&public_part(written)).into()
+                    }
                     _ => item.public_json(is_secret),
                 };
                 items.iter().map(public).collect()
@@ -157,7 +165,9 @@ impl Node {
                     let is_secret = is_secret || is_secret_key(&entry.key);
                     let value = match (&entry.written, &entry.node.value) {
                         (Some(written), _) if is_secret => public_text(written).into(),
-                        (Some(written), _) if names_secret(written) => public_part(written).into(),
+                        (Some(written), _) if names_secret(written) && !entry.node.is_scalar_but_text() => {
+                            without_users(&public_part(written)).into()
+                        }
                         (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
                         _ => entry.node.public_json(is_secret),

@@ -28,12 +28,31 @@ pub fn is_secret_key(key: &str) -> bool {
         "credential",
         "credentials",
     ];
-    let key = key.to_lowercase().replace('-', "_");
+    let key = snake_case(key);
     // `api_key_1` is one of several.
     let key =
         key.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_').to_owned();
-    matches!(key.as_str(), "headers" | "extra_headers" | "token")
-        || ENDS.iter().any(|name| key.ends_with(name))
+    matches!(
+        key.as_str(),
+        "headers" | "extra_headers" | "token" | "auth" | "jwt" | "pwd" | "passcode" | "api_keys"
+    ) || ENDS.iter().any(|name| key.ends_with(name))
+}
+
+/// A name of any spelling in one: `accessToken`, `Access-Token`, `access_token`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut was_lower = false;
+    for character in name.chars() {
+        if character.is_uppercase() && was_lower {
+            out.push('_');
+        }
+        was_lower = character.is_lowercase() || character.is_ascii_digit();
+        match character {
+            '-' => out.push('_'),
+            other => out.extend(other.to_lowercase()),
+        }
+    }
+    out
 }
 
 /// A text with asterisks in the place of values that are secret, as long as it was: for the lines of a suite that an error
@@ -113,16 +132,19 @@ pub(crate) fn masked_addresses(text: &str) -> String {
     out
 }
 
-/// A text without the user and the password of an address that it is.
+/// A text without the users and the passwords of the addresses in it.
 pub fn without_users(text: &str) -> Cow<'_, str> {
-    let Some((scheme, address)) = text.split_once("://") else { return Cow::Borrowed(text) };
-    let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rfind('@') {
-        Some(end) if !text.contains(char::is_whitespace) => {
-            Cow::Owned(format!("{scheme}://{SECRET}{}", &address[end..]))
-        }
-        _ => Cow::Borrowed(text),
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, address)) = rest.split_once("://") {
+        let end = address.find(|one: char| one.is_whitespace() || "/?#\"'`,<>".contains(one));
+        let (authority, behind) = address.split_at(end.unwrap_or(address.len()));
+        let host = authority.rfind('@').map_or(authority, |end| &authority[end..]);
+        let mark = if host.len() < authority.len() { SECRET } else { "" };
+        out.push_str(&format!("{before}://{mark}{host}"));
+        rest = behind;
     }
+    out.push_str(rest);
+    if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
 /// What an override of the command line sets, as it may be shown: nothing of a secret.
@@ -175,12 +197,25 @@ fn stars(value: &str) -> String {
     out
 }
 
-/// Whether a text takes a part of itself from a variable whose name says that it is secret.
+/// Whether a text takes a part of itself from a variable whose name says that it is secret: `HUB_TOKEN`, and not
+/// `MAX_TOKENS`, which would change unseen.
 pub(crate) fn names_secret(written: &str) -> bool {
-    const PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+    const WORDS: [&str; 11] = [
+        "KEY",
+        "KEYS",
+        "APIKEY",
+        "TOKEN",
+        "SECRET",
+        "SECRETS",
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "CREDENTIAL",
+        "CREDENTIALS",
+    ];
     written.split("${").skip(1).any(|rest| {
         let name = rest.split([':', '}']).next().unwrap_or_default().to_uppercase();
-        PARTS.iter().any(|part| name.contains(part))
+        name.split(['_', '-', '.']).any(|word| WORDS.contains(&word))
     })
 }
 
@@ -261,15 +296,27 @@ mod tests {
             ("cookie", true),
             ("passphrase", true),
             ("answer_key", false),
+            ("accessToken", true),
+            ("SecretAccessKey", true),
+            ("maxNewTokens", false),
+            ("api_keys", true),
         ] {
             assert_eq!(is_secret_key(key), is_secret, "{key}");
+        }
+        for (written, is_secret) in [
+            ("${MAX_TOKENS:-16}", false),
+            ("${MONKEY}", false),
+            ("a ${HF_TOKEN} b", true),
+            ("${runtime.global.api_key:-}", true),
+        ] {
+            assert_eq!(names_secret(written), is_secret, "{written}");
         }
         assert_eq!(public_part("a/${TOKEN:-sk-1}/b"), "a/${TOKEN:-}/b");
         for (address, public) in [
             ("http://me:sk@a.b/c@d", "http://(secret)@a.b/c@d"),
             ("http://a.b/c@d", "http://a.b/c@d"),
             ("hub:a/b.gguf@main", "hub:a/b.gguf@main"),
-            ("see http://me@a.b", "see http://me@a.b"),
+            ("see http://me@a.b, http://a:b@c", "see http://(secret)@a.b, http://(secret)@c"),
         ] {
             assert_eq!(without_users(address), public);
         }

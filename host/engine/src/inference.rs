@@ -83,7 +83,8 @@ impl Inferred {
             support_output: Some(&self.support_output).filter(|output| !output.is_null()),
             model_output: Without { value: &self.model_output, keys: &CLOCKS },
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
-            timing: self.timing,
+            // When it was answered; its scores come later, with a time of their own.
+            timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
             awaits_scores: true,
             awaits_judges: false,
         }

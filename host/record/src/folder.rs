@@ -2,6 +2,7 @@
 
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
+use crate::journal::segment_paths;
 use crate::{AtomicFile, FileDigest, JournalIndex, Manifest, RecordError, RunStatus};
 use gage_core::Digest;
 use std::fs::TryLockError;
@@ -193,6 +194,17 @@ impl RunFolder {
             let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
             return Err(RecordError::invalid(&self.path_of(name), reason));
         }
+        let is_pinned = manifest.files.keys().any(|name| name.starts_with(JOURNAL_FOLDER));
+        if is_pinned && manifest.status != RunStatus::Running {
+            for path in segment_paths(&self.path)? {
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                if !manifest.files.contains_key(&format!("{JOURNAL_FOLDER}/{name}")) {
+                    let reason = "the run has not written it; move it away";
+                    return Err(RecordError::invalid(&path, reason));
+                }
+            }
+        }
         Ok(())
     }
 
@@ -305,7 +317,12 @@ mod tests {
             let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
             assert!(error.contains("000001.jsonl") && error.contains(part), "{error}");
         }
-        fs::write(&journal, whole).unwrap();
+        fs::write(&journal, &whole).unwrap();
+        let foreign = root.path().join("one/journal/000002.jsonl");
+        fs::write(&foreign, whole).unwrap();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("000002.jsonl") && error.contains("has not written it"), "{error}");
+        fs::remove_file(foreign).unwrap();
         RunFolder::resume(root.path(), "one").unwrap();
         let path = root.path().join("one/manifest.json");
         let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.1.1");

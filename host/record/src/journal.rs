@@ -102,7 +102,7 @@ pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest
 const FIRST_SEGMENT: &str = "000001.jsonl";
 
 /// The journal files of a run folder, in order.
-fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
+pub(crate) fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
     let journal = folder.join(JOURNAL_FOLDER);
     let failed = |source| RecordError::io("list", &journal, source);
     let mut paths = Vec::new();

@@ -70,19 +70,37 @@ pub(crate) fn fill(document: &mut Node, runtime: &Node, problems: &mut Problems)
 
 /// Refuses parameters whose value is to be that of another: which comes first is not said anywhere.
 pub(crate) fn check_values(runtime: &Node, problems: &mut Problems) {
-    fn check(entries: &[Entry], path: &str, problems: &mut Problems) {
+    fn check(entries: &[Entry], path: &str, runtime: &Node, problems: &mut Problems) {
         for entry in entries {
             let path = format!("{path}.{}", entry.key);
-            if entry.written.as_ref().is_some_and(|written| written.contains("${runtime.")) {
+            let mut names = parameters(entry);
+            // Elsewhere a parameter may stand, but not one that is to be another itself.
+            let is_chained =
+                |name: &str| find(name, runtime).is_some_and(|other| !parameters(other).is_empty());
+            if path.starts_with("runtime.global.") && !names.is_empty()
+                || names.iter().any(|name| is_chained(name))
+            {
+                let name = names.pop().unwrap_or_default();
                 problems
-                    .error(entry.node.span, &path, format!("`{path}` takes its value from another parameter"))
+                    .error(
+                        entry.node.span,
+                        &path,
+                        format!("`{path}` takes its value from another parameter, {name}"),
+                    )
                     .help("write the value itself, or a variable of the environment");
             }
-            check(entry.node.as_map().unwrap_or_default(), &path, problems);
+            check(entry.node.as_map().unwrap_or_default(), &path, runtime, problems);
         }
     }
-    let global = runtime.get("global").and_then(Node::as_map).unwrap_or_default();
-    check(global, "runtime.global", problems);
+    check(runtime.as_map().unwrap_or_default(), "runtime", runtime, problems);
+}
+
+/// The parameters that a value was written with.
+fn parameters(entry: &Entry) -> Vec<String> {
+    let written = entry.written.as_deref().unwrap_or_default();
+    let places = written.match_indices("${runtime.").filter(|(place, _)| !written[..*place].ends_with('$'));
+    let name = |place: usize| written[place + 2..].split([':', '}']).next().unwrap_or_default().to_owned();
+    places.map(|(place, _)| name(place)).collect()
 }
 
 /// The parameter that a text wholly is.

@@ -1,6 +1,6 @@
 //! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
 
-use crate::document::text_of;
+use crate::document::{each_text, text_of};
 use gage_config::{Node, NodeValue, is_secret_key, public_text, without_users};
 
 /// A secret that was taken out of a document.
@@ -14,26 +14,29 @@ pub(crate) struct Removed {
 
 /// Takes every secret out of a document that is not expanded yet.
 pub(crate) fn remove(document: &mut Node) -> Vec<Removed> {
+    let mut used = String::new();
+    each_text(document, &mut |node| used.push_str(node.as_text().unwrap_or_default()));
     let mut removed = Vec::new();
-    walk(document, "", "SUITE", false, &mut removed);
+    walk(document, "", "SUITE", false, &used, &mut removed);
     removed
 }
 
-fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut Vec<Removed>) {
+/// `used` is all that is written in the document, with the variables that it names already.
+fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, used: &str, removed: &mut Vec<Removed>) {
     const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
     let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
     let owner = own_id.as_deref().unwrap_or(owner);
     match &mut node.value {
         NodeValue::List(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                walk(item, &format!("{path}[{index}]"), owner, is_secret, removed);
+                walk(item, &format!("{path}[{index}]"), owner, is_secret, used, removed);
             }
         }
         NodeValue::Map(entries) => {
             for entry in entries {
                 let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
                 let is_secret = is_secret || is_secret_key(&entry.key);
-                walk(&mut entry.node, &path, owner, is_secret, removed);
+                walk(&mut entry.node, &path, owner, is_secret, used, removed);
             }
         }
         NodeValue::Null => {}
@@ -50,7 +53,7 @@ fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut
             let replacement = if public.contains("${") {
                 public
             } else {
-                let variable = unused(variable_of(owner, path), removed);
+                let variable = unused(variable_of(owner, path), used, removed);
                 removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
                 format!("${{{variable}:-}}")
             };
@@ -60,8 +63,11 @@ fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, removed: &mut
 }
 
 /// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.
-fn unused(name: String, removed: &[Removed]) -> String {
-    let is_taken = |name: &str| removed.iter().any(|one| one.variable == name);
+fn unused(name: String, used: &str, removed: &[Removed]) -> String {
+    let is_taken = |name: &str| {
+        removed.iter().any(|one| one.variable == name)
+            || [":", "}"].iter().any(|end| used.contains(&format!("${{{name}{end}")))
+    };
     if !is_taken(&name) {
         return name;
     }

@@ -73,7 +73,8 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
         Some(false) => {
             FileState::Damaged("it was edited: the digest at its end is that of another".to_owned())
         }
-        Some(true) | None => FileState::Intact,
+        Some(true) => FileState::Intact,
+        None => FileState::Unpinned,
     };
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
     let lacking = ALWAYS.iter().filter(|name| !run.manifest().files.contains_key(**name));

@@ -53,7 +53,7 @@ impl Metric for ReferenceRouge {
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);
         let spec = SUB_SCORES.iter().flatten().fold(spec, |spec, name| spec.sub_score(name, true));
-        let mut paths = vec!["sample.reference_summary"];
+        let mut paths = vec!["sample.reference_summary", "sample.metadata.reference_summary"];
         paths.extend(REFERENCE_PATHS);
         let spec = spec
             .input(

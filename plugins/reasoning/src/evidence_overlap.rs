@@ -29,7 +29,7 @@ use std::collections::HashSet;
 /// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `evidence_field` and
 /// `label_field`, by default the first that exists of `sample.gt_evidence_ids`, `sample.gt_evidence`,
 /// `sample.ground_truth.evidence_ids`, `sample.ground_truth.evidence`, `sample.gt_claims` and
-/// `sample.ground_truth.claims`.
+/// `sample.ground_truth.claims`, or of the same below `sample.metadata`, where preprocessors put them.
 pub struct ClaimEvidenceOverlap {
     normalizer: Normalizer,
     key: String,
@@ -46,7 +46,7 @@ impl Metric for ClaimEvidenceOverlap {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether claims cite the expected evidence")
+        let spec = MetricSpec::new("2", "Whether claims cite the expected evidence")
             .value_name("evidence_f1")
             .sub_score("evidence_precision", true)
             .sub_score("evidence_recall", true)
@@ -65,6 +65,12 @@ impl Metric for ClaimEvidenceOverlap {
                 "sample.ground_truth.evidence",
                 "sample.gt_claims",
                 "sample.ground_truth.claims",
+                "sample.metadata.gt_evidence_ids",
+                "sample.metadata.gt_evidence",
+                "sample.metadata.ground_truth.evidence_ids",
+                "sample.metadata.ground_truth.evidence",
+                "sample.metadata.gt_claims",
+                "sample.metadata.ground_truth.claims",
             ],
             ValueKind::Json,
         )

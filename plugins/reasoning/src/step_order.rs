@@ -38,8 +38,8 @@ use gage_text_kit::Params;
 ///
 /// Inputs: `parsed` as for `reasoning_consistency`; `reference`, path parameters `steps_field` and
 /// `label_field`, by default the first that exists of `sample.gt_steps`, `sample.gt_reasoning`,
-/// `sample.ground_truth.steps`: a list of steps, or an object with `steps`. A reference without steps
-/// counts as none.
+/// `sample.ground_truth.steps`, or of the same below `sample.metadata`, where preprocessors put them: a list of
+/// steps, or an object with `steps`. A reference without steps counts as none.
 pub struct ReasoningStepOrder {
     normalizer: Normalizer,
     match_by: MatchBy,
@@ -51,7 +51,7 @@ impl Metric for ReasoningStepOrder {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether all steps are there, and in order")
+        let spec = MetricSpec::new("2", "Whether all steps are there, and in order")
             .value_name("step_order")
             .sub_score("step_completeness", true)
             .sub_score("step_precision", true)
@@ -66,7 +66,14 @@ impl Metric for ReasoningStepOrder {
         with_parsed(spec).input(
             "reference",
             &["steps_field", "label_field"],
-            &["sample.gt_steps", "sample.gt_reasoning", "sample.ground_truth.steps"],
+            &[
+                "sample.gt_steps",
+                "sample.gt_reasoning",
+                "sample.ground_truth.steps",
+                "sample.metadata.gt_steps",
+                "sample.metadata.gt_reasoning",
+                "sample.metadata.ground_truth.steps",
+            ],
             ValueKind::Json,
         )
     }

@@ -29,7 +29,8 @@ use gage_text_kit::Params;
 ///
 /// Inputs: `parsed` as for `reasoning_consistency`; `evidence`, path parameters `evidence_field` and
 /// `label_field`, by default the first that exists of `sample.evidence`, `sample.documents`,
-/// `sample.metadata.evidence`, `sample.metadata.documents` and `sample.gt_evidence_ids`.
+/// `sample.metadata.evidence`, `sample.metadata.documents`, `sample.gt_evidence_ids` and
+/// `sample.metadata.gt_evidence_ids`.
 pub struct ClaimVerifiability {
     normalizer: Normalizer,
     key: String,
@@ -42,7 +43,7 @@ impl Metric for ClaimVerifiability {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether claims cite evidence that exists")
+        let spec = MetricSpec::new("2", "Whether claims cite evidence that exists")
             .value_name("claim_verifiability")
             .sub_score("evidence_sufficiency", true)
             .sub_score("evidence_validity", true)
@@ -61,6 +62,7 @@ impl Metric for ClaimVerifiability {
                 "sample.metadata.evidence",
                 "sample.metadata.documents",
                 "sample.gt_evidence_ids",
+                "sample.metadata.gt_evidence_ids",
             ],
             ValueKind::Json,
         )

@@ -29,7 +29,7 @@ impl Describe for RankingName {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "How high the right candidates of a ranked list stand").value_name("hit")
+        MetricSpec::new("2", "How high the right candidates of a ranked list stand").value_name("hit")
     }
 }
 

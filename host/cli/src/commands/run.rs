@@ -87,11 +87,11 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     };
     let Some(datasets) = Datasets::locate(&plan, &locating, &mut problems) else {
         terminal::show_problems(&problems);
-        return Ok(ExitCode::Configuration);
+        return Ok(unusable());
     };
     let Some(model_files) = fetch_models(&plan, &setup::model_hub(), &locating, &mut problems) else {
         terminal::show_problems(&problems);
-        return Ok(ExitCode::Configuration);
+        return Ok(unusable());
     };
     let observability = match observing::observability(&arguments.observe, &run_id) {
         Ok(observability) => observability,

@@ -1,6 +1,7 @@
 //! Records become samples: the repeats of one are averaged before it counts.
 
 use super::pairing::Measure;
+use crate::CompensatedSum;
 use gage_core::{Outcome, ScoreCard, canonical_json};
 use gage_record::SampleRecord;
 use serde_json::Value;
@@ -49,6 +50,7 @@ pub(super) struct ReadValue {
     pub(super) is_too_large: bool,
     /// The reasons of all repeats, each once.
     pub(super) tags: Vec<String>,
+    sum: CompensatedSum,
     scored: u32,
 }
 
@@ -89,6 +91,7 @@ impl<'m> SampleReader<'m> {
         let content = self.content.of(record);
         let value = ReadValue {
             score: 0.0,
+            sum: CompensatedSum::default(),
             end: record.outcome,
             is_not_finite: false,
             is_too_large: false,
@@ -109,7 +112,8 @@ impl ReadSample {
         for value in &mut self.values {
             value.score = match value.scored {
                 0 => f64::NAN,
-                count => value.score / f64::from(count),
+                // The same whatever the order of the repeats: else equal scores would differ by a rounding.
+                count => value.sum.divided_by(f64::from(count)),
             };
         }
         self
@@ -131,7 +135,7 @@ impl ReadValue {
         }
         match card.and_then(|card| number_of(card, measure)) {
             Some(score) if score.abs() <= LARGEST_SCORE => {
-                self.score += score;
+                self.sum.add(score);
                 self.scored += 1;
             }
             Some(score) => {

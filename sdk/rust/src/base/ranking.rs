@@ -32,7 +32,7 @@ use targets::{Targets, text_under};
 ///
 /// Inputs: `candidates`, path parameters `candidates_field` and `prediction_field`, by default
 /// `model_output.candidates`; `targets`, path parameters `targets_field` and `label_field`, by default
-/// the first that exists of `sample.targets` and `sample.label`. The card's detail gets `k` and `rank`
+/// the first that exists of `sample.targets`, `sample.metadata.targets` and `sample.label`. The card's detail gets `k` and `rank`
 /// (from 1, or null). Takes time in proportion to the length of both lists, but for the sorting of
 /// grades.
 pub struct Ranking<D> {
@@ -88,7 +88,7 @@ impl<D: Describe> Metric for Ranking<D> {
             .input(
                 "targets",
                 &["targets_field", "label_field"],
-                &["sample.targets", "sample.label"],
+                &["sample.targets", "sample.metadata.targets", "sample.label"],
                 ValueKind::Json,
             )
     }

@@ -122,6 +122,13 @@ fn repeats_are_averaged_first() {
     let metric = &found.metrics[0];
     assert_eq!((metric.n, metric.worse, metric.better, found.tasks[0].paired), (2, 1, 0, 2));
     assert_eq!((metric.flips[0].base, metric.flips[0].new), (1.0, 2.0 / 3.0));
+    // The order in which they came is no difference: as plain sums these two are.
+    let (one, other) = ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]);
+    assert_ne!(one.iter().sum::<f64>(), other.iter().sum::<f64>());
+    let found = compared(run(&one.repeat(20)), run(&other.repeat(20)), gate(0.05));
+    let metric = &found.metrics[0];
+    assert_eq!((metric.n, metric.worse, metric.better, metric.flips.len()), (20, 0, 0, 0));
+    assert_ne!(found.verdict, Some(Verdict::Regression));
 }
 
 #[test]
