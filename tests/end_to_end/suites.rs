@@ -278,6 +278,8 @@ fn what_differs_is_shown_checked_and_taken_over() {
     let again = workspace.run(&["lock", RUN_CONFIG]).expect_code(3);
     assert!(again.stderr.contains("datasets.rows.digest"), "{}", again.stderr);
     assert!(again.stderr.contains("the lock is as it was"), "{}", again.stderr);
+    let again = workspace.run(&["lock", RUN_CONFIG, "--json"]).expect_code(3);
+    assert_eq!(serde_json::from_str::<Value>(&again.stdout).expect("JSON"), report);
     workspace.run(&["lock", RUN_CONFIG, "--update", "prompts"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(3);
     workspace.run(&["lock", RUN_CONFIG, "--update", "datasets.rows"]).expect_code(0);
@@ -299,6 +301,12 @@ fn what_differs_is_shown_checked_and_taken_over() {
     );
     let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(2);
     assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
+    // Also where it cannot be used: what differs from the lock of another suite says nothing.
+    workspace.write(
+        "config/broken.yaml",
+        workspace.read("config/other.yaml").replace("metrics: [", "metrics: [no_such, "),
+    );
+    workspace.run(&["run", "config/broken.yaml", "--locked", "--lock", LOCK]).expect_code(2);
     let none = workspace.run(&["run", "config/other.yaml", "--locked"]).expect_code(2);
     assert!(none.stderr.contains("there is no lock"), "{}", none.stderr);
     let idle = workspace.run(&["run", "config/other.yaml", "--lock", LOCK]).expect_code(2);

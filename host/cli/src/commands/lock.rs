@@ -47,6 +47,9 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
             if differing.is_empty() {
                 return tell(arguments, &found, &path, "as it was");
             }
+            if arguments.json {
+                terminal::answer(format_args!("{:#}", to_json(&differing)))?;
+            }
             terminal::say(format_args!(
                 "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
                  over with --update, or a part of it with --update PART; the lock is as it was",

@@ -22,6 +22,7 @@ use gage_engine::{
 use gage_record::{RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use gage_suite::{Loaded, Lock, newest_unfinished};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -219,7 +220,13 @@ fn run_id_of(arguments: &RunArguments, plan: &Plan) -> Result<String, ExitCode> 
         None if !arguments.is_resumed() => Ok(new_run_id()),
         None => {
             let root = &arguments.output_dir;
-            let found = newest_unfinished(root, &identity_of_config(plan)).unwrap_or_default();
+            let found = match newest_unfinished(root, &identity_of_config(plan)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    let message = format!("cannot read the folder {}: {error}", root.display());
+                    return Err(terminal::refuse(&message, Some("name the run by --resume RUN")));
+                }
+                found => found.ok().flatten(),
+            };
             let Some(run_id) = found else {
                 let message = format!("{} holds no run of this suite that could go on", root.display());
                 let help = "each has come to its end, is written by a process now, or was begun with another \

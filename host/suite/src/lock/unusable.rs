@@ -1,4 +1,4 @@
-//! What of a suite that can not be used is another than what was locked: the settings as far as they can be read, and the
+//! What of a suite that cannot be used is another than what was locked: the settings as far as they can be read, and the
 //! files whose digests a lock holds.
 
 use super::{Lock, LockDifference, settings};
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 impl Lock {
     /// What differs where the suite can be used no more: a model file or a plugin that is damaged, a prompt that is no
-    /// template, a template that was edited. Empty where what is wrong with the suite is nothing that was locked.
+    /// template, a template that was edited. Empty where what is wrong with the suite is nothing that was locked, and where
+    /// the lock is that of another suite.
     pub fn unusable(
         &self,
         path: &Path,
@@ -19,6 +20,9 @@ impl Lock {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<LockDifference> {
         let loaded = load(path, overrides, variable, false);
+        if loaded.origin.as_ref().is_some_and(|origin| origin.name != self.suite()) {
+            return Vec::new();
+        }
         let mut differing = Vec::new();
         if let Some(found) = loaded.other_template {
             let locked = self.part("suite", "template").and_then(|template| template.get("file_digest"));
