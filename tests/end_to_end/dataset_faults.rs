@@ -5,7 +5,8 @@ use crate::server::{Server, completion};
 use crate::support::{Ended, Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::Stdio;
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 
 /// A workspace with some rows and a suite whose model has this prompt.
 fn with_prompt(server: &Server, count: usize, template: &str, further: &str) -> Workspace {
@@ -297,10 +298,72 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
 
     // A hub that fails is asked as often as for the rows, and no more for the rest.
     for _ in 0..5 {
-        hub.fault("data/pictures/a.png", Fault::Status(503, vec![("retry-after", "0".to_owned())]));
+        // Both are asked for at the same time.
+        for path in ["data/pictures/a.png", "shared/b.png"] {
+            hub.fault(path, Fault::Status(503, vec![("retry-after", "0".to_owned())]));
+        }
     }
     let failed = of(&[("media_missing", 1), ("media_outside_root", 1), ("media_unreadable", 3)]);
     assert_eq!(kinds(run(&validate, "other")), failed);
+}
+
+/// A hub with rows that each name a picture, and the suite over them.
+fn pictures_on_a_hub(count: usize, backend: &str) -> (HubServer, Workspace) {
+    let hub = HubServer::start();
+    hub.commit("team/pictures", "main", "0123456789012345678901234567890123456789");
+    let picture = std::fs::read(repository().join("tests/datasets/image-qa/media/red-square.png"));
+    let picture = picture.expect("a file");
+    let mut rows = String::new();
+    for number in 0..count {
+        let url = format!("{number}.png");
+        let content = json!([{"type": "image_url", "image_url": {"url": url}}]);
+        let row =
+            json!({"id": url, "messages": [{"role": "user", "content": content}], "answer": "answer 0"});
+        rows += &format!("{row}\n");
+        hub.file("team/pictures", &url, picture.as_slice());
+    }
+    hub.file("team/pictures", "train.jsonl", rows);
+    let workspace = Workspace::new();
+    let text = suite(backend, "[exact_match]").replace("loader: jsonl", "loader: hf_hub");
+    let keys = format!("hub_id: team/pictures, endpoint: '{}'", hub.endpoint());
+    workspace.write("suite.yaml", text.replace("path: rows.jsonl", &keys));
+    (hub, workspace)
+}
+
+#[test]
+fn pictures_on_a_hub_are_fetched_several_at_a_time() {
+    let server = Server::start(|_| completion("answer 0"));
+    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
+    let together = Arc::new(Barrier::new(4));
+    for number in 0..4 {
+        hub.fault(&format!("{number}.png"), Fault::Hold(vec![Arc::clone(&together)]));
+    }
+    // None of the four is sent before all were asked for.
+    let ended = workspace.run(&["data", "validate", "suite.yaml", "--json"]).expect_code(0);
+    let report: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(report["datasets"][0]["samples"], 6, "{report}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_does_not_wait_for_pictures_of_a_hub() {
+    let server = Server::start(|_| completion("answer 0"));
+    let (hub, workspace) = pictures_on_a_hub(6, &server.backend(""));
+    let (asked, over) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    hub.fault("3.png", Fault::Hold(vec![Arc::clone(&asked), Arc::clone(&over)]));
+    let mut program = workspace.program();
+    let run = ["run", "suite.yaml", "--run-id", "r"];
+    let child = program.args(run).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    asked.wait();
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
+    over.wait();
+    workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
+    let samples = workspace.samples("r");
+    assert_eq!(samples.len(), 6);
+    assert!(samples.iter().all(|sample| sample["outcome"] == "scored"), "{samples:?}");
 }
 
 /// The file of this name below a folder.

@@ -25,6 +25,21 @@ pub(crate) fn digests(source: &RowSource) -> Result<Value, DataError> {
     Ok(value)
 }
 
+/// The size of all files together, as `{"bytes"}`, and that they can be opened.
+///
+/// # Errors
+/// When one cannot be.
+pub(crate) fn sizes(source: &RowSource) -> Result<Value, DataError> {
+    let labels = source.labels.as_ref().map(|labels| &labels.file);
+    let mut sum = 0;
+    for (file, counts) in source.files.iter().map(|file| (file, true)).chain(labels.map(|file| (file, false)))
+    {
+        let (_, bytes) = opened(file)?;
+        sum += if counts { bytes } else { 0 };
+    }
+    Ok(json!({"bytes": sum}))
+}
+
 /// One file is `{"digest", "bytes"}`; several are `{"files": [{"name", "digest", "bytes"}, …],
 /// "digest", "bytes"}`, with the digest of the lines `<sha256>  <name>`, as `sha256sum` prints them,
 /// and the sum of the bytes.
@@ -52,9 +67,17 @@ pub(crate) fn of_file(file: &DataFile) -> Result<Value, DataError> {
 }
 
 fn measure(file: &DataFile) -> Result<(Digest, u64), DataError> {
-    let fail = |source| DataError::Unreadable { file: file.named(), source };
-    let opened = File::open(&file.path).map_err(fail)?;
-    let bytes = opened.metadata().map_err(fail)?.len();
-    let digest = Digest::of_reader(opened).map_err(fail)?;
-    Ok((digest, bytes))
+    let (opened, bytes) = opened(file)?;
+    Ok((Digest::of_reader(opened).map_err(|error| unreadable(file, error))?, bytes))
+}
+
+/// A file and its size.
+fn opened(file: &DataFile) -> Result<(File, u64), DataError> {
+    let opened = File::open(&file.path).map_err(|error| unreadable(file, error))?;
+    let bytes = opened.metadata().map_err(|error| unreadable(file, error))?.len();
+    Ok((opened, bytes))
+}
+
+fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
+    DataError::Unreadable { file: file.named(), source }
 }

@@ -32,7 +32,7 @@ pub use ids::Ids;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
 pub use missing_fields::MissingField;
-pub use preparation::{Kept, Preparation, Prepared};
+pub use preparation::{HasMedia, Kept, Preparation, Prepared};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
     Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Validation,

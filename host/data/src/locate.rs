@@ -21,6 +21,9 @@ pub struct LocateOptions<'o> {
     pub cache_folder: Option<&'o Path>,
     /// Whether the network may not be used, whatever the suite says.
     pub is_offline: bool,
+    /// Whether [`Located::identity`] is wanted with digests of local files, which takes reading them whole. Those
+    /// that the suite names a digest of are read all the same.
+    pub with_digests: bool,
     /// Is told how a download goes.
     pub progress: &'o dyn HubProgress,
     /// Whether somebody asked for the end.
@@ -32,8 +35,8 @@ pub struct LocateOptions<'o> {
 pub struct Located {
     /// What is called its place in messages and in Samples.
     pub shown: String,
-    /// What a record of the run says about it: the digest and the size, that of each file where there
-    /// are several, and the commit of a hub.
+    /// What a record of the run says about it: the digest (see [`LocateOptions::with_digests`]) and the size,
+    /// that of each file where there are several, and the commit of a hub.
     pub identity: Value,
     source: RowSource,
     /// The folder that its media lie in unless the suite says otherwise, and how Samples spell it.
@@ -157,7 +160,11 @@ pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located
     let located = match &spec.source {
         DataSource::Files(_) => {
             let source = source_of_files(spec);
-            let identity = crate::digests::digests(&source)?;
+            let are_wanted = options.with_digests || spec.sha256.is_some() || spec.labels_sha256.is_some();
+            let identity = match are_wanted {
+                true => crate::digests::digests(&source)?,
+                false => crate::digests::sizes(&source)?,
+            };
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
             Located { shown: spec.shown_source(), identity, source, folder, beside: None }
         }

@@ -19,14 +19,18 @@ use std::sync::Arc;
 pub struct Prepared<K = Box<Sample>> {
     /// Its place in the run.
     pub index: u64,
-    /// A short digest of the row.
+    /// A short digest of the row; empty where what is kept is [`Kept::FROM_ID`].
     pub row_digest: String,
     /// The Sample or what is kept of it, or why there is none.
-    pub result: Result<K, Rejection>,
+    pub result: Result<K, Box<Rejection>>,
 }
 
 /// What is kept of a Sample that was prepared.
-pub trait Kept: Send {
+pub trait Kept: Send + Sized {
+    /// What is kept of a Sample of nothing but text, of which [`Sample::plain_id`] tells the id: it is not
+    /// even made where neither a hook nor a tokenizer is to see it. Default: such Samples are made too.
+    const FROM_ID: Option<fn(String) -> Self> = None;
+
     /// Its id, if that is kept.
     fn id(&mut self) -> Option<&mut String>;
 }
@@ -39,13 +43,20 @@ impl Kept for Box<Sample> {
 
 /// The id alone.
 impl Kept for String {
+    const FROM_ID: Option<fn(String) -> String> = Some(|id| id);
+
     fn id(&mut self) -> Option<&mut String> {
         Some(self)
     }
 }
 
-/// Whether something is so.
-impl Kept for bool {
+/// Whether a Sample refers to media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HasMedia(pub bool);
+
+impl Kept for HasMedia {
+    const FROM_ID: Option<fn(String) -> HasMedia> = Some(|_| HasMedia(false));
+
     fn id(&mut self) -> Option<&mut String> {
         None
     }
@@ -74,11 +85,19 @@ pub struct Preparation {
 
 impl Preparation {
     /// Prepares rows: one result for each, in order, with what is to be kept of its Sample. Ids are as the
-    /// rows have them; see [`crate::Ids`].
-    pub fn prepare<K>(&self, rows: Vec<Row>, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
+    /// rows have them; see [`crate::Ids`]. Nothing when it was stopped while it waited for media.
+    pub fn prepare<K: Kept>(
+        &self,
+        rows: Vec<Row>,
+        keep: &impl Fn(Box<Sample>) -> K,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Option<Vec<Prepared<K>>> {
         let mut batch = Batch::new(rows, &self.dataset_id, &self.files);
         for preprocessor in &self.chain {
             batch.convert(preprocessor);
+        }
+        if self.ends_with_components() {
+            batch.keep_plain();
         }
         batch.validate(|sample, number| self.complete(sample, number));
         batch.each(check_sampling);
@@ -86,6 +105,10 @@ impl Preparation {
             hooks::give_text(&mut batch, hook);
         }
         let hooked = hooks::media(&mut batch, &self.doc_to_media);
+        self.media.bring(batch.samples(), is_stopped);
+        if is_stopped() {
+            return None;
+        }
         let mut hooked = hooked.into_iter();
         batch.each(|sample| {
             let sources = hooked.next().unwrap_or_default();
@@ -96,7 +119,12 @@ impl Preparation {
         if let Some(tokenizer) = &self.tokenizer {
             batch.each(|sample| render(sample, tokenizer));
         }
-        batch.finish(keep)
+        Some(batch.finish(keep))
+    }
+
+    /// Whether nothing reads a Sample of text alone once the preprocessors made it.
+    fn ends_with_components(&self) -> bool {
+        self.doc_to_text.is_none() && self.doc_to_media.is_empty() && self.tokenizer.is_none()
     }
 
     /// Says of a Sample which dataset and which row it is from.

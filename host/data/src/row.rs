@@ -1,6 +1,7 @@
 //! A row of a dataset, before anything is made of it.
 
 use crate::source::DataFile;
+use gage_core::Digest;
 use std::path::Path;
 
 /// How much of a broken row is kept, in characters.
@@ -35,11 +36,24 @@ pub struct Row {
     pub file: usize,
     /// Where it stands in that file.
     pub place: Place,
-    /// A short digest of its bytes (of its JSON text, where the file holds none), by which a
-    /// changed file is noticed.
-    pub digest: String,
     /// The text of a JSON object, or what is wrong with the row.
     pub body: Result<String, RowProblem>,
+}
+
+impl Row {
+    /// A short digest of its bytes (of its JSON text, where the file holds none), by which a changed
+    /// file is noticed. It is made anew each time.
+    pub fn digest(&self) -> String {
+        match &self.body {
+            Ok(body) => digest_of(body.as_bytes()),
+            Err(problem) => problem.digest.clone(),
+        }
+    }
+}
+
+/// The short digest of the bytes of a row.
+pub(crate) fn digest_of(bytes: &[u8]) -> String {
+    Digest::of_bytes(bytes).short()
 }
 
 /// A row that is no JSON object, or that cannot be made one.
@@ -49,6 +63,8 @@ pub struct RowProblem {
     pub message: String,
     /// The beginning of the row.
     pub text: String,
+    /// The short digest of all of its bytes.
+    pub digest: String,
 }
 
 impl RowProblem {
@@ -56,7 +72,8 @@ impl RowProblem {
         // No character is longer than four bytes.
         let most = bytes.len().min(SHOWN_CHARACTERS * 4);
         let shown = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
-        RowProblem { message, text: shown.chars().take(SHOWN_CHARACTERS).collect() }
+        let text = shown.chars().take(SHOWN_CHARACTERS).collect();
+        RowProblem { message, text, digest: digest_of(bytes) }
     }
 }
 

@@ -84,7 +84,7 @@ pub fn stream_kept<K: Kept>(
         let working: Vec<_> = (0..workers)
             .map(|_| {
                 let sender = prepared_sender.clone();
-                spawn_named(threads, "prepare", move || work(batches, preparation, keep, &sender))
+                spawn_named(threads, "prepare", move || work(batches, preparation, keep, &sender, is_stopped))
             })
             .collect();
         drop(prepared_sender);
@@ -166,11 +166,12 @@ impl<K> Drop for TellOnPanic<'_, K> {
 }
 
 /// Prepares batches until there are no more, or nobody takes them. Returns how long that took.
-fn work<K>(
+fn work<K: Kept>(
     batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
     preparation: &Preparation,
     keep: &impl Fn(Box<Sample>) -> K,
     sender: &SyncSender<Option<Numbered<Prepared<K>>>>,
+    is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Duration {
     let _guard = TellOnPanic(sender);
     let mut spent = Duration::ZERO;
@@ -181,8 +182,9 @@ fn work<K>(
         };
         let Some((number, rows)) = next else { return spent };
         let began = Instant::now();
-        let prepared = preparation.prepare(rows, keep);
+        let prepared = preparation.prepare(rows, keep, is_stopped);
         spent += began.elapsed();
+        let Some(prepared) = prepared else { return spent };
         if sender.send(Some((number, prepared))).is_err() {
             return spent;
         }

@@ -4,7 +4,8 @@ use crate::plan::{Plan, PlannedDataset};
 use gage_config::{DatasetSpec, HookKind, Problems};
 use gage_core::{Digest, Sample};
 use gage_data::{
-    DataError, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located, stream_kept,
+    DataError, HasMedia, LocateOptions, Located, MediaStore, Preparation, Rows, locate, open_located,
+    stream_kept,
 };
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -129,9 +130,9 @@ impl LocatedDataset {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let mut digest = None;
         let rows = self.open_as(&spec, None)?;
-        let has_media = |sample: Box<Sample>| !sample.media_meta.is_empty();
+        let has_media = |sample: Box<Sample>| HasMedia(!sample.media_meta.is_empty());
         let streamed = stream_kept(rows, &self.preparation(), workers, &|| false, &has_media, |prepared| {
-            if prepared.result.unwrap_or(false) {
+            if prepared.result == Ok(HasMedia(true)) {
                 // The digest of a row is made of those of its media too.
                 let before = digest.map(|digest: Digest| digest.to_string()).unwrap_or_default();
                 digest = Some(Digest::of_bytes(format!("{before} {}", prepared.row_digest).as_bytes()));

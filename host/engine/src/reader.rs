@@ -51,7 +51,7 @@ pub(crate) struct Row {
     /// Its number in the task, repeats counted.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
-    pub(crate) result: Result<Asked, Rejection>,
+    pub(crate) result: Result<Asked, Box<Rejection>>,
 }
 
 /// A Sample that is asked once, or its part in one that is asked several times.

@@ -287,7 +287,7 @@ impl SampleLoop {
             let Row { index, row_digest, result } = row;
             match result {
                 Err(rejection) => {
-                    let record = record_of(&hand.task.planned, index, row_digest, rejection);
+                    let record = record_of(&hand.task.planned, index, row_digest, *rejection);
                     count(Ok(hand.finished(record, false, Some(permit)).await))?;
                 }
                 Ok(sample) => {

@@ -221,9 +221,8 @@ pub(crate) fn object(text: &str, what: &str, limits: &Limits) -> Result<Object, 
 
 /// Whether brackets outside of strings are nested deeper than that.
 fn is_deeper(text: &str, most: usize) -> bool {
-    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
-    // Most texts have so few of them that their order does not matter; counting is vectorised.
-    brackets > most && depth_of(text) > most
+    // Most texts have so few of them that their order does not matter.
+    memchr::memchr2_iter(b'[', b'{', text.as_bytes()).nth(most).is_some() && depth_of(text) > most
 }
 
 /// The deepest nesting of brackets outside of strings.

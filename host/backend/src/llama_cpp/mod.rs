@@ -4,10 +4,9 @@
 //! the run, or on a thread (`thread`). Either is reached by a `link`, and runs the same loop
 //! (`worker`), in which a `scheduler` works on many requests at once.
 //!
-//! llama.cpp logs to `tracing` under the target `llama-cpp-2`. Where it is built with OpenMP,
-//! set `OMP_WAIT_POLICY=passive` in the environment of the process: threads that spin while they
-//! wait make everything several times slower on busy cores. OpenMP reads the variable before
-//! `main` begins, so a program cannot set it for itself; the process of a model is started with it.
+//! llama.cpp logs to `tracing` under the target `llama-cpp-2`. How its threads wait for one another counts for much;
+//! what OpenMP reads about that it reads before `main` begins, so a program cannot set it for itself: the process of a
+//! model is started with [`thread_environment`].
 
 mod backend;
 mod batch;
@@ -39,9 +38,11 @@ mod tokenizer;
 mod variants;
 mod vision;
 mod vocabulary;
+mod waiting;
 mod worker;
 
 pub use backend::open;
 pub use options::{LlamaCppOptions, ModelOptions, cache_name, flash_number, split_name};
 pub use process::{ModelProgram, serve_model};
 pub use vocabulary::Vocabulary;
+pub use waiting::thread_environment;

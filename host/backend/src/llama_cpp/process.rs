@@ -5,6 +5,7 @@ use super::link::{Link, Opened};
 use super::options::{LlamaCppOpenError, ModelOptions};
 use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
 use super::relay::Relay;
+use super::waiting::thread_environment;
 use crate::api::{BackendError, BackendErrorKind};
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -131,7 +132,7 @@ fn spawn(program: &ModelProgram) -> std::io::Result<Spawned> {
     let mut command = Command::new(&program.program);
     command
         .args(&program.arguments)
-        .env("OMP_WAIT_POLICY", std::env::var_os("OMP_WAIT_POLICY").unwrap_or_else(|| "passive".into()))
+        .envs(thread_environment())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -25,7 +25,7 @@ pub fn runtime() -> Result<&'static LlamaBackend, LlamaCppOpenError> {
     let start = || {
         send_logs_to_tracing(LogOptions::default());
         if std::env::var_os("OMP_WAIT_POLICY").is_none() {
-            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is much faster where cores are busy");
+            tracing::info!("OMP_WAIT_POLICY is not set; `passive` is faster where cores are busy");
         }
         LlamaBackend::init().map_err(|error| error.to_string())
     };

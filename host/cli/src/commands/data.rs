@@ -25,8 +25,11 @@ pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Finds the datasets that are meant; the inner error is the code of what was said already.
-fn datasets(arguments: &DataArguments) -> anyhow::Result<Result<Vec<LocatedDataset>, ExitCode>> {
+/// Finds the datasets that are meant, with the digests of their files if those are to be shown; the inner error is the code of what was said already.
+fn datasets(
+    arguments: &DataArguments,
+    with_digests: bool,
+) -> anyhow::Result<Result<Vec<LocatedDataset>, ExitCode>> {
     let (config, mut problems) = match load(arguments) {
         Ok(loaded) => loaded,
         Err(code) => return Ok(Err(code)),
@@ -47,6 +50,7 @@ fn datasets(arguments: &DataArguments) -> anyhow::Result<Result<Vec<LocatedDatas
         let cache_folder = setup::cache_folder();
         let progress = FetchProgress::new(arguments.quiet);
         let options = LocateOptions {
+            with_digests,
             cache_folder: cache_folder.as_deref(),
             is_offline: arguments.offline,
             progress: &progress,

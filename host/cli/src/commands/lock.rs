@@ -133,6 +133,7 @@ fn look(
     let cache_folder = setup::cache_folder();
     let fetching = FetchProgress::new(arguments.quiet);
     let locating = LocateOptions {
+        with_digests: true,
         cache_folder: cache_folder.as_deref(),
         is_offline: arguments.offline,
         progress: &fetching,

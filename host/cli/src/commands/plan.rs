@@ -36,6 +36,7 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let Some(plan) = plan else { return Ok(ExitCode::Configuration) };
     let cache_folder = setup::cache_folder();
     let locating = LocateOptions {
+        with_digests: true,
         cache_folder: cache_folder.as_deref(),
         is_offline: true,
         progress: &NoProgress,

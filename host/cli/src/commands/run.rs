@@ -59,7 +59,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         code.unwrap_or(ExitCode::Configuration)
     };
     if config.as_ref().is_some_and(has_model_of_its_own) {
-        wait_policy::make_passive();
+        wait_policy::set();
     }
     crate::environment::warn_of_no_effect();
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
@@ -81,6 +81,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let cache_folder = setup::cache_folder();
     let fetching = FetchProgress::new(arguments.quiet);
     let locating = LocateOptions {
+        with_digests: true,
         cache_folder: cache_folder.as_deref(),
         is_offline: arguments.offline || arguments.frozen,
         progress: &fetching,

@@ -24,7 +24,16 @@ pub(crate) const OTHERS: &[Other] = &[
     other("NO_COLOR", "", "No colours, whatever it is set to"),
     other("COLUMNS", "that of the terminal", "Columns of tables"),
     other("TERM", "", "`dumb`: progress is shown in plain lines"),
-    other("OMP_WAIT_POLICY", "passive", "How the threads of llama.cpp wait for one another"),
+    other(
+        "OMP_WAIT_POLICY",
+        "passive",
+        "How the threads of llama.cpp wait for one another: `passive` sleeps, `active` never does",
+    ),
+    other(
+        "GOMP_SPINCOUNT",
+        "10000",
+        "How long they look before they sleep, where OMP_WAIT_POLICY is not set",
+    ),
     other(
         "OTEL_EXPORTER_OTLP_HEADERS",
         "",

@@ -2,6 +2,7 @@
 
 use gage_data::HubProgress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::Cell;
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,11 @@ use std::time::Duration;
 /// Counts rows on the standard error stream; nothing where that is no terminal or the user wants quiet.
 pub(crate) struct RowProgress {
     bar: ProgressBar,
+    rows: Cell<u64>,
 }
+
+/// Each time the bar is told of rows it looks at the clock.
+const ROWS_A_STEP: u64 = 256;
 
 impl RowProgress {
     pub(crate) fn new(dataset_id: &str, quiet: bool) -> RowProgress {
@@ -20,12 +25,15 @@ impl RowProgress {
             bar.set_style(style);
         }
         bar.set_prefix(gage_core::printable_line(dataset_id).into_owned());
-        RowProgress { bar }
+        RowProgress { bar, rows: Cell::new(0) }
     }
 
     /// A row was read.
     pub(crate) fn row(&self) {
-        self.bar.inc(1);
+        self.rows.set(self.rows.get() + 1);
+        if self.rows.get().is_multiple_of(ROWS_A_STEP) {
+            self.bar.inc(ROWS_A_STEP);
+        }
     }
 
     /// There are no more.

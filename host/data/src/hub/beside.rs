@@ -10,8 +10,12 @@ use super::repository::Repository;
 use super::source::{HubDataset, HubSource, NoProgress};
 use super::wait::Patience;
 use crate::media::MediaFiles;
-use std::collections::{BTreeMap, HashSet};
+use futures::StreamExt as _;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
+
+/// Files that are downloaded at the same time.
+const TOGETHER: usize = 8;
 
 /// All files of one commit. A file is used only after its size and its digest were those that the hub names; it is
 /// looked at once in the life of this.
@@ -30,6 +34,8 @@ pub struct HubFiles {
 struct State {
     /// Files that were looked at, and are what they should be.
     sound: HashSet<String>,
+    /// Why files cannot be had.
+    failed: HashMap<String, String>,
     /// Why nothing more can be had from the hub.
     gone: Option<String>,
     connection: Option<Connection>,
@@ -91,48 +97,88 @@ impl HubFiles {
         up.chain(down).collect::<Vec<_>>().join("/")
     }
 
-    fn have(&self, entry: &Entry) -> Result<(), String> {
-        // One after the other: each has the whole connection.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.sound.contains(&entry.path) {
-            return Ok(());
-        }
-        let patience = Patience { timings: self.source.timings, cancelled: &|| false };
-        let folder = self.folder.commit(&self.commit);
-        let is_sound = || {
-            let kept = folder.check(entry, None, patience).map_err(|error| error.to_string())?;
-            Ok::<bool, String>(matches!(kept, Kept::Good(..)))
-        };
-        if !is_sound()? {
-            let shown = gage_core::printable_line(&entry.path);
-            if self.source.offline {
-                return Err(format!(
-                    "offline: '{shown}' of dataset '{}' is not in the cache; fetch it once without offline mode",
-                    self.source.name
-                ));
-            }
-            if let Some(gone) = &state.gone {
-                return Err(gone.clone());
-            }
-            if let Err(error) = self.download(&mut state, entry, patience) {
-                let text = format!("cannot fetch '{shown}' of dataset '{}': {error}", self.source.name);
-                if matches!(error, HubError::Unreachable { .. } | HubError::Busy { .. } | HubError::Denied(_))
-                {
-                    state.gone = Some(text.clone());
-                }
-                return Err(text);
-            }
-            if !is_sound()? {
-                return Err(format!("'{shown}' was changed by another program while it was fetched"));
-            }
-        }
-        state.sound.insert(entry.path.clone());
-        Ok(())
+    fn entry(&self, written: &str) -> Option<(&Entry, Vec<String>)> {
+        let path = self.path_of(written)?;
+        Some((self.entries.get(&path.join("/"))?, path))
     }
 
-    fn download(&self, state: &mut State, entry: &Entry, patience: Patience<'_>) -> Result<(), HubError> {
+    /// Makes sure that files lie here, or notes why they cannot be had, unless it is stopped before.
+    fn have(&self, state: &mut State, entries: &[&Entry], is_stopped: &dyn Fn() -> bool) {
+        let patience = Patience { timings: self.source.timings, cancelled: is_stopped };
+        let mut missing = Vec::new();
+        for entry in entries.iter().copied() {
+            if is_stopped() {
+                return;
+            }
+            if state.sound.contains(&entry.path) || state.failed.contains_key(&entry.path) {
+                continue;
+            }
+            match self.is_sound(entry, patience) {
+                Ok(true) => drop(state.sound.insert(entry.path.clone())),
+                Ok(false) => missing.push(entry),
+                Err(error) => drop(state.failed.insert(entry.path.clone(), error)),
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+        if self.source.offline {
+            for entry in missing {
+                let shown = gage_core::printable_line(&entry.path);
+                let name = &self.source.name;
+                let text = format!(
+                    "offline: '{shown}' of dataset '{name}' is not in the cache; fetch it once without offline mode"
+                );
+                state.failed.insert(entry.path.clone(), text);
+            }
+            return;
+        }
+        let fetched = match &state.gone {
+            Some(_) => Ok(Vec::new()),
+            None => self.download(&mut state.connection, &missing, patience),
+        };
+        let fetched = fetched.unwrap_or_else(|error| vec![(missing[0], Err(error))]);
+        for (entry, done) in fetched {
+            let shown = gage_core::printable_line(&entry.path);
+            let failed = match done {
+                Ok(()) => match self.is_sound(entry, patience) {
+                    Ok(true) => {
+                        state.sound.insert(entry.path.clone());
+                        continue;
+                    }
+                    Ok(false) => format!("'{shown}' was changed by another program while it was fetched"),
+                    Err(error) => error,
+                },
+                Err(HubError::Cancelled) => continue,
+                Err(error) => {
+                    let text = format!("cannot fetch '{shown}' of dataset '{}': {error}", self.source.name);
+                    if is_of_all(&error) {
+                        state.gone = Some(text);
+                        continue;
+                    }
+                    text
+                }
+            };
+            state.failed.insert(entry.path.clone(), failed);
+        }
+    }
+
+    fn is_sound(&self, entry: &Entry, patience: Patience<'_>) -> Result<bool, String> {
+        let folder = self.folder.commit(&self.commit);
+        let kept = folder.check(entry, None, patience).map_err(|error| error.to_string())?;
+        Ok(matches!(kept, Kept::Good(..)))
+    }
+
+    /// Downloads files, several at a time, until one shows that no more can be had. Says of those that were
+    /// tried how that ended.
+    fn download<'e>(
+        &self,
+        kept: &mut Option<Connection>,
+        entries: &[&'e Entry],
+        patience: Patience<'_>,
+    ) -> Result<Vec<(&'e Entry, Result<(), HubError>)>, HubError> {
         let HubSource { name, revision, endpoint, token, timings, kind, .. } = &self.source;
-        let connection = match state.connection.take() {
+        let connection = match kept.take() {
             Some(connection) => connection,
             None => Connection { runtime: super::fetch::runtime()?, http: connect(*timings)? },
         };
@@ -140,31 +186,77 @@ impl HubFiles {
         let fetching = async {
             let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), patience)?;
             let asked = Asked { name, revision, path: None };
-            let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
             let _lock = folder.lock(patience).await?;
-            Download { repository, folder: &folder, commit: &self.commit, entry, progress: &NoProgress }
-                .run()
-                .await
+            let one = async |entry: &'e Entry| {
+                let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };
+                let download = Download {
+                    repository,
+                    folder: &folder,
+                    commit: &self.commit,
+                    entry,
+                    progress: &NoProgress,
+                };
+                (entry, download.run().await)
+            };
+            let mut running =
+                futures::stream::iter(entries.iter().copied()).map(one).buffer_unordered(TOGETHER);
+            let mut done = Vec::with_capacity(entries.len());
+            while let Some(next) = running.next().await {
+                let is_last = next.1.as_ref().is_err_and(is_of_all);
+                done.push(next);
+                if is_last {
+                    break;
+                }
+            }
+            Ok(done)
         };
         let done = connection.runtime.block_on(fetching);
-        state.connection = Some(connection);
+        *kept = Some(connection);
         done
     }
+
+    /// Does something from which nothing can be waited for in asynchronous code but in another thread.
+    fn apart<T: Send>(&self, work: impl FnOnce(&mut State) -> T + Send) -> T {
+        let work = || work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        match tokio::runtime::Handle::try_current() {
+            Err(_) => work(),
+            Ok(_) => std::thread::scope(|threads| {
+                threads.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }),
+        }
+    }
+}
+
+/// Whether an error is of the hub as a whole, and not of one file.
+fn is_of_all(error: &HubError) -> bool {
+    matches!(
+        error,
+        HubError::Unreachable { .. } | HubError::Busy { .. } | HubError::Denied(_) | HubError::Cancelled
+    )
 }
 
 impl MediaFiles for HubFiles {
     fn provide(&self, written: &str) -> Result<Option<String>, String> {
-        let Some(path) = self.path_of(written) else { return Ok(None) };
-        let Some(entry) = self.entries.get(&path.join("/")) else { return Ok(None) };
-        // From asynchronous code nothing can be waited for but in another thread.
-        match tokio::runtime::Handle::try_current() {
-            Err(_) => self.have(entry)?,
-            Ok(_) => std::thread::scope(|threads| {
-                let having = threads.spawn(|| self.have(entry));
-                having.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })?,
+        let Some((entry, path)) = self.entry(written) else { return Ok(None) };
+        self.apart(|state| {
+            self.have(state, &[entry], &|| false);
+            match (state.sound.contains(&entry.path), state.failed.get(&entry.path), &state.gone) {
+                (true, ..) => Ok(Some(self.reached(&path))),
+                (false, Some(error), _) | (false, None, Some(error)) => Err(error.clone()),
+                (false, None, None) => Ok(None),
+            }
+        })
+    }
+
+    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool) {
+        let entries = written.iter().filter_map(|path| Some(self.entry(path)?.0));
+        // Many rows may name one file.
+        let entries: BTreeMap<&str, &Entry> = entries.map(|entry| (entry.path.as_str(), entry)).collect();
+        if !entries.is_empty() {
+            let entries: Vec<&Entry> = entries.into_values().collect();
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            self.have(&mut state, &entries, is_stopped);
         }
-        Ok(Some(self.reached(&path)))
     }
 }
 

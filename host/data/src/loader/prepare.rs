@@ -6,7 +6,7 @@ use crate::filter::Filter;
 use crate::labels::Labels;
 use crate::missing_fields::FieldWatch;
 use crate::row::{Place, Row, RowProblem};
-use gage_core::{Digest, Object};
+use gage_core::Object;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -34,10 +34,6 @@ impl Preparer {
         if !checked.is_kept {
             return None;
         }
-        let digest = match &checked.body {
-            Ok(body) => Digest::of_bytes(body.as_bytes()),
-            Err((_, bytes)) => Digest::of_bytes(bytes),
-        };
         let body = checked.body.map_err(|(message, bytes)| {
             let name = self.files.get(file).map(String::as_str).unwrap_or_default();
             let place = match (place, begin) {
@@ -51,7 +47,7 @@ impl Preparer {
             };
             RowProblem::new(format!("{place} of {name}: {message}{hint}"), &bytes)
         });
-        Some(Row { index: 0, number, file, place, digest: digest.short(), body })
+        Some(Row { index: 0, number, file, place, body })
     }
 
     fn check(&mut self, number: u64, begin: Option<Position>, content: Content) -> Checked {

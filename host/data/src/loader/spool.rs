@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// What is read ahead of a row is of no use for the next.
 const BUFFER_BYTES: usize = 1 << 12;
-/// The digits of a short digest.
+/// The digits of the short digest of a broken row; blanks where a row is not broken.
 const DIGEST_BYTES: usize = 16;
 const IS_LINE: u8 = 1;
 const IS_BROKEN: u8 = 2;
@@ -71,16 +71,16 @@ fn write(file: &mut impl std::io::Write, row: &Row) -> std::io::Result<u64> {
         Place::Line(line) => (line, IS_LINE),
         Place::Row(row) => (row, 0),
     };
-    let (message, text, is_broken) = match &row.body {
-        Ok(text) => ("", text.as_str(), 0),
-        Err(problem) => (problem.message.as_str(), problem.text.as_str(), IS_BROKEN),
+    let (message, text, digest, is_broken) = match &row.body {
+        Ok(text) => ("", text.as_str(), "", 0),
+        Err(problem) => (problem.message.as_str(), problem.text.as_str(), problem.digest.as_str(), IS_BROKEN),
     };
     let mut head = Vec::with_capacity(64);
     for number in [row.number, row.file as u64, place, message.len() as u64, text.len() as u64] {
         head.extend_from_slice(&number.to_le_bytes());
     }
     head.push(is_line | is_broken);
-    head.extend(row.digest.bytes().chain(std::iter::repeat(b' ')).take(DIGEST_BYTES));
+    head.extend(digest.bytes().chain(std::iter::repeat(b' ')).take(DIGEST_BYTES));
     file.write_all(&head)?;
     file.write_all(message.as_bytes())?;
     file.write_all(text.as_bytes())?;
@@ -115,7 +115,6 @@ fn read(file: &mut BufReader<File>, offset: u64) -> std::io::Result<Row> {
         number: row,
         file: usize::try_from(in_file).map_err(std::io::Error::other)?,
         place: if flags & IS_LINE != 0 { Place::Line(place) } else { Place::Row(place) },
-        digest,
-        body: if flags & IS_BROKEN != 0 { Err(RowProblem { message, text }) } else { Ok(text) },
+        body: if flags & IS_BROKEN != 0 { Err(RowProblem { message, text, digest }) } else { Ok(text) },
     })
 }

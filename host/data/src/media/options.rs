@@ -12,6 +12,10 @@ pub trait MediaFiles: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// Why a file that there is cannot be had.
     fn provide(&self, written: &str) -> Result<Option<String>, String>;
+
+    /// Fetches what lies elsewhere of these, several at a time, until it is stopped. What goes wrong with one of
+    /// them is said when it is asked for.
+    fn bring(&self, written: &[&str], is_stopped: &dyn Fn() -> bool);
 }
 
 /// How the media of one dataset are found and checked.

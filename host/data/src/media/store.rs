@@ -14,7 +14,7 @@ use super::roots::{Found, PathOrder, Roots};
 use super::sniff::{is_lfs_pointer, sniff};
 use super::source::Source;
 use super::stats::{Counters, MediaStats};
-use gage_core::{Digest, MediaKind};
+use gage_core::{ContentPart, Digest, MediaKind, Sample};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -177,12 +177,35 @@ impl MediaStore {
         Ok(Medium { shown: found.shown, path: Some(found.path), facts: Some(facts), embedded })
     }
 
+    /// Fetches the media that some Samples refer to, those that do not lie here, several at a time; until it is
+    /// stopped.
+    pub(crate) fn bring<'s>(&self, samples: impl Iterator<Item = &'s Sample>, is_stopped: &dyn Fn() -> bool) {
+        let Some(files) = &self.options.files else { return };
+        let mut written = Vec::new();
+        for sample in samples {
+            let examples = sample.few_shot_examples.iter();
+            let answers = examples.clone().flat_map(|example| example.references.first());
+            let messages = sample.messages.iter().chain(examples.flat_map(|example| &example.messages));
+            let parts = messages.map(|message| &message.content).chain(answers.map(|answer| &answer.answer));
+            for part in parts.flatten() {
+                if let ContentPart::Media { url, .. } = part {
+                    written.extend(self.spellings(url));
+                }
+            }
+        }
+        files.bring(&written, is_stopped);
+    }
+
+    /// How a relative path may be meant: as it is written, or with the content root in front.
+    fn spellings<'w>(&self, written: &'w str) -> impl Iterator<Item = &'w str> {
+        let is_relative = !written.starts_with('/');
+        [Some(written), self.roots.below_shown(written)].into_iter().flatten().filter(move |_| is_relative)
+    }
+
     /// How a file is reached that somebody has who puts it there, with or without the content root in front.
     fn provided(&self, written: &str) -> Result<Option<String>, MediaError> {
-        let Some(files) = self.options.files.as_ref().filter(|_| !written.starts_with('/')) else {
-            return Ok(None);
-        };
-        for path in [Some(written), self.roots.below_shown(written)].into_iter().flatten() {
+        let Some(files) = &self.options.files else { return Ok(None) };
+        for path in self.spellings(written) {
             let found = files.provide(path);
             let found = found.map_err(|message| MediaError::new(MediaErrorKind::Unreadable, message))?;
             if found.is_some() {

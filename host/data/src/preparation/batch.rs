@@ -1,57 +1,68 @@
 //! Rows that are prepared together: each is a row, a Sample, or rejected.
 
-use super::Prepared;
+use super::{Kept, Prepared};
 use crate::rejection::Rejection;
-use crate::row::{Place, Row};
-use gage_core::{Digest, Outcome, Sample};
+use crate::row::{Place, Row, RowProblem, digest_of as row_digest};
+use gage_core::{Outcome, Sample};
 use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
 use serde_json::Value;
 
 /// Rows on their way to Samples.
-pub(super) struct Batch<'f> {
+pub(super) struct Batch<'f, K> {
     /// The rows that could be read, which errors show.
     raw: Vec<RawRow>,
-    items: Vec<Item>,
+    items: Vec<Item<K>>,
     files: &'f [String],
+    /// What messages call the last preprocessor.
+    preprocessor: String,
 }
 
-struct Item {
+struct Item<K> {
     index: u64,
-    digest: String,
     number: u64,
     file: usize,
     place: Place,
-    /// Where its text is in `raw`.
-    raw: usize,
-    state: State,
+    text: Text,
+    state: State<K>,
 }
 
-enum State {
+/// The text of a row.
+enum Text {
+    /// Its place in `raw`.
+    Raw(usize),
+    /// The digest of one that could not be read.
+    Unread(String),
+}
+
+enum State<K> {
     /// As it was read.
     Row,
-    /// What the preprocessors made of it so far, and the name of the last of them.
-    Converted(SampleText, String),
+    /// What the preprocessors made of it so far.
+    Converted(SampleText),
     Sample(Box<Sample>),
-    Rejected(Rejection),
+    /// All that is wanted of it.
+    Kept(K),
+    Rejected(Box<Rejection>),
 }
 
-impl<'f> Batch<'f> {
-    pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f> {
+impl<'f, K: Kept> Batch<'f, K> {
+    pub(super) fn new(rows: Vec<Row>, dataset_id: &str, files: &'f [String]) -> Batch<'f, K> {
         let mut raw = Vec::with_capacity(rows.len());
         let items = rows.into_iter().map(|row| {
-            let place = raw.len();
-            let state = match row.body {
+            let Row { index, number, file, place, body } = row;
+            let (text, state) = match body {
                 Ok(body) => {
-                    raw.push(RawRow { dataset: dataset_id.to_owned(), index: row.number, body });
-                    State::Row
+                    raw.push(RawRow { dataset: dataset_id.to_owned(), index: number, body });
+                    (Text::Raw(raw.len() - 1), State::Row)
                 }
-                Err(problem) => State::Rejected(Rejection::of_row(problem.message, problem.text)),
+                Err(RowProblem { message, text, digest }) => {
+                    (Text::Unread(digest), State::Rejected(Box::new(Rejection::of_row(message, text))))
+                }
             };
-            let Row { index, digest, number, file, place: line, .. } = row;
-            Item { index, digest, number, file, place: line, raw: place, state }
+            Item { index, number, file, place, text, state }
         });
         let items = items.collect();
-        Batch { raw, items, files }
+        Batch { raw, items, files, preprocessor: String::new() }
     }
 
     /// Lets a preprocessor convert what is neither a Sample yet nor rejected.
@@ -59,32 +70,24 @@ impl<'f> Batch<'f> {
         let is_first = self.items.iter().all(|item| matches!(item.state, State::Row | State::Rejected(_)))
             && self.items.iter().any(|item| matches!(item.state, State::Row));
         self.check_converted();
-        let later: Vec<RawRow> = self
-            .items
-            .iter()
-            .filter_map(|item| match &item.state {
-                State::Converted(text, _) => {
-                    let RawRow { dataset, index, .. } = &self.raw[item.raw];
-                    Some(RawRow { dataset: dataset.clone(), index: *index, body: text.as_str().to_owned() })
-                }
-                State::Row | State::Sample(_) | State::Rejected(_) => None,
-            })
-            .collect();
+        let later: Vec<RawRow> = self.items.iter().filter_map(|item| item.converted(&self.raw)).collect();
         // All are rows at first, and all are converted later.
         let rows = if is_first { &self.raw } else { &later };
         let mut results = preprocessor.convert(rows).into_iter();
-        let name = format!("the preprocessor `{}`", preprocessor.name());
+        self.preprocessor = format!("the preprocessor `{}`", preprocessor.name());
         for item in &mut self.items {
-            if !matches!(item.state, State::Row | State::Converted(..)) {
+            if !matches!(item.state, State::Row | State::Converted(_)) {
                 continue;
             }
             let result = results.next().unwrap_or_else(|| Err(missing()));
             item.state = match result {
-                Ok(Converted::Sample(text)) => State::Converted(text, name.clone()),
+                Ok(Converted::Sample(text)) => State::Converted(text),
                 Ok(Converted::Skipped(reason)) => {
-                    rejected(item, self.files, &self.raw, Rejection::skipped(reason))
+                    item.rejected(self.files, &self.raw, Rejection::skipped(reason))
                 }
-                Err(error) => rejected(item, self.files, &self.raw, Rejection::of_plugin(&name, error)),
+                Err(error) => {
+                    item.rejected(self.files, &self.raw, Rejection::of_plugin(&self.preprocessor, error))
+                }
             };
         }
     }
@@ -92,11 +95,24 @@ impl<'f> Batch<'f> {
     /// Rejects what a preprocessor returned that is no JSON, before another one is to read it.
     fn check_converted(&mut self) {
         for item in &mut self.items {
-            if let State::Converted(text, name) = &item.state
+            if let State::Converted(text) = &item.state
                 && let Err(error) = text.parse()
             {
-                let rejection = Rejection::of_plugin(name, error);
-                item.state = rejected(item, self.files, &self.raw, rejection);
+                let rejection = Rejection::of_plugin(&self.preprocessor, error);
+                item.state = item.rejected(self.files, &self.raw, rejection);
+            }
+        }
+    }
+
+    /// Keeps what can be kept of Samples of text alone without making them, where nothing but
+    /// [`Batch::validate`] is to look at them.
+    pub(super) fn keep_plain(&mut self) {
+        let Some(keep) = K::FROM_ID else { return };
+        for item in &mut self.items {
+            if let State::Converted(text) = &item.state
+                && let Some(id) = Sample::plain_id(text.as_str())
+            {
+                item.state = State::Kept(keep(id));
             }
         }
     }
@@ -106,12 +122,12 @@ impl<'f> Batch<'f> {
         for item in &mut self.items {
             let state = std::mem::replace(&mut item.state, State::Row);
             item.state = match state {
-                State::Converted(text, name) => match sample_of(&text, &name) {
+                State::Converted(text) => match sample_of(&text, &self.preprocessor) {
                     Ok(mut sample) => {
                         complete(&mut sample, item.number);
                         State::Sample(sample)
                     }
-                    Err(rejection) => rejected(item, self.files, &self.raw, rejection),
+                    Err(rejection) => item.rejected(self.files, &self.raw, rejection),
                 },
                 other => other,
             };
@@ -122,7 +138,7 @@ impl<'f> Batch<'f> {
     pub(super) fn samples(&self) -> impl Iterator<Item = &Sample> {
         self.items.iter().filter_map(|item| match &item.state {
             State::Sample(sample) => Some(sample.as_ref()),
-            State::Row | State::Converted(..) | State::Rejected(_) => None,
+            State::Row | State::Converted(_) | State::Kept(_) | State::Rejected(_) => None,
         })
     }
 
@@ -131,39 +147,82 @@ impl<'f> Batch<'f> {
         for item in &mut self.items {
             let State::Sample(sample) = &mut item.state else { continue };
             if let Err(rejection) = work(sample) {
-                item.state = rejected(item, self.files, &self.raw, rejection);
+                item.state = item.rejected(self.files, &self.raw, rejection);
             }
         }
     }
 
-    pub(super) fn finish<K>(self, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
-        let Batch { raw, items, files } = self;
-        let finish = |item: Item| {
-            let (index, row_digest, number) = (item.index, digest_of(&item), item.number);
+    pub(super) fn finish(self, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
+        let Batch { raw, items, files, .. } = self;
+        let finish = |item: Item<K>| {
+            let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
             let result = match item.state {
                 State::Sample(sample) => Ok(keep(sample)),
+                State::Kept(kept) => Ok(kept),
                 State::Rejected(rejection) => Err(rejection),
                 // Without a preprocessor nothing becomes a Sample.
-                State::Row | State::Converted(..) => {
-                    Err(located(&item, files, &raw, Rejection::of_plugin("no preprocessor", missing())))
-                }
+                State::Row | State::Converted(_) => Err(Box::new(item.located(
+                    files,
+                    &raw,
+                    Rejection::of_plugin("no preprocessor", missing()),
+                ))),
             };
-            let result = result.map_err(|rejection| Rejection { id: format!("row-{number}"), ..rejection });
+            let result = result.map_err(|mut rejection| {
+                rejection.id = format!("row-{number}");
+                rejection
+            });
             Prepared { index, row_digest, result }
         };
         items.into_iter().map(finish).collect()
     }
 }
 
-/// The digest of a row; where its Sample refers to media, theirs are in it, so that a file that was
-/// changed shows.
-fn digest_of(item: &Item) -> String {
-    match &item.state {
-        State::Sample(sample) if !sample.media_meta.is_empty() => {
-            let media = Value::Object(sample.media_meta.clone());
-            Digest::of_bytes(format!("{} {media}", item.digest).as_bytes()).short()
+impl<K> Item<K> {
+    /// What a preprocessor made of it, as a row for the next.
+    fn converted(&self, raw: &[RawRow]) -> Option<RawRow> {
+        let (State::Converted(text), Some(RawRow { dataset, index, .. })) = (&self.state, self.raw(raw))
+        else {
+            return None;
+        };
+        Some(RawRow { dataset: dataset.clone(), index: *index, body: text.as_str().to_owned() })
+    }
+
+    /// The row, if it could be read.
+    fn raw<'r>(&self, raw: &'r [RawRow]) -> Option<&'r RawRow> {
+        match self.text {
+            Text::Raw(place) => raw.get(place),
+            Text::Unread(_) => None,
         }
-        _ => item.digest.clone(),
+    }
+
+    /// The digest of its row; where its Sample refers to media, theirs are in it, so that a file that
+    /// was changed shows. Empty where only the id was wanted.
+    fn digest(&self, raw: &[RawRow]) -> String {
+        let of_row = match &self.text {
+            Text::Unread(digest) => digest.clone(),
+            Text::Raw(_) if matches!(self.state, State::Kept(_)) => String::new(),
+            Text::Raw(_) => self.raw(raw).map(|row| row_digest(row.body.as_bytes())).unwrap_or_default(),
+        };
+        match &self.state {
+            State::Sample(sample) if !sample.media_meta.is_empty() => {
+                let media = Value::Object(sample.media_meta.clone());
+                row_digest(format!("{of_row} {media}").as_bytes())
+            }
+            _ => of_row,
+        }
+    }
+
+    fn rejected(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> State<K> {
+        State::Rejected(Box::new(self.located(files, raw, rejection)))
+    }
+
+    /// The rejection with the place and the text of its row.
+    fn located(&self, files: &[String], raw: &[RawRow], rejection: Rejection) -> Rejection {
+        let place = match files.get(self.file) {
+            Some(file) => format!("{} of {file}", self.place),
+            None => self.place.to_string(),
+        };
+        rejection.at(&place, self.raw(raw).map_or("", |row| row.body.as_str()))
     }
 }
 
@@ -179,19 +238,6 @@ fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Box<Sample>, Rejec
         let pointer = problems.into_iter().next().map(|problem| problem.pointer);
         Rejection::of_sample("invalid_sample", message, pointer)
     })
-}
-
-fn rejected(item: &Item, files: &[String], raw: &[RawRow], rejection: Rejection) -> State {
-    State::Rejected(located(item, files, raw, rejection))
-}
-
-/// The rejection with the place and the text of its row.
-fn located(item: &Item, files: &[String], raw: &[RawRow], rejection: Rejection) -> Rejection {
-    let place = match files.get(item.file) {
-        Some(file) => format!("{} of {file}", item.place),
-        None => item.place.to_string(),
-    };
-    rejection.at(&place, raw.get(item.raw).map_or("", |row| row.body.as_str()))
 }
 
 fn missing() -> ItemError {

@@ -121,7 +121,7 @@ mod tests {
     use crate::rejection::Rejection;
 
     fn rejected(index: u64, rejection: Rejection) -> Prepared {
-        Prepared { index, row_digest: String::new(), result: Err(rejection.at("line 1", "{}")) }
+        Prepared { index, row_digest: String::new(), result: Err(Box::new(rejection.at("line 1", "{}"))) }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// What the server does wrong, once.
@@ -27,6 +27,8 @@ pub enum Fault {
     IgnoreRange,
     /// Sends a range that begins elsewhere.
     OtherRange,
+    /// Waits at each of these before the file is sent.
+    Hold(Vec<Arc<Barrier>>),
 }
 
 /// One request that came.
@@ -187,15 +189,17 @@ struct Answer {
     body: Vec<u8>,
     /// After how many bytes the connection breaks.
     cut: Option<usize>,
+    /// Where it waits before that.
+    held: Vec<Arc<Barrier>>,
 }
 
 impl Answer {
     fn of(status: u16, headers: Vec<(&'static str, String)>) -> Answer {
-        Answer { status, headers, body: Vec::new(), cut: None }
+        Answer { status, headers, body: Vec::new(), cut: None, held: Vec::new() }
     }
 
     fn json(value: &serde_json::Value) -> Answer {
-        Answer { status: 200, headers: Vec::new(), body: value.to_string().into_bytes(), cut: None }
+        Answer { body: value.to_string().into_bytes(), ..Answer::of(200, Vec::new()) }
     }
 }
 
@@ -213,6 +217,9 @@ fn answer_all(stream: &TcpStream, state: &Mutex<State>, is_large: bool) {
             state.seen.push(Seen { is_large, target, headers, sent });
             answer
         };
+        for barrier in &answer.held {
+            barrier.wait();
+        }
         if write_answer(stream, &answer).is_none() || answer.cut.is_some() {
             let _ = stream.shutdown(std::net::Shutdown::Both);
             return;
@@ -379,6 +386,7 @@ fn bytes_of(
             answer.body.truncate(count);
             answer.headers.push(("connection", "close".to_owned()));
         }
+        Some(Fault::Hold(barriers)) => answer.held = barriers,
         _ => {}
     }
     answer

@@ -37,7 +37,7 @@ pub(super) fn sample(text: &str, params: &Params, cache_suffix: Option<&str>) ->
 
     let mut json = String::with_capacity(text.len() + MADE_BYTES);
     json.push('{');
-    known_member(&mut json, "schema_version");
+    known_member!(&mut json, "schema_version");
     match fields.schema_version {
         Some(version) => version.write(&mut json),
         None => write_text(&mut json, SCHEMA_VERSION),
@@ -46,11 +46,11 @@ pub(super) fn sample(text: &str, params: &Params, cache_suffix: Option<&str>) ->
         return None;
     }
     if let Some(id) = fields.id.and_then(Field::as_text) {
-        known_member(&mut json, "id");
+        known_member!(&mut json, "id");
         id.write(&mut json);
     }
     write_task_type(&mut json, &mut fields);
-    known_member(&mut json, "messages");
+    known_member!(&mut json, "messages");
     write_messages(&mut json, &mut fields, params, origin)?;
 
     let options = options::take(&mut fields, origin)?;
@@ -59,20 +59,23 @@ pub(super) fn sample(text: &str, params: &Params, cache_suffix: Option<&str>) ->
     for (name, field) in fields.take_unused(settled.unused_answer) {
         fields.rest.push((Text::Plain(name), field));
     }
-    let (passed_on, others) = fields.rest.into_iter().partition::<Vec<_>, _>(|(name, field)| {
+    let mut others = fields.rest;
+    let goes_on = |(name, field): &mut (Text<'_>, &Field<'_>)| {
         is_of_sample(name.as_str(), field.as_object().is_some(), origin)
-    });
+    };
+    // Most rows have none, and then nothing is moved.
+    let passed_on: Vec<_> = others.extract_if(.., goes_on).collect();
     for (name, field) in &passed_on {
         member(&mut json, name);
         field.write(&mut json);
     }
-    known_member(&mut json, "metadata");
+    known_member!(&mut json, "metadata");
     metadata::write(&mut json, fields.metadata, &others, options.as_ref(), &settled, origin)?;
     if let Some(cache_suffix) = cache_suffix {
         if passed_on.iter().any(|(name, _)| name.as_str() == "cache_suffix") {
             return None;
         }
-        known_member(&mut json, "cache_suffix");
+        known_member!(&mut json, "cache_suffix");
         write_text(&mut json, cache_suffix);
     }
     json.push('}');
@@ -97,10 +100,10 @@ fn take_apart<'row>(row: &'row Row<'row>, with_media: bool) -> Option<Fields<'ro
 
 fn write_task_type(json: &mut String, fields: &mut Fields<'_>) {
     if let Some(task_type) = fields.task_type {
-        known_member(json, "task_type");
+        known_member!(json, "task_type");
         task_type.write(json);
     } else if let Some(question_type) = fields.question_type.take() {
-        known_member(json, "task_type");
+        known_member!(json, "task_type");
         match question_type {
             Field::Text(text) => match known(text.as_str()) {
                 Some(task_type) => write_text(json, task_type),
@@ -145,22 +148,22 @@ fn write_messages(json: &mut String, fields: &mut Fields<'_>, params: &Params, o
 /// Writes a message of one text, which is given in pieces.
 fn write_message(json: &mut String, role: &str, texts: &[Text<'_>]) {
     json.push('{');
-    known_member(json, "role");
+    known_member!(json, "role");
     write_text(json, role);
-    known_member(json, "content");
+    known_member!(json, "content");
     write_text_parts(json, texts);
     json.push('}');
 }
 
 fn write_answers(json: &mut String, options: Option<&Options<'_>>, settled: &Settled<'_>) {
     if let Some(options) = options {
-        known_member(json, "options");
+        known_member!(json, "options");
         options.write(json);
     }
-    known_member(json, "references");
+    known_member!(json, "references");
     settled.references.write(json);
     if let Some(label) = &settled.label {
-        known_member(json, "label");
+        known_member!(json, "label");
         label.write(json);
     }
 }

@@ -137,6 +137,9 @@ impl Scheduler<'_> {
 
     fn start(&mut self, mut request: Request, (sequences, length): (Vec<i32>, usize)) {
         request.begin(sequences, length);
+        if length >= WORTH_WAITING {
+            self.sequences.expect_more();
+        }
         self.counts.reused_tokens += u64::from(to_u32(length));
         self.events.push(Event::Began(request.number));
         if let Some(rolling) = self.rolling.get_mut(&request.number) {

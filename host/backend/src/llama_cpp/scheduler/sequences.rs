@@ -19,12 +19,15 @@ pub struct Sequences {
     free: BTreeSet<i32>,
     held: VecDeque<Held>,
     most_held: usize,
+    /// Whether a prompt has begun like an earlier one. Until then one is held: what is held takes time from all
+    /// others, which look through its cells.
+    are_alike: bool,
 }
 
 impl Sequences {
     /// So many sequences, of which so many may hold earlier prompts.
     pub fn new(count: i32, most_held: usize) -> Sequences {
-        Sequences { free: (0..count).collect(), held: VecDeque::new(), most_held }
+        Sequences { free: (0..count).collect(), held: VecDeque::new(), most_held, are_alike: false }
     }
 
     /// How many are free.
@@ -76,6 +79,11 @@ impl Sequences {
         }
     }
 
+    /// A prompt began like an earlier one: from now on as many are held as may be.
+    pub fn expect_more(&mut self) {
+        self.are_alike = true;
+    }
+
     /// Keeps one, and gives back those that are too many: one that holds no more than this does, else the
     /// oldest.
     pub fn hold(&mut self, new: Held) -> Vec<Held> {
@@ -84,7 +92,8 @@ impl Sequences {
             dropped.extend(self.held.remove(index));
         }
         self.held.push_back(new);
-        while self.held.len() > self.most_held {
+        let most = if self.are_alike { self.most_held } else { self.most_held.min(1) };
+        while self.held.len() > most {
             dropped.extend(self.held.pop_front());
         }
         dropped
@@ -106,6 +115,7 @@ mod tests {
     #[test]
     fn the_longest_beginning_is_found_and_the_oldest_goes_first() {
         let mut sequences = Sequences::new(4, 2);
+        sequences.expect_more();
         assert_eq!(sequences.take(3), Some(vec![0, 1, 2]));
         assert_eq!(sequences.take(2), None);
         assert!(sequences.hold(held(0, &[1, 2, 3])).is_empty());
@@ -120,5 +130,15 @@ mod tests {
             sequences.hold(held(1, &[1, 2, 3, 4])).iter().map(|held| held.sequence).collect();
         assert_eq!(dropped, [0], "it holds no more than the new one");
         assert_eq!(sequences.held_cells(), 5);
+    }
+
+    #[test]
+    fn one_is_held_until_prompts_are_alike() {
+        let mut sequences = Sequences::new(4, 2);
+        assert!(sequences.hold(held(0, &[1, 2, 3])).is_empty());
+        let dropped: Vec<i32> = sequences.hold(held(1, &[4])).iter().map(|held| held.sequence).collect();
+        assert_eq!(dropped, [0]);
+        sequences.expect_more();
+        assert!(sequences.hold(held(2, &[5])).is_empty());
     }
 }

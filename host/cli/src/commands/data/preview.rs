@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 const MOST_LINES: usize = 12;
 
 pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data)? {
+    let datasets = match super::datasets(&arguments.data, false)? {
         Ok(datasets) => datasets,
         Err(code) => return Ok(code),
     };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data)? {
+    let datasets = match super::datasets(&arguments.data, true)? {
         Ok(datasets) => datasets,
         Err(code) => return Ok(code),
     };

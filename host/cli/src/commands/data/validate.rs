@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<ExitCode> {
-    let datasets = match super::datasets(&arguments.data)? {
+    let datasets = match super::datasets(&arguments.data, arguments.data.json)? {
         Ok(datasets) => datasets,
         Err(code) => return Ok(code),
     };

@@ -58,9 +58,9 @@ fn the_order_of_a_seed_is_that_of_every_version() {
     let mut data = Data::one(Format::Jsonl, numbered(10));
     data.source.shuffle = Some(123);
     assert_eq!(numbers(&data), [2, 0, 4, 8, 9, 1, 6, 3, 7, 5]);
-    let digests: Vec<_> = data.rows().into_iter().map(|row| row.digest).collect();
+    let digests: Vec<_> = data.rows().into_iter().map(|row| row.digest()).collect();
     data.source.shuffle = None;
-    let mut ordered: Vec<_> = data.rows().into_iter().map(|row| row.digest).collect();
+    let mut ordered: Vec<_> = data.rows().into_iter().map(|row| row.digest()).collect();
     ordered.swap(0, 2);
     assert_eq!((&digests[0], digests[1].len()), (&ordered[0], 16));
 }

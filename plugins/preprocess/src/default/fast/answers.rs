@@ -134,7 +134,7 @@ impl References<'_> {
             References::Written(text) => json.push_str(text),
             References::Single(text) => {
                 json.push_str("[{");
-                known_member(json, "answer");
+                known_member!(json, "answer");
                 write_text_parts(json, &[text.borrowed()]);
                 json.push_str("}]");
             }

@@ -28,7 +28,7 @@ pub(super) fn write(
         if is_own("label") {
             return None;
         }
-        known_member(json, "label");
+        known_member!(json, "label");
         label.write(json);
     }
     for (name, field) in others {
@@ -45,13 +45,13 @@ pub(super) fn write(
     if let Some(options) = options
         && is_new("option_map")?
     {
-        known_member(json, "option_map");
+        known_member!(json, "option_map");
         options.write_map(json);
     }
     if let Some(correct_choice) = &settled.correct_choice
         && is_new("correct_choice")?
     {
-        known_member(json, "correct_choice");
+        known_member!(json, "correct_choice");
         write_text(json, correct_choice);
     }
     json.push('}');

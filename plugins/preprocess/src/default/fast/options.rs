@@ -55,9 +55,9 @@ impl Options<'_> {
         json.push('[');
         for (index, option) in self.read.iter().enumerate() {
             json.push_str(if index == 0 { "{" } else { ",{" });
-            known_member(json, "id");
+            known_member!(json, "id");
             write_text(json, &option.label);
-            known_member(json, "content");
+            known_member!(json, "content");
             write_text(json, &option.text);
             json.push('}');
         }

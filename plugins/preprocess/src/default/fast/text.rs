@@ -59,16 +59,27 @@ impl<'row> Text<'row> {
 
 /// Adds the name of a member to JSON text, with a comma before it unless it is the first.
 pub(super) fn member(json: &mut String, name: &Text<'_>) {
-    if !json.ends_with('{') {
-        json.push(',');
-    }
+    separate(json);
     name.write(json);
     json.push(':');
 }
 
-/// The same for a name of the Sample, in which nothing must be escaped.
-pub(super) fn known_member(json: &mut String, name: &'static str) {
-    member(json, &Text::Plain(name));
+/// The same for a name of the Sample, in which nothing must be escaped: all of it is copied at once.
+macro_rules! known_member {
+    ($json:expr, $name:literal) => {{
+        let json: &mut String = $json;
+        $crate::default::fast::text::separate(json);
+        json.push_str(concat!("\"", $name, "\":"));
+    }};
+}
+
+pub(super) use known_member;
+
+/// Adds a comma, unless a member is the first.
+pub(super) fn separate(json: &mut String) {
+    if json.as_bytes().last() != Some(&b'{') {
+        json.push(',');
+    }
 }
 
 /// Adds a text to JSON text, in quotes.
