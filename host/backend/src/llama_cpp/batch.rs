@@ -14,19 +14,30 @@ use llama_cpp_2::token::LlamaToken;
 pub struct TokenBatch {
     batch: LlamaBatch<'static>,
     most_tokens: usize,
+    most_rows: usize,
+    /// Tokens whose logits are wanted.
+    rows: usize,
     most_sequences: usize,
 }
 
 impl TokenBatch {
-    /// An empty batch for so many tokens, each of which may belong to so many sequences.
-    pub fn new(most_tokens: usize, most_sequences: usize) -> TokenBatch {
+    /// An empty batch for so many tokens, so many of them with logits, each of which may belong to so many
+    /// sequences.
+    pub fn new(most_tokens: usize, most_rows: usize, most_sequences: usize) -> TokenBatch {
         let sequences = i32::try_from(most_sequences).unwrap_or(i32::MAX);
-        TokenBatch { batch: LlamaBatch::new(most_tokens, sequences), most_tokens, most_sequences }
+        TokenBatch {
+            batch: LlamaBatch::new(most_tokens, sequences),
+            most_tokens,
+            most_rows,
+            rows: 0,
+            most_sequences,
+        }
     }
 
     /// Takes all tokens out.
     pub fn clear(&mut self) {
         self.batch.clear();
+        self.rows = 0;
     }
 
     /// How many tokens it holds.
@@ -41,7 +52,7 @@ impl TokenBatch {
 
     /// Whether it holds all that it can.
     pub fn is_full(&self) -> bool {
-        self.len() >= self.most_tokens
+        self.len() >= self.most_tokens || self.rows >= self.most_rows
     }
 
     /// Adds a token at a position of its sequences, and gives the row under which its logits
@@ -63,6 +74,7 @@ impl TokenBatch {
         self.batch
             .add(token, position, sequences, wants_logits)
             .map_err(|error| internal(format!("a batch was filled beyond its size: {error}")))?;
+        self.rows += usize::from(wants_logits);
         Ok(row)
     }
 

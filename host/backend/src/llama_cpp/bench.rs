@@ -91,7 +91,7 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let mut bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
         tokenizer: Tokenizer::new(model),
-        batch: TokenBatch::new(settings.call_tokens, 1),
+        batch: TokenBatch::new(settings.call_tokens, settings.call_rows, 1),
         call_tokens: settings.call_tokens,
     };
     let mut figures = Vec::new();

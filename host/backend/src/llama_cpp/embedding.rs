@@ -51,7 +51,7 @@ impl<'m> Embedder<'m> {
         Ok(Embedder {
             context: new_context(model, parameters)?,
             tokenizer: Tokenizer::new(model),
-            batch: TokenBatch::new(most_tokens, 1),
+            batch: TokenBatch::new(most_tokens, most_tokens, 1),
             most_tokens,
         })
     }

@@ -1,6 +1,7 @@
 //! How much memory a model needs, before it is loaded.
 
 use super::gguf::Gguf;
+use super::options::most_rows;
 
 /// What a model needs, in bytes. The memory of attention is exact for models of the usual kind; the rest is
 /// what llama.cpp was seen to take.
@@ -16,7 +17,8 @@ pub struct MemoryNeeds {
 
 impl MemoryNeeds {
     /// What a model needs for so many cells of memory whose keys and values take so many bits each, and
-    /// calls of so many tokens. `None` where the file does not say how it is built.
+    /// calls of so many tokens, whose logits are wanted of no more than [`most_rows`]. `None` where the file does
+    /// not say how it is built.
     pub fn of(gguf: &Gguf, cells: u64, bits: (f64, f64), call_tokens: u64) -> Option<MemoryNeeds> {
         let layers = gguf.of_architecture("block_count")?;
         let heads = gguf.of_architecture("attention.head_count").filter(|heads| *heads > 0)?;
@@ -29,11 +31,13 @@ impl MemoryNeeds {
         let inner = gguf.of_architecture("feed_forward_length").unwrap_or(4 * width);
         // The logits lie once in the graph and once where they are read; a few layers' results beside them.
         let vocabulary = gguf.vocabulary_size().unwrap_or(0);
-        let row = 2 * vocabulary + 4 * (width + inner);
+        let most_rows = u64::try_from(most_rows(usize::try_from(vocabulary).unwrap_or(usize::MAX)));
+        let logits = call_tokens.min(most_rows.unwrap_or(u64::MAX)).saturating_mul(2 * vocabulary);
+        let others = call_tokens.saturating_mul(4 * (width + inner));
         Some(MemoryNeeds {
             weights: gguf.tensor_bytes(),
             cache: bytes(key, bits.0).saturating_add(bytes(value, bits.1)),
-            computation: call_tokens.saturating_mul(row).saturating_mul(4),
+            computation: logits.saturating_add(others).saturating_mul(4),
         })
     }
 

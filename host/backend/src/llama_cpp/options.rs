@@ -224,16 +224,20 @@ impl Settings {
         }
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.map_or_else(available, to_usize);
-        let rows = (LOGITS_BYTES / vocabulary.max(1).saturating_mul(size_of::<f32>())).max(FIXED_CALL);
-        let asked = to_usize(options.batch_size);
-        let call_tokens =
-            if options.deterministic { FIXED_CALL } else { asked.min(rows).max(to_usize(options.slots)) };
+        let asked = to_usize(options.batch_size).max(to_usize(options.slots));
+        let call_rows = most_rows(vocabulary).min(asked).max(to_usize(options.slots));
+        let (call_tokens, call_rows) = match (options.deterministic, options.gpu_layers) {
+            (true, _) => (FIXED_CALL, FIXED_CALL),
+            // llama.cpp asks for memory for the logits of all tokens; only on a GPU is it taken where none are wanted.
+            (false, 0) => (asked, call_rows),
+            (false, _) => (call_rows, call_rows),
+        };
         Ok(Settings {
             context_length: to_usize(context_length),
             slots: to_usize(options.slots),
             threads: i32::try_from(threads).unwrap_or(i32::MAX),
             call_tokens,
-            call_rows: call_tokens,
+            call_rows,
             deterministic: options.deterministic,
             gpu_layers: options.gpu_layers,
             image_tokens: 0,
@@ -277,6 +281,11 @@ impl Settings {
     }
 }
 
+/// Most tokens of a call whose logits are wanted, for a model that knows so many tokens.
+pub fn most_rows(vocabulary: usize) -> usize {
+    (LOGITS_BYTES / vocabulary.max(1).saturating_mul(size_of::<f32>())).max(FIXED_CALL)
+}
+
 /// A number of a configuration as an index.
 pub fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
@@ -308,16 +317,19 @@ mod tests {
 
     #[test]
     fn calls_are_bounded_by_the_logits_and_fixed_where_it_matters() {
-        for (batch_size, vocabulary, deterministic, expected) in [
-            (512, 640, false, 512),
-            (512, 262_144, false, 128),
-            (4, 640, false, 8),
-            (512, 640, true, FIXED_CALL),
-            (32, 640, true, FIXED_CALL),
+        for (batch_size, vocabulary, deterministic, gpu_layers, expected) in [
+            (512, 640, false, 0, (512, 512)),
+            (512, 262_144, false, 0, (512, 128)),
+            (512, 262_144, false, 1, (128, 128)),
+            (64, 262_144, false, 0, (64, 64)),
+            (4, 640, false, 0, (8, 8)),
+            (512, 640, true, 0, (FIXED_CALL, FIXED_CALL)),
+            (32, 640, true, 0, (FIXED_CALL, FIXED_CALL)),
         ] {
-            let options = ModelOptions { batch_size, deterministic, ..options() };
+            let options = ModelOptions { batch_size, deterministic, gpu_layers, ..options() };
             let settings = Settings::resolve(&options, 4096, vocabulary);
-            assert_eq!(settings.map(|settings| settings.call_tokens).ok(), Some(expected), "{batch_size}");
+            let found = settings.map(|settings| (settings.call_tokens, settings.call_rows)).ok();
+            assert_eq!(found, Some(expected), "{batch_size}");
         }
     }
 

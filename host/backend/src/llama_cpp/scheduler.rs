@@ -113,7 +113,7 @@ impl<'m> Scheduler<'m> {
                 vision,
             },
             context,
-            batch: TokenBatch::new(settings.call_tokens, MOST_LANES + 1),
+            batch: TokenBatch::new(settings.call_tokens, settings.call_rows, MOST_LANES + 1),
             sequences: Sequences::new(count, most_held),
             pieces: None,
             waiting: VecDeque::new(),

@@ -15,7 +15,7 @@ use std::fs::File;
 const DEFAULT_CONTEXT_LENGTH: u64 = 4096;
 
 /// Tokens of a call, as in a run on a processor.
-const CALL_TOKENS: u64 = 128;
+const CALL_TOKENS: u64 = 512;
 
 pub(super) fn inspect(arguments: &ModelInspectArguments) -> anyhow::Result<ExitCode> {
     let gguf = match Gguf::read(&arguments.file) {
