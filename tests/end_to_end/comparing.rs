@@ -67,6 +67,7 @@ fn what_is_wrong_with_the_question_is_said() {
     run(&workspace, "wrong.yaml", "worse", &clustered);
     workspace.write("fine.yaml", "gate:\n  - {metric: exact_match, margin: 0.1, alpha: 1.0e-9}\n");
     workspace.write("zero.yaml", "gate:\n  - {metric: exact_match, margin: 0}\n");
+    workspace.write("tiny.yaml", "gate:\n  - {metric: exact_match, margin: 0.1, alpha: 1.0e-12}\n");
     workspace.write("typo.yaml", "gate:\n  - {metric: exact_matc, margin: 0.1}\n");
     workspace.write("word.yaml", "gate:\n  - {metric: exact_match, margin: x, alpha: 0.7}\n");
     workspace.write("key.yaml", "gate:\n  - {metric: exact_match, marign: 0.1}\n");
@@ -81,9 +82,10 @@ fn what_is_wrong_with_the_question_is_said() {
             &["base", "base", "--gate", "word.yaml"],
             &[
                 "`margin` must be a number greater than 0, found \"x\" (a string)",
-                "`alpha` must be greater than 0 and at most 0.5, found 0.7",
+                "`alpha` must be from 1e-9 to 0.5, found 0.7",
             ],
         ),
+        (&["base", "base", "--gate", "tiny.yaml"], &["`alpha` must be from 1e-9 to 0.5, found 1e-12"]),
         (&["base", "base", "--gate", "typo.yaml"], &["did you mean 'exact_match'?"]),
         (&["base", "base", "--gate", "key.yaml"], &["key.yaml:2", "did you mean `margin`?"]),
         (&["base", "base", "--gate", "none.yaml"], &["cannot read the gate 'none.yaml'"]),

@@ -8,6 +8,7 @@ EXPORTS_FOLDER holds what `gage-host export` writes: `lm-eval/`, `inspect/`, `ev
 
 import csv
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -17,6 +18,15 @@ from every_eval_ever.converters.lm_eval.adapter import LMEvalAdapter
 from every_eval_ever.converters.lm_eval.instance_level_adapter import LMEvalInstanceLevelAdapter
 from every_eval_ever.validator.validation_core import validate_file
 from inspect_ai.log import list_eval_logs, read_eval_log
+from lm_eval.config.task import TaskConfig
+from lm_eval.utils import (
+    get_file_datetime,
+    get_file_task_name,
+    get_results_filenames,
+    get_sample_results_filenames,
+    make_table,
+    sanitize_model_name,
+)
 
 
 def scores(line):
@@ -48,6 +58,39 @@ def check_lm_eval(folder, lines, figures):
         # Metrics that read a clock are not in samples.jsonl.
         assert len(read) >= len(own)
     return f"lm-eval: {len(logs)} tasks"
+
+
+class Warned(logging.Handler):
+    """Holds what the harness says that it does not like."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.said = []
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+
+
+def check_lm_eval_itself(folder, lines, figures):
+    """What lm-evaluation-harness makes of its own layout: its names of files, its table and its task configurations."""
+    names = [str(path) for path in folder.glob("*/*")]
+    (path,) = get_results_filenames(names)
+    results = json.loads(Path(path).read_text(encoding="utf-8"))
+    tasks = {line["task_id"] for line in lines}
+    assert {get_file_task_name(Path(name).name) for name in get_sample_results_filenames(names)} == tasks
+    assert all(get_file_datetime(name).replace(".json", "") == get_file_datetime(path).replace(".json", "") for name in names)
+    assert sanitize_model_name(results["model_name"]) == results["model_name_sanitized"] == Path(path).parent.name
+    table = make_table(results)
+    for (task, metric), value in figures.items():
+        assert task in table and metric in table and f"{value:.4f}" in table, (task, metric, table)
+    warned = Warned()
+    logging.getLogger("lm_eval").addHandler(warned)
+    for task, config in results["configs"].items():
+        dumped = TaskConfig(**json.loads(json.dumps(config))).to_dict()
+        assert config.items() <= dumped.items(), (config, dumped)
+        assert [one["metric"] for one in dumped["metric_list"]] == list(results["higher_is_better"][task])
+    assert not warned.said, warned.said
+    return f"lm-eval itself: {len(tasks)} tasks"
 
 
 def check_inspect(folder, lines, figures):
@@ -117,6 +160,7 @@ def main():
     lines = [json.loads(line) for line in (run / "samples.jsonl").read_text(encoding="utf-8").split("\n") if line]
     summary = json.loads((run / "summary.json").read_text())
     figures = {(one["task_id"], one["metric_id"]): one["value"] for one in summary["metrics"] if one["value"] is not None}
+    print(check_lm_eval_itself(exports / "lm-eval", lines, figures))
     print(check_lm_eval(exports / "lm-eval", lines, figures))
     print(check_inspect(exports / "inspect", lines, figures))
     print(check_every_eval_ever(exports / "every-eval-ever", lines))

@@ -5,14 +5,18 @@
 Needs the packages of requirements.txt; run it again when their versions change, and look at the difference.
 """
 
+import dataclasses
 import importlib.resources
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from inspect_ai.log import EvalLog
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
 
 def without_prose(value):
@@ -62,13 +66,41 @@ def inspect_schema():
     return reachable(schema)
 
 
-def lm_eval_schemas():
+def lm_eval_module(path):
+    """A module of lm_eval without the package around it, which needs much more."""
     found = importlib.util.find_spec("lm_eval")
-    path = Path(found.submodule_search_locations[0]) / "result_schema.py"
-    spec = importlib.util.spec_from_file_location("result_schema", path)
+    path = Path(found.submodule_search_locations[0]) / path
+    spec = importlib.util.spec_from_file_location(f"alone_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    return module
+
+
+def task_config_schema():
+    """What TaskConfig.to_dict writes: nothing that is None, functions as their source."""
+    module = lm_eval_module("config/task.py")
+    known = {"Any": Any, "Callable": str, "FewshotConfig": dict, "OutputType": lm_eval_module("api/instance.py").OutputType}
+    types = {}
+    for field in dataclasses.fields(module.TaskConfig):
+        of_function = re.sub(r"Callable\[.*?\]\]?", "str", field.type)
+        types[field.name] = eval(of_function, known)
+    closed = TypedDict("TaskConfig", types, total=False)
+    closed.__pydantic_config__ = {"extra": "forbid"}
+    return without_null(TypeAdapter(closed).json_schema())
+
+
+def without_null(schema):
+    for name, value in schema["properties"].items():
+        kinds = [kind for kind in value.get("anyOf", []) if kind != {"type": "null"}]
+        if kinds:
+            schema["properties"][name] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    return schema
+
+
+def lm_eval_schemas():
+    module = lm_eval_module("result_schema.py")
+    yield "TaskConfig", task_config_schema()
     for name in ("SampleResult", "EvalResults"):
         adapter = TypeAdapter(getattr(module, name))
         adapter.rebuild(raise_errors=False, _types_namespace=vars(module))

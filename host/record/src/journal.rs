@@ -23,7 +23,7 @@ mod writer;
 mod property_tests;
 
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
-pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder};
+pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder, RecordsSoFar, SampleStage};
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal};
 

@@ -28,7 +28,8 @@ pub use error::RecordError;
 pub use folder::RunFolder;
 pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
-    OpenedJournal, RecordsInOrder, Scores, ScoresEntry, TailEntry, TailRead, Without, journal_digests,
+    OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, TailEntry, TailRead,
+    Without, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus};
 pub use reader::{RunReader, SampleLines};

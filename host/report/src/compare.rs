@@ -13,11 +13,13 @@
 mod analysis;
 mod binomial;
 mod collecting;
+mod detectable;
 mod gating;
 mod identity;
 mod margin;
 mod mcnemar;
 mod multiplicity;
+mod needed;
 mod paired_scores;
 mod pairing;
 mod permutations;
@@ -34,6 +36,7 @@ mod verdict;
 pub(crate) use reading::ContentBy;
 
 pub use analysis::{CompareOptions, compare};
+pub use detectable::smallest_visible_loss;
 pub use identity::{Difference, IdentityPart};
 pub use plan::CompareError;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};

@@ -1,44 +1,43 @@
 // What the pages of the viewer share: asking its server, and showing runs.
 
-/** What an address answers: JSON; an error where it says no. */
-async function ask(address) {
-  const response = await fetch(address);
-  if (!response.ok) throw new Error((await response.text()).trim());
-  return response.json();
-}
+const GONE = "The viewer does not answer: it has ended, or is out of reach. What is seen here is as it was then.";
+/** How long a page that nobody sees waits at least, in milliseconds. */
+const UNSEEN_PAUSE = 10000;
 
-/** Shows what an address answers, again and again, sooner while somebody looks. */
+/** Shows what an address answers, again and again, at once when somebody looks again. */
 function follow(address, show, pause) {
   let last = null;
-  const notice = byId("notice");
+  let timer = 0;
+  let isAsking = false;
   const once = async () => {
     let next = pause;
+    isAsking = true;
     try {
-      const response = await fetch(address);
+      const response = await fetch(address).catch(() => { throw new Error(GONE); });
       const text = await response.text();
-      if (!response.ok) throw new Error(text.trim());
+      if (!response.ok) throw new Error(visible(text.trim()));
       // What is the same is not drawn again, so that what is chosen or read stays as it is.
       if (text !== last) next = show(JSON.parse(text)) ?? pause;
       last = text;
-      notice.hidden = true;
+      byId("notice").hidden = true;
     } catch (error) {
       last = null;
-      notice.hidden = false;
-      notice.textContent = error instanceof TypeError ? "The viewer does not answer: it has ended, or is out of reach. What is seen here is as it was then." : visible(error.message);
+      complain(error.message);
     }
+    isAsking = false;
     document.documentElement.dataset.ready = "";
-    if (next !== Infinity) setTimeout(once, document.hidden ? Math.max(next, 10000) : next);
+    timer = next === Infinity ? 0 : setTimeout(once, document.hidden ? Math.max(next, UNSEEN_PAUSE) : next);
   };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) last = null; });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden || isAsking || timer === 0) return;
+    clearTimeout(timer);
+    once();
+  });
   once();
 }
 
 const runAddress = (name) => `/runs/${encodeURIComponent(name)}`;
 const time = (text) => (text ? text.replace("T", " ").replace(/(:\d\d)(:\d\d).*$/, "$1") : "–");
 
-/** Where the figures of several runs are drawn: the unit interval where all lie in it. */
-function boundsOfFigures(figures) {
-  const numbers = figures.flatMap(({ value, low, high }) => [value, low, high]).filter((number) => number !== null && number !== undefined);
-  const [low, high] = extent(numbers);
-  return low >= 0 && high <= 1 ? [0, 1] : [low, high];
-}
+/** Where the figures of several runs are drawn. */
+const boundsOfFigures = (figures) => boundsAround(figures.flatMap(({ value, low, high }) => [value, low, high]));

@@ -6,7 +6,7 @@ function showHistory(answer) {
   known = answer;
   const names = answer.suites.map((suite) => suite.name);
   const select = byId("suite");
-  select.replaceChildren(...answer.suites.map((suite) => make("option", { value: suite.name }, `${visible(suite.name)} (${count(suite.runs)} ${suite.runs === 1 ? "run" : "runs"})`)));
+  select.replaceChildren(...answer.suites.map((suite) => make("option", { value: suite.name }, `${visible(suite.name)} (${counted(suite.runs, "run")})`)));
   if (answer.suite !== null) select.value = answer.suite;
   byId("filters").hidden = names.length === 0;
   if (answer.suite === null) {
@@ -41,7 +41,7 @@ const runName = (id) => known.names[id] ?? id;
 /** A line through the figures of the runs, each with its interval; a point leads to its run. */
 function trendFigure(trend) {
   // As wide as it is shown, so that its text is as large as that around it.
-  const wide = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
+  const frame = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
   const { points } = trend;
   const title = `${visible(trend.task_id)}, ${visible(trend.metric_id)}`;
   const base = points.find((point) => point.run_id === known.baseline?.run_id);
@@ -51,9 +51,9 @@ function trendFigure(trend) {
   const isShare = lowest >= 0 && highest <= 1;
   const low = Math.max(isShare ? 0 : -Number.MAX_VALUE, lowest - room);
   const high = Math.min(isShare ? 1 : Number.MAX_VALUE, highest + room);
-  const [right, bottom] = [wide.width - wide.right, wide.height - wide.bottom];
-  const x = (place) => wide.left + (right - wide.left) * (points.length > 1 ? 0.02 + 0.96 * (place / (points.length - 1)) : 0.5);
-  const y = (value) => bottom - (bottom - wide.top) * between(value, low, high);
+  const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
+  const x = (place) => frame.left + (right - frame.left) * (points.length > 1 ? 0.02 + 0.96 * (place / (points.length - 1)) : 0.5);
+  const y = (value) => bottom - (bottom - frame.top) * between(value, low, high);
   const text = (at, down, anchor, content) => draw("text", { x: at, y: down, "text-anchor": anchor }, content);
   const path = points.map(({ figure }, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
   const mark = (point, place) => {
@@ -66,7 +66,7 @@ function trendFigure(trend) {
       // Room for fingers.
       draw("circle", { cx: x(place), cy: y(figure.value), r: 11, "fill-opacity": 0 }));
   };
-  const changes = points.map((point, place) => point.is_redefined && draw("path", { class: "redefined", d: `M${x(place - 0.5)} ${wide.top}V${bottom}` }));
+  const changes = points.map((point, place) => point.is_redefined && draw("path", { class: "redefined", d: `M${x(place - 0.5)} ${frame.top}V${bottom}` }));
   const first = points[0].figure.value;
   const last = points[points.length - 1].figure.value;
   const rows = points.toReversed().map((point) => [
@@ -76,20 +76,20 @@ function trendFigure(trend) {
   ]);
   return make("figure", {},
     make("figcaption", {}, make("b", {}, title), ` ${trend.higher_is_better ? "" : "(less is better) "}${points.length > 1 ? `from ${score(first)} to ${score(last)} over ${count(points.length)} runs` : "one run"}`),
-    draw("svg", { class: "trend", viewBox: `0 0 ${wide.width} ${wide.height}`, role: "group", "aria-label": `${title} over ${points.length} runs` },
-      draw("path", { class: "axis", d: `M${wide.left} ${wide.top}H${right}M${wide.left} ${bottom}H${right}` }),
-      text(wide.left - 6, wide.top + 4, "end", tick(high)), text(wide.left - 6, bottom + 4, "end", tick(low)),
-      text(wide.left, wide.height - 8, "start", time(points[0].created_at)), points.length > 1 ? text(right, wide.height - 8, "end", time(points[points.length - 1].created_at)) : null,
-      changes, base ? draw("path", { class: "baseline", d: `M${wide.left} ${y(base.figure.value)}H${right}` }) : null,
+    draw("svg", { class: "trend", viewBox: `0 0 ${frame.width} ${frame.height}`, role: "group", "aria-label": `${title} over ${points.length} runs` },
+      draw("path", { class: "axis", d: `M${frame.left} ${frame.top}H${right}M${frame.left} ${bottom}H${right}` }),
+      text(frame.left - 6, frame.top + 4, "end", tick(high)), text(frame.left - 6, bottom + 4, "end", tick(low)),
+      text(frame.left, frame.height - 8, "start", time(points[0].created_at)), points.length > 1 ? text(right, frame.height - 8, "end", time(points[points.length - 1].created_at)) : null,
+      changes, base ? draw("path", { class: "baseline", d: `M${frame.left} ${y(base.figure.value)}H${right}` }) : null,
       points.length > 1 ? draw("path", { class: "line", d: path }) : null, points.map(mark)),
-    folded("as a table", table([["Run"], ["Begun (UTC)"], ["Model"], ["Value", true], ["95 % interval", true], ["n", true], ["Coverage", true], ["Note"]], rows)));
+    folded("as a table", table([["Run"], ["Begun (UTC)"], ["Model"], ["Value", true], ["95 % interval", true, "wide"], ["n", true], ["Coverage", true], ["Note"]], rows)));
 }
 
 function showFlips() {
   const section = byId("flips");
   section.hidden = known.flips.length === 0 && !known.flips_problem;
   section.querySelector("div").replaceChildren(known.flips_problem ? make("p", { class: "notice" }, visible(known.flips_problem)) : table(
-    [["Model"], ["Task"], ["Metric"], ["Pairs of runs", true], ["Scores compared", true], ["Changed", true], ["Share", true]],
+    [["Model"], ["Task"], ["Metric"], ["Pairs of runs", true], ["Scores compared", true], ["Changed", true], ["Share", true, "decisive"]],
     known.flips.map((flip) => [visible(flip.model ?? "–"), visible(flip.task_id), visible(flip.metric_id), count(flip.pairs), count(flip.compared), count(flip.flips), percent(flip.rate)])));
 }
 

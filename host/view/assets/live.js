@@ -1,6 +1,6 @@
 // A run that goes on.
 
-const name = decodeURIComponent(location.pathname.split("/")[2]);
+const folder = decodeURIComponent(location.pathname.split("/")[2]);
 const fill = (id, isThere, ...content) => {
   const section = byId(id);
   section.hidden = !isThere;
@@ -25,11 +25,13 @@ function showLive(now) {
     location.reload();
     return Infinity;
   }
+  const waiting = now.tasks.reduce((sum, task) => sum + task.awaiting, 0);
   byId("overview").replaceChildren(facts([
     ["Status", "running now"],
     ["Suite", visible(run.suite ?? "")],
     ["Model", run.models.map(visible).join(", ")],
     ["Samples", ofTotal(now.done, now.total)],
+    ["Await scores", count(waiting)],
     ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
     ["Time left", now.eta_s === null ? null : `about ${duration(now.eta_s * 1000)}`],
     ["Running for", now.began === null ? null : duration(now.now - now.began)],
@@ -53,9 +55,9 @@ function showProgress(tasks) {
 function showFiguresSoFar(tasks) {
   const figures = tasks.flatMap((task) => task.metrics.map((figure) => ({ ...figure, task, low: figure.interval?.low, high: figure.interval?.high }))).filter((figure) => figure.n > 0);
   const [low, high] = boundsOfFigures(figures);
-  fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
+  fill("figures", figures.length > 0, table([["Task"], ["Metric"], ["Mean so far", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
     figures.map((figure, place) => [
-      place > 0 && figures[place - 1].task === figure.task ? "" : visible(figure.task.task_id), visible(figure.metric_id), make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
+      place > 0 && figures[place - 1].task === figure.task ? again(visible(figure.task.task_id)) : visible(figure.task.task_id), visible(figure.metric_id), make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
       whisker(figure.value, figure.interval, low, high), `${count(figure.n)} of ${count(figure.task.done)}`, percent(figure.coverage),
     ])));
 }
@@ -74,5 +76,5 @@ function showHappenings(happenings) {
 }
 
 chooseTheme();
-byId("samples").href = `${runAddress(name)}/report`;
-follow(`/data/runs/${encodeURIComponent(name)}`, showLive, 1000);
+byId("samples").href = `${runAddress(folder)}/report`;
+follow(`/data/runs/${encodeURIComponent(folder)}`, showLive, 1000);

@@ -4,6 +4,8 @@ let listed = { runs: [], left_out: [] };
 /** Names of the runs that are chosen, the baseline first. */
 let picked = [];
 let most = 100;
+/** Figures of one run in the list. */
+const MOST_FIGURES = 3;
 
 const statuses = { live: "running now", killed: "killed", interrupted: "interrupted", complete: "complete", incomplete: "incomplete", unreadable: "unreadable", running: "running" };
 
@@ -40,7 +42,7 @@ function drawRuns() {
   const place = byId("runs");
   const focused = document.activeElement?.closest?.("#runs tr")?.dataset.name;
   const wasBox = document.activeElement?.matches?.("input[type=checkbox]");
-  byId("count").textContent = listed.runs.length === 0 ? "" : runs.length === listed.runs.length ? `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}` : `${count(runs.length)} of ${count(listed.runs.length)} runs`;
+  byId("count").textContent = listed.runs.length === 0 ? "" : runs.length === listed.runs.length ? counted(runs.length, "run") : `${count(runs.length)} of ${counted(listed.runs.length, "run")}`;
   const shown = runs.slice(0, most);
   const parts = [];
   if (listed.runs.length === 0) parts.push(make("p", { class: "notice" }, "There are no runs in this folder yet. They appear here when one begins."));
@@ -54,7 +56,7 @@ function drawRuns() {
 }
 
 function runTable(runs) {
-  const headings = ["", "Run", "Model", "Status", "Begun (UTC)", "Figures"];
+  const headings = [make("span", { class: "unseen" }, "Choose"), "Run", "Model", "Status", "Begun (UTC)", "Figures"];
   const [low, high] = boundsOfFigures(runs.flatMap((run) => run.figures));
   return make("div", { class: "scroll" }, make("table", { class: "runs" },
     make("thead", {}, make("tr", {}, headings.map((heading) => make("th", { scope: "col" }, heading)))),
@@ -64,9 +66,11 @@ function runTable(runs) {
 function runRow(run, low, high) {
   const box = make("input", { type: "checkbox", "aria-label": `Compare ${run.run_id}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
   box.checked = picked.includes(run.name);
-  const more = run.further > 0 ? make("span", { class: "soft" }, `and ${count(run.further)} more`) : null;
+  const shown = run.figures.slice(0, MOST_FIGURES);
+  const further = run.figures.length - shown.length + run.further;
+  const more = further > 0 ? make("span", { class: "soft" }, `and ${count(further)} more`) : null;
   const figures = run.problem ? [make("span", { class: "notice" }, visible(run.problem))]
-    : run.figures.length ? [make("div", { class: "figures" }, run.figures.slice(0, 3).flatMap((figure) => figureCells(figure, low, high))), run.figures.length > 3 || run.further ? make("span", { class: "soft" }, `and ${count(run.figures.length - Math.min(3, run.figures.length) + run.further)} more`) : more]
+    : run.figures.length ? [make("div", { class: "figures" }, shown.flatMap((figure) => figureCells(figure, low, high))), more]
       : [make("span", { class: "soft" }, run.status === "live" ? "so far: on its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),

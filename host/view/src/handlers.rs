@@ -3,6 +3,7 @@
 use crate::listing::{Listing, is_live};
 use crate::live::{self, Followers};
 use crate::pages::Pages;
+use crate::refusal::Refusal;
 use crate::reporting::Reporter;
 use crate::root::RunsRoot;
 use axum::Router;
@@ -115,7 +116,7 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
 async fn reported(shared: &Shared, folders: Vec<PathBuf>) -> Response {
     match shared.reporter.write(folders).await {
         Ok(pieces) => (html_headers(&shared.report_policy), Body::from_stream(pieces)).into_response(),
-        Err(reason) => refused(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+        Err(refusal) => refused_by(&refusal),
     }
 }
 
@@ -133,14 +134,14 @@ async fn history(State(shared): App, RawQuery(query): RawQuery) -> Response {
     answered(blocking(move || read().and_then(|history| to_json(&history))).await)
 }
 
-fn to_json(value: &impl Serialize) -> Result<String, String> {
-    serde_json::to_string(value).map_err(|error| error.to_string())
+fn to_json(value: &impl Serialize) -> Result<String, Refusal> {
+    serde_json::to_string(value).map_err(|error| Refusal::Failed(error.to_string()))
 }
 
-fn answered(read: Result<Result<String, String>, Response>) -> Response {
+fn answered(read: Result<Result<String, Refusal>, Response>) -> Response {
     match read {
         Ok(Ok(text)) => json(text),
-        Ok(Err(reason)) => refused(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+        Ok(Err(refusal)) => refused_by(&refusal),
         Err(response) => response,
     }
 }
@@ -148,11 +149,11 @@ fn answered(read: Result<Result<String, String>, Response>) -> Response {
 async fn run_now(State(shared): App, Path(name): Path<String>) -> Response {
     let looked = blocking(move || {
         let folder = shared.root.run(&name)?;
-        Some(shared.followers.look(&folder).map_err(|error| live::reason(&error, &folder)))
+        Some(shared.followers.look(&folder).map_err(|error| live::refusal(&error, &folder)))
     });
     match looked.await {
         Ok(Some(Ok(text))) => json(text.to_string()),
-        Ok(Some(Err(reason))) => refused(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+        Ok(Some(Err(refusal))) => refused_by(&refusal),
         Ok(None) => no_run(),
         Err(response) => response,
     }
@@ -170,6 +171,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 fn no_run() -> Response {
     refused(StatusCode::NOT_FOUND, "there is no such run in this folder; the runs are at /")
+}
+
+fn refused_by(refusal: &Refusal) -> Response {
+    refused(refusal.status(), refusal.reason())
 }
 
 /// What is wrong, as text: it may hold anything.

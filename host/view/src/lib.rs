@@ -15,6 +15,7 @@ mod handlers;
 mod listing;
 mod live;
 mod pages;
+mod refusal;
 mod reporting;
 mod root;
 mod server;

@@ -1,5 +1,6 @@
 //! The runs of the folder with their figures, as the list shows them, and the suites that they are of.
 
+use crate::refusal::Refusal;
 use crate::root::RunsRoot;
 use gage_history::{Baseline, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend};
 use gage_record::{Manifest, RunFolder, RunStatus};
@@ -58,9 +59,9 @@ impl Listing {
     }
 
     /// All runs.
-    pub(crate) fn read(&self, root: &RunsRoot) -> Result<Listed, String> {
+    pub(crate) fn read(&self, root: &RunsRoot) -> Result<Listed, Refusal> {
         let mut history = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = |error: HistoryError| said(&error, root.path());
+        let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
         drop(history);
@@ -81,9 +82,9 @@ impl Listing {
 
     /// The suites, and of one of them (by default that of which there are most runs) its figures over time. May
     /// read the samples of runs that are new.
-    pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, String> {
+    pub(crate) fn history(&self, root: &RunsRoot, wanted: Option<&str>) -> Result<Value, Refusal> {
         let mut history = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = |error: HistoryError| said(&error, root.path());
+        let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let suites = history.suites().map_err(shown)?;
         let largest = || suites.iter().max_by_key(|suite| suite.runs).map(|suite| suite.name.as_str());
@@ -100,6 +101,15 @@ impl Listing {
         let baseline =
             suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
         Ok(SuiteHistory { suites: &suites, name, names, trends, flips, flips_problem, baseline }.to_json())
+    }
+}
+
+/// What a suite is not known by is the slip of whoever asks.
+fn refused(error: &HistoryError, root: &RunsRoot) -> Refusal {
+    let reason = said(error, root.path());
+    match error {
+        HistoryError::UnknownSuite { .. } => Refusal::Unknown(reason),
+        _ => Refusal::Failed(reason),
     }
 }
 

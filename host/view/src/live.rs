@@ -4,6 +4,7 @@ mod happenings;
 mod tally;
 
 use crate::listing::{describe, is_live, said};
+use crate::refusal::Refusal;
 use gage_record::format::{EVENTS_FILE, MANIFEST_FILE};
 use gage_record::{JournalTail, Manifest, RecordError, TailRead, unix_milliseconds};
 use happenings::Happenings;
@@ -139,13 +140,16 @@ fn task_order(manifest: &Manifest) -> Vec<&str> {
 }
 
 /// Says why a run cannot be followed, without the place of its folder.
-pub(crate) fn reason(error: &RecordError, folder: &Path) -> String {
+pub(crate) fn refusal(error: &RecordError, folder: &Path) -> Refusal {
     match error {
-        RecordError::Io { .. } if !folder.join(MANIFEST_FILE).exists() => {
-            "the run is not there any more".to_owned()
-        }
-        error => said(error, folder),
+        RecordError::Io { .. } if !folder.join(MANIFEST_FILE).exists() => gone(),
+        error => Refusal::Failed(said(error, folder)),
     }
+}
+
+/// The run was there a moment ago.
+pub(crate) fn gone() -> Refusal {
+    Refusal::Unknown("the run is not there any more".to_owned())
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The report of runs, as a stream: the page that `gage-host report` writes.
 
 use crate::listing::{said, without_folder};
+use crate::live;
+use crate::refusal::Refusal;
 use bytes::Bytes;
 use futures::Stream;
+use gage_record::format::MANIFEST_FILE;
 use gage_report::ReportError;
 use gage_report::compare::{CompareError, ComparedSource};
 use gage_report::html::{HtmlError, Link, comparisons_with_first, write_html};
@@ -35,8 +38,9 @@ impl Reporter {
     pub(crate) async fn write(
         &self,
         folders: Vec<PathBuf>,
-    ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, String> {
-        let turn = Arc::clone(&self.0).acquire_owned().await.map_err(|error| error.to_string())?;
+    ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, Refusal> {
+        let turn = Arc::clone(&self.0).acquire_owned().await;
+        let turn = turn.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (begun, begins) = oneshot::channel();
         let (pieces, received) = mpsc::channel(MOST_WAITING);
         tokio::task::spawn_blocking(move || {
@@ -45,9 +49,9 @@ impl Reporter {
             let opened = open(&folders);
             let (sources, comparisons) = match opened {
                 Ok(opened) => opened,
-                Err(reason) => {
+                Err(refusal) => {
                     // Whoever asked may have gone away.
-                    let _ = begun.send(Err(reason));
+                    let _ = begun.send(Err(refusal));
                     return;
                 }
             };
@@ -63,7 +67,7 @@ impl Reporter {
                 }
             }
         });
-        begins.await.unwrap_or_else(|_| Err("the report cannot be written".to_owned()))?;
+        begins.await.unwrap_or_else(|_| Err(Refusal::Failed("the report cannot be written".to_owned())))?;
         Ok(futures::stream::unfold(received, |mut received| async {
             received.recv().await.map(|piece| (piece, received))
         }))
@@ -71,13 +75,19 @@ impl Reporter {
 }
 
 /// Opens runs and compares each further one with the first.
-fn open(folders: &[PathBuf]) -> Result<(Vec<ComparedSource>, Vec<gage_report::compare::Comparison>), String> {
-    let sources = folders
-        .iter()
-        .map(|folder| ComparedSource::open(folder).map_err(|error: ReportError| said(&error, folder)));
-    let sources = sources.collect::<Result<Vec<_>, String>>()?;
+fn open(
+    folders: &[PathBuf],
+) -> Result<(Vec<ComparedSource>, Vec<gage_report::compare::Comparison>), Refusal> {
+    let refusal = |error: ReportError, folder: &Path| match folder.join(MANIFEST_FILE).exists() {
+        true => Refusal::Failed(said(&error, folder)),
+        false => live::gone(),
+    };
+    let sources =
+        folders.iter().map(|folder| ComparedSource::open(folder).map_err(|error| refusal(error, folder)));
+    let sources = sources.collect::<Result<Vec<_>, Refusal>>()?;
     let comparisons = comparisons_with_first(&sources).map_err(|error: CompareError| {
-        folders.iter().fold(said(&error, Path::new("\0")), |text, folder| without_folder(&text, folder))
+        let said = said(&error, Path::new("\0"));
+        Refusal::Failed(folders.iter().fold(said, |text, folder| without_folder(&text, folder)))
     })?;
     Ok((sources, comparisons))
 }

@@ -8,11 +8,12 @@ use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_data::{LocateOptions, NoProgress, TokenCounter};
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan};
-use gage_report::smallest_detectable_difference;
+use gage_report::compare::smallest_visible_loss;
 use serde_json::{Value, json};
 
-/// The proportion at which a difference is hardest to find.
-const HARDEST: f64 = 0.5;
+/// The share of samples that change between two runs which have nothing in common and get half of them right: of unrelated
+/// runs the share at which a loss is hardest to find.
+const CHANGED: f64 = 0.5;
 
 pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     if let Err(message) = setup::logs(&arguments.log) {
@@ -62,9 +63,9 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// The difference that a task can show.
+/// The loss that `compare` will see in a task.
 fn detectable(samples: Option<u64>) -> Option<f64> {
-    smallest_detectable_difference(samples?, HARDEST)
+    smallest_visible_loss(samples?, CHANGED)
 }
 
 /// The budgets that the run would, or may, use up.
@@ -97,7 +98,7 @@ fn document(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String])
         "latency_s": {"low": arguments.latency.0, "high": arguments.latency.1},
         "power": 0.8,
         "alpha": 0.05,
-        "proportion": HARDEST,
+        "changed": CHANGED,
     });
     document["exceeded_budgets"] = json!(exceeded);
     document

@@ -16,7 +16,7 @@ pub struct GateSpec {
     /// The largest loss that is accepted, in units of the score; greater than 0.
     pub margin: f64,
     /// How often a run that did not change may be called a regression, and one that lost the margin a
-    /// pass; greater than 0, at most 0.5; default 0.05.
+    /// pass; from 1e-9 to 0.5; default 0.05.
     pub alpha: f64,
     /// Least share of samples that must be scored in both runs; default 0.95.
     pub min_coverage: f64,
@@ -80,8 +80,8 @@ impl GateSpec {
         let metric_id = table.required_id("metric", problems);
         let task_id = table.text("task", problems);
         table.required("margin", problems);
-        let margin = positive(&mut table, "margin", f64::MAX, (POSITIVE, MARGIN_HELP), problems);
-        let alpha = positive(&mut table, "alpha", 0.5, (ALPHA_RANGE, ALPHA_HELP), problems);
+        let margin = margin(&mut table, problems);
+        let alpha = alpha(&mut table, problems);
         let min_coverage = table.float("min_coverage", 0.0..=1.0, problems);
         let sub_scores = read_sub_scores(&mut table, problems);
         table.finish(problems);
@@ -128,29 +128,39 @@ const MARGIN_HELP: &str = "it is the largest loss that you accept, such as 0.01:
                            show that nothing at all was lost";
 /// Words for what is greater than 0, rather than the digits of the largest number that there is.
 const POSITIVE: &str = "a number greater than 0";
-const ALPHA_RANGE: &str = "a number greater than 0 and at most 0.5";
+const ALPHA_RANGE: &str = "a number from 1e-9 to 0.5";
+/// The probabilities of exact tests are sums of thousands of terms: below this level their rounding would decide.
+const LEAST_ALPHA: f64 = 1e-9;
 const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
 
-/// A number greater than 0 and at most as large; the text says what is allowed, then why.
-fn positive(
+fn margin(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
+    let wanted = |number: f64| number > 0.0 && number.is_finite();
+    number(table, "margin", wanted, (POSITIVE, "must be greater than 0", MARGIN_HELP), problems)
+}
+
+fn alpha(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
+    let wanted = |number: f64| (LEAST_ALPHA..=0.5).contains(&number);
+    number(table, "alpha", wanted, (ALPHA_RANGE, "must be from 1e-9 to 0.5", ALPHA_HELP), problems)
+}
+
+/// A number of a kind; the texts say what is wanted, what it must be, and why.
+fn number(
     table: &mut Table<'_>,
     key: &'static str,
-    most: f64,
-    (wanted, help): (&str, &str),
+    is_wanted: impl Fn(f64) -> bool,
+    (wanted, must, help): (&str, &str, &str),
     problems: &mut Problems,
 ) -> Option<f64> {
     let node = table.get(key)?;
-    let number = match number_of(node) {
-        Some(number) if number > 0.0 && number <= most => return Some(number),
-        Some(number) => shown(number),
-        None => return table.mistyped(node, key, wanted, problems),
-    };
-    let message = match most.is_finite() && most < 1.0 {
-        true => format!("`{key}` must be greater than 0 and at most {most}, found {number}"),
-        false => format!("`{key}` must be greater than 0, found {number}"),
-    };
-    problems.error(node.span, &table.path_of(key), message).help(help);
-    None
+    match number_of(node) {
+        Some(number) if is_wanted(number) => Some(number),
+        Some(number) => {
+            let message = format!("`{key}` {must}, found {}", shown(number));
+            problems.error(node.span, &table.path_of(key), message).help(help);
+            None
+        }
+        None => table.mistyped(node, key, wanted, problems),
+    }
 }
 
 fn number_of(node: &Node) -> Option<f64> {
@@ -189,7 +199,7 @@ fn read_sub_scores(table: &mut Table<'_>, problems: &mut Problems) -> Vec<SubSco
             None => {
                 let mut table = Table::open(&entry.node, path, problems)?;
                 table.required("margin", problems);
-                let margin = positive(&mut table, "margin", f64::MAX, (POSITIVE, MARGIN_HELP), problems);
+                let margin = margin(&mut table, problems);
                 let higher_is_better = table.boolean("higher_is_better", problems);
                 table.finish(problems);
                 (margin?, higher_is_better)

@@ -18,7 +18,7 @@ mod entries;
 mod records;
 
 use entries::{Entries, Entry, Line, State};
-pub use records::{Answers, RecordsInOrder};
+pub use records::{Answers, RecordsInOrder, RecordsSoFar, SampleStage};
 
 /// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
 #[derive(Debug)]
@@ -170,6 +170,12 @@ impl JournalIndex {
     /// time. Tasks that have records and are not named come after the others, by name. Answers that
     /// await their judges or their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
+        RecordsInOrder::new(self.records_so_far(task_order))
+    }
+
+    /// The same with the answers that await their judges or their scores, each in its place: these have neither judges'
+    /// replies nor scores.
+    pub fn records_so_far<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsSoFar<'_> {
         let mut order: Vec<usize> = Vec::with_capacity(self.tasks.len());
         let named = task_order.iter().map(AsRef::as_ref);
         for task_id in named.chain(self.task_ids()) {
@@ -178,7 +184,7 @@ impl JournalIndex {
                 _ => {}
             }
         }
-        RecordsInOrder::new(self, order)
+        RecordsSoFar::new(self, order)
     }
 
     fn entries(&self, task_id: &str) -> Option<&Entries> {
@@ -386,6 +392,12 @@ mod tests {
         })
     }
 
+    /// The ids of the samples of the task `t`, with how far they came.
+    fn stages(index: &JournalIndex) -> Vec<(String, SampleStage)> {
+        let read = index.records_so_far(&["t"]).map(Result::unwrap);
+        read.map(|(record, stage)| (record.sample_id, stage)).collect()
+    }
+
     fn scores(record: &SampleRecord, outcome: Outcome) -> ScoresEntry {
         ScoresEntry {
             task_id: record.task_id.clone(),
@@ -412,6 +424,10 @@ mod tests {
         assert!(awaiting.is_answered() && !awaiting.is_finished());
         let read = index.answers().read("t", 1).unwrap().unwrap();
         assert_eq!((read.model_output, read.metrics.len()), (second.model_output.clone(), 0));
+        assert_eq!(
+            stages(&index),
+            [("s-0".to_owned(), SampleStage::AwaitsScores), ("s-1".to_owned(), SampleStage::AwaitsScores)]
+        );
 
         let given = [scores(&second, Outcome::PluginTimeout), scores(&second, Outcome::Scored)];
         let entries: Vec<JournalEntry<'_>> = given.iter().map(JournalEntry::Scores).collect();
@@ -420,6 +436,7 @@ mod tests {
         writer.append_batch(&entries[1..]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         assert_eq!(answers(&index, &["t"]), ["t1b"]);
+        assert_eq!(stages(&index).pop(), Some(("s-1".to_owned(), SampleStage::Ended)));
         let records: Vec<SampleRecord> = index.records_in_order(&["t"]).map(Result::unwrap).collect();
         assert_eq!((&records[0].metrics, records[0].timing.scoring_fuel), (&second.metrics, 7));
         assert!(index.get("t", 1).unwrap().is_finished());
@@ -442,6 +459,7 @@ mod tests {
         let sample = index.get("t", 1).unwrap();
         assert!(sample.awaits_judges() && !sample.is_answered() && !sample.is_finished());
         assert_eq!((index.outcomes("t").total(), answers(&index, &["t"]).len()), (0, 0));
+        assert_eq!(stages(&index).pop(), Some(("s-1".to_owned(), SampleStage::AwaitsJudges)));
         let read = index.answers().read("t", 1).unwrap().unwrap();
         assert_eq!((read.model_output, read.judge_output), (second.model_output.clone(), None));
 

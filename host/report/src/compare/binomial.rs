@@ -53,6 +53,9 @@ fn upwards(from: i64, trials: i64, chance: f64) -> f64 {
     sum.min(1.0)
 }
 
+/// A probability below it is computed anew rather than from its neighbour, which may have lost digits.
+const LEAST_CARRIED: f64 = 1e-280;
+
 /// `P(X ≥ successes)` of a binomial distribution, kept up to date while the number of trials or of
 /// successes grows by one: constant work a step.
 #[derive(Clone, Debug)]
@@ -61,11 +64,14 @@ pub(super) struct GrowingTail {
     successes: i64,
     chance: f64,
     tail: f64,
+    /// `P(X = successes − 1)`.
+    before: f64,
 }
 
 impl GrowingTail {
     pub(super) fn new(successes: i64, trials: i64, chance: f64) -> GrowingTail {
-        GrowingTail { trials, successes, chance, tail: at_least(successes, trials, chance) }
+        let before = probability(successes - 1, trials, chance);
+        GrowingTail { trials, successes, chance, tail: at_least(successes, trials, chance), before }
     }
 
     pub(super) fn value(&self) -> f64 {
@@ -78,15 +84,44 @@ impl GrowingTail {
 
     /// One more trial.
     pub(super) fn add_trial(&mut self) {
-        self.tail += self.chance * probability(self.successes - 1, self.trials, self.chance);
+        self.tail += self.chance * self.before;
         self.trials += 1;
+        let ratio = self.trials as f64 / (self.trials + 1 - self.successes) as f64 * (1.0 - self.chance);
+        self.before = self.carried(self.before, ratio, self.successes - 1);
     }
 
     /// One more success is asked for.
     pub(super) fn ask_more(&mut self) {
-        self.tail -= probability(self.successes, self.trials, self.chance);
+        let odds = self.chance / (1.0 - self.chance);
+        let ratio = (self.trials - self.successes + 1) as f64 / self.successes as f64 * odds;
+        let here = self.carried(self.before, ratio, self.successes);
+        self.tail -= here;
         self.successes += 1;
+        self.before = here;
     }
+
+    /// A probability by its ratio to a neighbour.
+    fn carried(&self, neighbour: f64, ratio: f64, successes: i64) -> f64 {
+        let carried = neighbour * ratio;
+        // Also where the ratio is none, since the neighbour is 0.
+        if neighbour > LEAST_CARRIED && carried > LEAST_CARRIED && carried.is_finite() {
+            return carried;
+        }
+        probability(successes, self.trials, self.chance)
+    }
+}
+
+/// The probabilities of the likely numbers of successes, each with its number, in order.
+pub(super) fn likely_probabilities(trials: i64, chance: f64) -> impl Iterator<Item = (i64, f64)> {
+    let odds = chance / (1.0 - chance);
+    let mut last = 0.0;
+    likely(trials, chance).map(move |successes| {
+        let ratio = (trials - successes + 1) as f64 / successes as f64 * odds;
+        let carried = last * ratio;
+        let is_good = last > LEAST_CARRIED && carried > LEAST_CARRIED && carried.is_finite();
+        last = if is_good { carried } else { probability(successes, trials, chance) };
+        (successes, last)
+    })
 }
 
 /// The numbers of successes that are worth a look: all others together have a probability below 1e-15.

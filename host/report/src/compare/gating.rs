@@ -10,7 +10,7 @@ use super::source::ComparedSource;
 use super::verdict::Verdict;
 
 /// The level at which losses are called that no gate asks about.
-const USUAL_ALPHA: f64 = 0.05;
+pub(super) const USUAL_ALPHA: f64 = 0.05;
 
 /// A measure with its scores.
 pub(super) struct Judged {
@@ -100,7 +100,7 @@ pub(super) fn judge(
         let strictest = limits.alpha / count;
         metric.smallest_visible = scores.smallest_visible(strictest);
         let ratio = ratios.next().unwrap_or(f64::INFINITY);
-        let margin_p_value = scores.margin_p_value(limits.margin);
+        let margin_p_value = scores.margin_p_value(limits.margin, limits.alpha);
         let decided = Verdict::of_tests(ratio <= 1.0, margin_p_value <= limits.alpha);
         let verdict = match refusal {
             Some((verdict, _)) => *verdict,
@@ -124,7 +124,10 @@ pub(super) fn judge(
         };
         gate.reason = match refusal {
             Some((_, reason)) => reason.clone(),
-            None => reason::of(metric, &gate, scores.mean_gain()),
+            None => {
+                let is_too_few = scores.is_too_few_for_margin(limits.margin, limits.alpha);
+                reason::of(metric, &gate, scores.mean_gain(), is_too_few)
+            }
         };
         metric.gate = Some(gate);
     }

@@ -4,9 +4,7 @@ use super::binomial::crossing;
 use super::sign_flip::MOST_EXACT;
 use crate::{Interval, IntervalMethod, LEVEL_95};
 use statrs::function::beta::beta_reg;
-#[cfg(test)]
-use statrs::function::erf::erfc;
-use statrs::function::erf::erfc_inv;
+use statrs::function::erf::{erfc, erfc_inv};
 
 /// Pairs of imagined units, one with the largest gain and one with the largest loss.
 const IMAGINED_PAIRS: u32 = 2;
@@ -243,7 +241,7 @@ pub(super) fn student_quantile(upper: f64, degrees: f64) -> f64 {
 #[cfg(test)]
 pub(super) fn power(shift: f64, degrees: f64, alpha: f64) -> f64 {
     let (middle, width) = non_central(degrees, alpha);
-    erfc((middle - shift) / width / std::f64::consts::SQRT_2) / 2.0
+    normal_upper_tail((middle - shift) / width)
 }
 
 /// The loss, in standard errors, that a test at the level `alpha` calls with a chance: the inverse of the
@@ -256,6 +254,11 @@ pub(super) fn visible_shift(degrees: f64, alpha: f64, wanted: f64) -> f64 {
 /// What the normal distribution exceeds with a probability.
 pub(super) fn normal_quantile(upper: f64) -> f64 {
     std::f64::consts::SQRT_2 * erfc_inv(2.0 * upper)
+}
+
+/// The probability that the normal distribution is greater.
+pub(super) fn normal_upper_tail(value: f64) -> f64 {
+    erfc(value / std::f64::consts::SQRT_2) / 2.0
 }
 
 /// Where the loss lies that is called in one of two runs, and how wide around it chance is.

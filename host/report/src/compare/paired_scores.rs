@@ -1,6 +1,7 @@
 //! The scores of samples that were scored in both runs, and what can be said of their differences.
 
 use super::margin::Units;
+use super::needed::{self, Asked, Changes};
 use super::pairing::Measure;
 use super::result::TestNote;
 use super::{mcnemar, sign_flip::SignFlipTest};
@@ -108,7 +109,7 @@ impl PairedScores {
     }
 
     /// The 95 % interval of `new − base`: for scores of 0 and 1 the adjusted one of Bonett and Price,
-    /// "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data",
+    /// "Adjusted Wald Confidence Interval for a Changes of Binomial Proportions Based on Paired Data",
     /// Journal of Educational and Behavioral Statistics 37 (2012); else that of the standard error that the
     /// tests use.
     pub(super) fn interval(&self) -> Option<Interval> {
@@ -147,20 +148,29 @@ impl PairedScores {
         Err(SignFlipTest { differences: self.units().totals, seed, permutations })
     }
 
-    /// The p-value against "the mean fell by the margin or more".
-    pub(super) fn margin_p_value(&self, margin: f64) -> f64 {
+    /// The p-value against "the mean fell by the margin or more", for a test at the level `alpha`.
+    pub(super) fn margin_p_value(&self, margin: f64, alpha: f64) -> f64 {
         if self.is_binary() {
-            mcnemar::margin_p_value(self.count(), self.worse, self.better, margin)
+            mcnemar::margin_p_value(self.count(), self.worse, self.better, margin, alpha)
         } else {
             self.units().margin_p_value(margin)
         }
     }
 
+    /// Whether no scores of so few samples rule out the margin at the level `alpha`, as far as that is known.
+    pub(super) fn is_too_few_for_margin(&self, margin: f64, alpha: f64) -> bool {
+        self.is_binary() && mcnemar::is_too_few_for_margin(self.count(), margin, alpha)
+    }
+
+    /// The share of samples that changed.
+    fn changed(&self) -> f64 {
+        (self.worse + self.better) as f64 / self.gains.len().max(1) as f64
+    }
+
     /// The loss that is called at the level `alpha` in four runs of five.
     pub(super) fn smallest_visible(&self, alpha: f64) -> Option<f64> {
         if self.is_binary() {
-            let changed = (self.worse + self.better) as f64 / self.gains.len().max(1) as f64;
-            return mcnemar::smallest_visible(self.count(), changed, alpha, WANTED_POWER);
+            return mcnemar::smallest_visible(self.count(), self.changed(), alpha, WANTED_POWER);
         }
         self.units().visible_loss(alpha, WANTED_POWER)
     }
@@ -169,6 +179,11 @@ impl PairedScores {
     /// or less than the margin: the smaller of both numbers.
     pub(super) fn samples_needed(&self, margin: f64, alpha: f64, adjusted_alpha: f64) -> Option<u64> {
         let gain = self.mean_gain();
+        if self.is_binary() {
+            let changes = Changes { changed: self.changed(), gain };
+            let asked = Asked { margin, alpha, adjusted: adjusted_alpha };
+            return needed::samples_needed(changes, asked, WANTED_POWER, self.count());
+        }
         let least = self.units().samples_needed(gain, margin, (alpha, adjusted_alpha), WANTED_POWER)?;
         // Below 2^53.
         Some((least.ceil() as u64).max(self.count() + 1))

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 /// Longest part of a text of others that stands in a reason, in characters.
 const LONGEST: usize = 200;
 
-/// Why a metric has its verdict.
-pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> String {
+/// Why a metric has its verdict; `is_too_few` where no scores of so few samples could have passed.
+pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_few: bool) -> String {
     let change = change(metric, gain);
     let margin = number(gate.margin);
     match gate.verdict {
@@ -36,15 +36,25 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
                 "; a loss of {margin} or more cannot be ruled out ({})",
                 p_value(gate.margin_p_value)
             );
+            if is_too_few {
+                let alpha = number(gate.alpha);
+                text += &format!(
+                    "; no scores of {} could rule it out at alpha {alpha}",
+                    counted(metric.n, "sample")
+                );
+            }
             match gate.samples_needed {
-                Some(needed) => text += &format!("; to tell, about {} samples are needed", count(needed)),
+                Some(needed) => text += &format!("; to tell, about {} are needed", counted(needed, "sample")),
                 None => text += "; no number of samples would tell",
             }
             match metric.smallest_visible {
                 Some(visible) => {
                     text += &format!("; with {} a loss of {} is seen", count(metric.n), number(visible));
                 }
-                None => text += &format!("; {} are too few to see any loss", count(metric.n)),
+                None => {
+                    let are = if metric.n == 1 { "is" } else { "are" };
+                    text += &format!("; {} {are} too few to see any loss", count(metric.n));
+                }
             }
             text
         }
@@ -63,7 +73,9 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
                 }
             }
             if metric.not_finite > 0 {
-                text += &format!("; {} scores are no finite numbers", count(metric.not_finite));
+                let are =
+                    if metric.not_finite == 1 { "is no finite number" } else { "are no finite numbers" };
+                text += &format!("; {} {are}", counted(metric.not_finite, "score"));
             }
             text
         }
@@ -73,21 +85,20 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64) -> Strin
 
 /// `2 samples have scores beyond ±1e100, …`.
 pub(super) fn too_large(metric: &MetricComparison) -> String {
-    let (samples, have) = if metric.too_large == 1 { ("sample", "has") } else { ("samples", "have") };
+    let have = if metric.too_large == 1 { "has" } else { "have" };
     format!(
-        "{} {samples} {have} scores too large to compare (beyond ±{LARGEST_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
-        count(metric.too_large)
+        "{} {have} scores too large to compare (beyond ±{LARGEST_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
+        counted(metric.too_large, "sample")
     )
 }
 
 fn change(metric: &MetricComparison, gain: f64) -> String {
+    let all = counted(metric.n, "sample");
     let changed = match (metric.worse, metric.better) {
-        (0, 0) => return format!("none of {} samples changed", count(metric.n)),
-        (worse, 0) => format!("{} of {} samples worse, none better", count(worse), count(metric.n)),
-        (0, better) => format!("{} of {} samples better, none worse", count(better), count(metric.n)),
-        (worse, better) => {
-            format!("{} of {} samples worse, {} better", count(worse), count(metric.n), count(better))
-        }
+        (0, 0) => return format!("none of {all} changed"),
+        (worse, 0) => format!("{} of {all} worse, none better", count(worse)),
+        (0, better) => format!("{} of {all} better, none worse", count(better)),
+        (worse, better) => format!("{} of {all} worse, {} better", count(worse), count(better)),
     };
     let direction = if gain < 0.0 { "worse" } else { "better" };
     match gain {
@@ -143,6 +154,12 @@ pub(super) fn p_value(value: f64) -> String {
 /// Rounded down, so that only the whole is 100 %.
 pub(super) fn percent(part: f64) -> String {
     format!("{} %", number((part * 1_000.0 + 1e-9).floor() / 10.0))
+}
+
+/// So many of a thing: `1 sample`, `1,000 samples`.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{end}", count(number))
 }
 
 /// A number of samples, thousands apart.

@@ -64,7 +64,7 @@ impl Comparison {
 }
 
 fn metrics(number: usize) -> String {
-    if number == 1 { "1 metric".to_owned() } else { format!("{number} metrics") }
+    reason::counted(number as u64, "metric")
 }
 
 /// `exact_match of arithmetic`.
@@ -106,12 +106,12 @@ fn counts_of(metric: &MetricComparison) -> String {
     let (worse, better) = (reason::count(metric.worse), reason::count(metric.better));
     let clusters = metric
         .clusters
-        .map(|clusters| format!(" in {} clusters", reason::count(clusters)))
+        .map(|clusters| format!(" in {}", reason::counted(clusters, "cluster")))
         .unwrap_or_default();
     let coverage = reason::percent(metric.coverage);
     let too_large = match metric.too_large {
         0 => String::new(),
-        number => format!("; {} scores too large to compare", reason::count(number)),
+        number => format!("; {} too large to compare", reason::counted(number, "score")),
     };
     format!(
         "{worse} worse, {better} better of {}{clusters}; coverage {coverage}{too_large}",
@@ -122,10 +122,10 @@ fn counts_of(metric: &MetricComparison) -> String {
 /// What drifted, a line each: the reasons, then the slices that changed, of each the first few and how many more.
 fn drift_lines(metric: &MetricComparison) -> Vec<String> {
     let tags = metric.error_tags.iter().filter(|tag| tag.base != tag.new || tag.worse > 0);
-    let mut lines = first_few(tags.map(|tag| format!("tag {}", tag_line(tag))), "tags");
+    let mut lines = first_few(tags.map(|tag| format!("tag {}", tag_line(tag))), "tag");
     // The surest first.
     let slices = metric.slices.iter().filter(|slice| slice.q_value <= CHANGED);
-    lines.extend(first_few(slices.map(|slice| format!("slice {}", slice_line(slice))), "slices"));
+    lines.extend(first_few(slices.map(|slice| format!("slice {}", slice_line(slice))), "slice"));
     lines
 }
 
@@ -133,7 +133,7 @@ fn first_few(mut lines: impl Iterator<Item = String>, what: &str) -> Vec<String>
     let mut shown: Vec<String> = lines.by_ref().take(MOST_PARTS).collect();
     match lines.count() {
         0 => {}
-        more => shown.push(format!("… and {more} more {what}")),
+        more => shown.push(format!("… and {more} more {what}{}", if more == 1 { "" } else { "s" })),
     }
     shown
 }

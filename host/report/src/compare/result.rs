@@ -149,7 +149,7 @@ pub struct GateNote {
     pub min_coverage: f64,
     /// The p-value of "worse", adjusted by Holm's procedure over all gated metrics.
     pub worse_adjusted: f64,
-    /// The p-value against a loss of the margin or more.
+    /// The p-value against a loss of the margin or more; that of scores of 0 and 1 is of a test at the level `alpha`.
     pub margin_p_value: f64,
     /// About how many samples would show a difference of the observed size to be one or the other in four
     /// runs of five; only where this run cannot tell.

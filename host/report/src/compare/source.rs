@@ -4,7 +4,8 @@ use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
-    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleTiming,
+    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
+    SampleTiming,
 };
 use std::path::Path;
 
@@ -132,12 +133,25 @@ impl ComparedSource {
 
     /// All records in the order of their tasks and rows; holds one of them. From the journal, else from
     /// `samples.jsonl`.
-    pub(crate) fn records(
-        &self,
-    ) -> Result<Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + '_>, RecordError> {
-        if let Some(journal) = &self.journal {
-            return Ok(Box::new(journal.records_in_order(&self.task_ids())));
+    pub(crate) fn records(&self) -> Result<Records<'_>, RecordError> {
+        match &self.journal {
+            Some(journal) => Ok(Box::new(journal.records_in_order(&self.task_ids()))),
+            None => self.lines(),
         }
+    }
+
+    /// The same with the answers that await their judges or their scores, and how far each sample came.
+    pub(crate) fn records_so_far(&self) -> Result<RecordsSoFar<'_>, RecordError> {
+        match &self.journal {
+            Some(journal) => Ok(Box::new(journal.records_so_far(&self.task_ids()))),
+            None => {
+                Ok(Box::new(self.lines()?.map(|record| record.map(|record| (record, SampleStage::Ended)))))
+            }
+        }
+    }
+
+    /// The records of `samples.jsonl`.
+    fn lines(&self) -> Result<Records<'_>, RecordError> {
         match self.reader.samples() {
             Ok(lines) => Ok(Box::new(lines.map(|line| line.map(record_of)))),
             // Nothing was recorded.
@@ -146,6 +160,13 @@ impl ComparedSource {
         }
     }
 }
+
+/// Records one at a time.
+type Records<'a> = Box<dyn Iterator<Item = Result<SampleRecord, RecordError>> + 'a>;
+
+/// The same with how far each sample came.
+pub(crate) type RecordsSoFar<'a> =
+    Box<dyn Iterator<Item = Result<(SampleRecord, SampleStage), RecordError>> + 'a>;
 
 fn record_of(line: SampleLine) -> SampleRecord {
     SampleRecord {

@@ -34,8 +34,16 @@ struct TaskFile {
     hashes: sha2::Sha256,
     repeat: u64,
     settings: Value,
+    seen: Seen,
+}
+
+/// What the samples of a task say of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
     /// Most examples that stood before a question.
     shots: usize,
+    /// Whether answers were chosen by their log-likelihood rather than written.
+    is_choice: bool,
 }
 
 pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<Exported, ExportError> {
@@ -53,7 +61,7 @@ pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<E
         let repeat = run.repeat(&task.task_id);
         tasks.insert(
             task.task_id.as_str(),
-            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, shots: 0 },
+            TaskFile { file, hashes: sha2::Digest::new(), repeat, settings, seen: Seen::default() },
         );
         if run.model(&task.task_id).name != first.name {
             exported.notes.push(format!(
@@ -70,16 +78,17 @@ pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<E
             task.file.json(&line, "\n")?;
         }
     }
-    let (mut hashes, mut shots) = (Object::new(), HashMap::new());
+    let (mut hashes, mut seen) = (Object::new(), HashMap::new());
     for task in run.tasks() {
-        if let Some(TaskFile { file, hashes: hasher, shots: most, .. }) = tasks.remove(task.task_id.as_str())
+        if let Some(TaskFile { file, hashes: hasher, seen: of_task, .. }) =
+            tasks.remove(task.task_id.as_str())
         {
             file.finish()?;
-            shots.insert(task.task_id.clone(), most);
+            seen.insert(task.task_id.as_str(), of_task);
             hashes.insert(task.task_id.clone(), super::files::hex(&sha2::Digest::finalize(hasher)).into());
         }
     }
-    let results = results(run, &first, (hashes, shots), &mut exported.notes);
+    let results = results(run, &first, (hashes, seen), &mut exported.notes);
     let mut file = files.create(&folder.join(format!("results_{date}.json")))?;
     let text =
         serde_json::to_string_pretty(&results).map_err(|error| ExportError::write(file.path(), error))?;
@@ -102,7 +111,8 @@ impl TaskFile {
             sha2::Digest::update(&mut self.hashes, hash);
         }
         let [doc_hash, prompt_hash, target_hash] = hashes;
-        self.shots = self.shots.max(record.sample["few_shot_examples"].as_array().map_or(0, Vec::len));
+        self.seen.shots =
+            self.seen.shots.max(record.sample["few_shot_examples"].as_array().map_or(0, Vec::len));
         // All further keys of a line are numbers, so that what else is known stands here.
         let error = text::failure(record).filter(|_| record.outcome != Outcome::Scored);
         doc["gage_host"] = json!({"sample_id": record.sample_id, "outcome": record.outcome, "error": error});
@@ -134,7 +144,7 @@ impl TaskFile {
     }
 
     /// What was sent and what came back: by log-likelihood one request for each option, else one.
-    fn requests(&self, record: &SampleRecord, prompt: &str) -> (Value, Value, Value) {
+    fn requests(&mut self, record: &SampleRecord, prompt: &str) -> (Value, Value, Value) {
         let continuations = text::output(record, "continuations").as_array().filter(|all| !all.is_empty());
         let Some(continuations) = continuations else {
             let arguments = json!({"gen_args_0": {"arg_0": prompt, "arg_1": self.settings}});
@@ -142,6 +152,7 @@ impl TaskFile {
             let answer = text::answer(record).unwrap_or_default();
             return (arguments, json!([[written]]), json!([answer]));
         };
+        self.seen.is_choice = true;
         let options = text::options(&record.sample);
         let (mut arguments, mut resps, mut filtered) = (Object::new(), Vec::new(), Vec::new());
         for (number, continuation) in continuations.iter().enumerate() {
@@ -167,7 +178,7 @@ fn metric_name(metric_id: &str) -> String {
 fn results(
     run: &Run<'_>,
     model: &Model,
-    (task_hashes, shots): (Object, HashMap<String, usize>),
+    (task_hashes, seen): (Object, HashMap<&str, Seen>),
     notes: &mut Vec<String>,
 ) -> Value {
     let by_task = |value: &dyn Fn(&TaskSummary) -> Value| {
@@ -183,12 +194,13 @@ fn results(
         notes.push(format!("left out: {without_value} figures that have no value"));
     }
     let manifest = run.manifest();
+    let seen_of = |task: &TaskSummary| seen.get(task.task_id.as_str()).copied().unwrap_or_default();
     json!({
         "results": results,
         "group_subtasks": by_task(&|_| json!([])),
-        "configs": by_task(&|task| task_config(run, task)),
+        "configs": by_task(&|task| task_config(run, task, seen_of(task))),
         "versions": by_task(&|task| json!(version(run, task))),
-        "n-shot": by_task(&|task| json!(shots.get(&task.task_id))),
+        "n-shot": by_task(&|task| json!(seen_of(task).shots)),
         "higher_is_better": by_task(&|task| {
             let figures = run.figures(&task.task_id);
             Value::Object(figures.iter().map(|one| (metric_name(&one.metric_id), one.higher_is_better.into())).collect())
@@ -247,7 +259,9 @@ fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) ->
     results
 }
 
-fn task_config(run: &Run<'_>, task: &TaskSummary) -> Value {
+/// What the harness dumps of its `TaskConfig`, as far as it means something here. Like there, what is not known is left
+/// out, and what was sent along belongs to tasks whose answers are written.
+fn task_config(run: &Run<'_>, task: &TaskSummary, Seen { shots, is_choice }: Seen) -> Value {
     let metrics: Vec<Value> = run
         .figures(&task.task_id)
         .iter()
@@ -259,15 +273,31 @@ fn task_config(run: &Run<'_>, task: &TaskSummary) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut config = json!({
         "task": task.task_id,
         "dataset_name": task.dataset_id,
-        "dataset_path": run.dataset_source(&task.dataset_id),
+        "num_fewshot": shots,
         "metric_list": metrics,
+        "output_type": if is_choice { "multiple_choice" } else { "generate_until" },
         "repeats": run.repeat(&task.task_id),
-        "generation_kwargs": generation_settings(task),
+        "should_decontaminate": false,
         "metadata": {"version": version(run, task), "dataset": run.manifest().identity["datasets"][&task.dataset_id]},
-    })
+    });
+    if let Some(source) = run.dataset_source(&task.dataset_id) {
+        config["dataset_path"] = source.into();
+    }
+    if !is_choice {
+        let mut settings = generation_settings(task);
+        // A list, and there where nothing ends an answer: else the harness takes it for its own default.
+        let until = match settings["until"].take() {
+            Value::Null => json!([]),
+            Value::String(end) => json!([end]),
+            ends => ends,
+        };
+        settings["until"] = until;
+        config["generation_kwargs"] = settings;
+    }
+    config
 }
 
 /// The versions of the scoring, which change whenever a score could.

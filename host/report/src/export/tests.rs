@@ -191,6 +191,13 @@ fn lm_eval_has_the_layout_of_the_harness() {
     assert_eq!(results["results"]["chosen"]["m_stderr,none"], "N/A");
     assert_eq!(results["n-samples"]["written"], json!({"original": 6, "effective": 6}));
     assert_eq!(results["configs"]["written"]["generation_kwargs"]["until"], json!(["\n"]));
+    for (task, kind) in [("written", "generate_until"), ("chosen", "multiple_choice")] {
+        let config = &results["configs"][task];
+        check("lm_eval.TaskConfig", config);
+        assert_eq!((&config["task"], &config["output_type"]), (&json!(task), &json!(kind)));
+        assert_eq!(config.get("generation_kwargs").is_some(), kind == "generate_until");
+        assert_eq!((&config["num_fewshot"], &results["n-shot"][task]), (&json!(0), &json!(0)));
+    }
     // Here the package writes more than its own types allow.
     for task in ["written", "chosen"] {
         results["results"][task]["m_stderr,none"] = json!(0.1);

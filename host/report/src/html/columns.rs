@@ -1,7 +1,7 @@
 //! The small data of some thousand samples, column by column: what lists, filters and plots need.
 
 use gage_core::{MetricResult, Outcome};
-use gage_record::SampleRecord;
+use gage_record::{SampleRecord, SampleStage};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +12,8 @@ pub(super) struct Columns {
     /// Which run of the page.
     run: usize,
     tasks: Vec<String>,
-    outcomes: Vec<Outcome>,
+    /// How the samples ended, or what those await that have not.
+    outcomes: Vec<&'static str>,
     metrics: Vec<String>,
     tags: Vec<String>,
     /// How many samples each block of texts holds that came before this one.
@@ -50,11 +51,11 @@ impl Columns {
         self.index.len()
     }
 
-    /// Adds a sample; `content` as in [`Columns::content`].
-    pub(super) fn add(&mut self, record: &SampleRecord, content: Option<u64>) {
+    /// Adds a sample and how far it came; `content` as in [`Columns::content`].
+    pub(super) fn add(&mut self, record: &SampleRecord, stage: SampleStage, content: Option<u64>) {
         let number = self.len();
         self.task.push(place(&mut self.tasks, record.task_id.as_str()));
-        self.outcome.push(place(&mut self.outcomes, record.outcome));
+        self.outcome.push(place(&mut self.outcomes, end_of(record.outcome, stage)));
         self.index.push(record.index);
         self.id.push(record.sample_id.clone());
         // Half of it tells two rows of one id apart.
@@ -110,6 +111,15 @@ impl Columns {
         let difference = finished - self.last_finished;
         self.last_finished = finished;
         Some(difference)
+    }
+}
+
+/// The name of an outcome; a sample that has not ended has none, and a reader is told what it awaits.
+fn end_of(outcome: Outcome, stage: SampleStage) -> &'static str {
+    match stage {
+        SampleStage::Ended => outcome.name(),
+        SampleStage::AwaitsJudges => "not_judged_yet",
+        SampleStage::AwaitsScores => "not_scored_yet",
     }
 }
 

@@ -8,7 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use gage_core::Outcome;
-use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
+use gage_record::{
+    AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, Without,
+};
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -133,6 +135,50 @@ fn a_run_that_has_not_ended_has_a_page() {
     let head: Value = serde_json::from_str(&blocks(&one, "head")[0]).unwrap();
     assert_eq!((&head["runs"][0]["status"], &head["runs"][0]["summary"]), (&json!("running"), &Value::Null));
     assert_eq!(blocks(&one, "texts").len(), 1);
+}
+
+#[test]
+fn answers_that_await_scores_are_shown_as_such() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(root.path(), "run").unwrap();
+    Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+    let mut journal = JournalWriter::open(&folder).unwrap().writer;
+    let records: Vec<SampleRecord> = (0..4).map(|index| sample("t", index, 1.0, 1.0)).collect();
+    let answer = |record, awaits_judges| JournalEntry::Answer(answer_of(record, awaits_judges));
+    let entries = [
+        JournalEntry::Whole(&records[0]),
+        answer(&records[1], false),
+        answer(&records[2], true),
+        JournalEntry::Whole(&records[3]),
+    ];
+    journal.append_batch(&entries).unwrap();
+    let page = page(root.path(), &[folder.path().to_owned()]);
+    let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
+    assert_eq!(columns["outcomes"], json!(["scored", "not_scored_yet", "not_judged_yet"]));
+    assert_eq!(
+        (&columns["outcome"], &columns["scores"][0]),
+        (&json!([0, 1, 2, 0]), &json!([1.0, null, null, 1.0]))
+    );
+    let texts = blocks(&page, "texts").concat();
+    assert_eq!(texts.lines().filter(|line| line.contains("\"answer\":\"a\"")).count(), 4, "{texts}");
+}
+
+/// The line of an answer whose scores are not there yet.
+fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
+    AnswerEntry {
+        task_id: &record.task_id,
+        index: record.index,
+        sample_id: &record.sample_id,
+        row_digest: &record.row_digest,
+        outcome: record.outcome,
+        sample: &record.sample,
+        support_output: None,
+        model_output: Without { value: record.model_output.as_ref().unwrap(), keys: &[] },
+        judge_output: None,
+        timing: record.timing,
+        awaits_scores: true,
+        awaits_judges,
+    }
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn write_run<W: Write>(
     source: &ComparedSource,
     content: Option<ContentBy>,
 ) -> Result<u64, HtmlError> {
-    let mut records = source.records()?.peekable();
+    let mut records = source.records_so_far()?.peekable();
     let mut columns = Columns::new(number);
     let mut samples = 0;
     let mut line = Vec::new();
@@ -141,12 +141,12 @@ fn write_run<W: Write>(
         let mut texts = block::begin(out, "texts")?;
         let (mut count, mut bytes) = (0, 0);
         while count < MOST_TEXTS && bytes < LONGEST_TEXTS {
-            let Some(record) = records.next().transpose()? else { break };
+            let Some((record, stage)) = records.next().transpose()? else { break };
             line.clear();
             serde_json::to_writer(&mut line, &TextLine::new(&record))?;
             line.push(b'\n');
             texts.write_all(&line)?;
-            columns.add(&record, content.map(|by| by.of(&record)));
+            columns.add(&record, stage, content.map(|by| by.of(&record)));
             count += 1;
             bytes += line.len();
         }

@@ -146,5 +146,6 @@ fn what_is_not_there_is_said_without_its_place() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("gone");
     let error = Followers::default().look(&folder).unwrap_err();
-    assert_eq!(reason(&error, &folder), "the run is not there any more");
+    let refusal = refusal(&error, &folder);
+    assert_eq!((refusal.reason(), refusal.status().as_u16()), ("the run is not there any more", 404));
 }

@@ -5,6 +5,7 @@
 
 mod hostile;
 mod live;
+mod phone;
 mod report;
 mod runs;
 mod server;

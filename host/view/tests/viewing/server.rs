@@ -85,6 +85,26 @@ fn nothing_outside_of_the_folder_is_read() {
 }
 
 #[test]
+fn what_is_not_there_is_said_to_be_unknown() {
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "inside", &forty(0));
+    let served = Served::start(root.path());
+    for (path, code, part) in [
+        ("/data/history", "200", "\"suite\":"),
+        ("/data/history?suite=", "200", "\"suite\":"),
+        ("/data/history?suite=nope", "404", "no run in the folder is of the suite 'nope'; suites are: "),
+        ("/data/history?suite=%00%1b%5b31m", "404", "is of the suite '\\u{0}\\u{1b}[31m'"),
+        ("/data/runs/none", "404", "there is no such run in this folder"),
+        ("/data/none", "404", "there is nothing here"),
+    ] {
+        let answer = get(&served, path);
+        assert_eq!(status(&answer), code, "{path}: {answer}");
+        assert!(answer.contains(part) && !answer.contains('\u{1b}'), "{path}: {answer}");
+        assert!(!answer.contains(&root.path().display().to_string()), "{path}: {answer}");
+    }
+}
+
+#[test]
 fn every_answer_has_its_rules() {
     let root = tempfile::tempdir().expect("a folder");
     whole(root.path(), "inside", &forty(0));

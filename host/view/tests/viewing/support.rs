@@ -142,6 +142,7 @@ fn identity() -> Value {
             }],
             "role_adapters": [{"adapter_id": "dut", "role_type": "dut_model", "backend_id": "b"}],
             "metrics": [{"metric_id": "exact_match", "implementation": "exact_match"}],
+            "gate": [{"metric": "exact_match", "margin": 0.05}],
             "tasks": [{"task_id": "t", "dataset_id": "t"}],
             "custom": {"steps": [{"step": "inference"}, {"step": "auto_eval"}]},
         },

@@ -63,8 +63,8 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
             counted(estimate)
         ),
         format!("time: {latency} for a request (--latency), as many in flight as the suite allows"),
-        "detects: the smallest difference between two independent runs that is found with 80 % power at the 5 % \
-         level, for a proportion of one half; compared in pairs, smaller ones are"
+        "detects: the smallest loss of a score of 0 and 1 that `compare` calls in four runs of five at the 5 % level, \
+         where half of the samples change; where fewer do, smaller ones are"
             .to_owned(),
     ];
     for task in &estimate.tasks {

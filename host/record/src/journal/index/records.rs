@@ -10,8 +10,29 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
-/// Reads one record after the other; holds one in memory.
-pub struct RecordsInOrder<'a> {
+/// How far a sample came that has a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SampleStage {
+    /// Nothing more is to come.
+    Ended,
+    /// The model answered; its judges are still to be asked.
+    AwaitsJudges,
+    /// Answered, and judged where it has judges; its scores are still to be made.
+    AwaitsScores,
+}
+
+impl State {
+    fn stage(self) -> SampleStage {
+        match self {
+            State::Whole | State::Scored => SampleStage::Ended,
+            State::Unjudged => SampleStage::AwaitsJudges,
+            State::Awaits => SampleStage::AwaitsScores,
+        }
+    }
+}
+
+/// Reads one record after the other with how far its sample came; holds one in memory.
+pub struct RecordsSoFar<'a> {
     index: &'a JournalIndex,
     /// Positions of tasks in the index, the next one last.
     tasks: Vec<usize>,
@@ -21,10 +42,10 @@ pub struct RecordsInOrder<'a> {
     scores: LineReader<'a>,
 }
 
-impl<'a> RecordsInOrder<'a> {
-    pub(super) fn new(index: &'a JournalIndex, mut order: Vec<usize>) -> RecordsInOrder<'a> {
+impl<'a> RecordsSoFar<'a> {
+    pub(super) fn new(index: &'a JournalIndex, mut order: Vec<usize>) -> RecordsSoFar<'a> {
         order.reverse();
-        RecordsInOrder {
+        RecordsSoFar {
             index,
             tasks: order,
             entries: Iter::default(),
@@ -33,9 +54,9 @@ impl<'a> RecordsInOrder<'a> {
         }
     }
 
-    fn next_entry(&mut self) -> Option<Entry> {
+    fn next_entry(&mut self, is_wanted: impl Fn(State) -> bool) -> Option<Entry> {
         loop {
-            if let Some((_, entry)) = self.entries.find(|(_, entry)| entry.state.has_ended()) {
+            if let Some((_, entry)) = self.entries.find(|(_, entry)| is_wanted(entry.state)) {
                 return Some(*entry);
             }
             let task = self.index.tasks.get(self.tasks.pop()?)?;
@@ -52,12 +73,30 @@ impl<'a> RecordsInOrder<'a> {
     }
 }
 
+impl Iterator for RecordsSoFar<'_> {
+    type Item = Result<(SampleRecord, SampleStage), RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.next_entry(|_| true)?;
+        Some(self.read(entry).map(|record| (record, entry.state.stage())))
+    }
+}
+
+/// Reads one record after the other of samples that ended; holds one in memory.
+pub struct RecordsInOrder<'a>(RecordsSoFar<'a>);
+
+impl<'a> RecordsInOrder<'a> {
+    pub(super) fn new(records: RecordsSoFar<'a>) -> RecordsInOrder<'a> {
+        RecordsInOrder(records)
+    }
+}
+
 impl Iterator for RecordsInOrder<'_> {
     type Item = Result<SampleRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.next_entry()?;
-        Some(self.read(entry))
+        let entry = self.0.next_entry(State::has_ended)?;
+        Some(self.0.read(entry))
     }
 }
 

@@ -106,7 +106,9 @@ impl Page {
         let sum =
             |part: fn(&crate::compare::TaskPairing) -> u64| comparison.tasks.iter().map(part).sum::<u64>();
         let (paired, total) = (sum(|task| task.paired), sum(|task| task.total));
-        let mut text = format!("{} of {} samples are in both", reason::count(paired), reason::count(total));
+        let are = if total == 1 { "is" } else { "are" };
+        let mut text =
+            format!("{} of {} {are} in both", reason::count(paired), reason::counted(total, "sample"));
         let causes = reason::causes(&comparison.tasks);
         if !causes.is_empty() {
             text += &format!("; {causes}");

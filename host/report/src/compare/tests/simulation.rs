@@ -79,7 +79,7 @@ fn runs_that_lost_the_margin_seldom_pass() {
                 _ => {}
             }
         }
-        passed += u32::from(mcnemar::margin_p_value(300, worse, better, 0.05) <= ALPHA);
+        passed += u32::from(mcnemar::margin_p_value(300, worse, better, 0.05, ALPHA) <= ALPHA);
     }
     assert!(passed <= most_wrong() / 10 + 10, "{passed} of {}", GATES / 10);
 }

@@ -2,6 +2,7 @@
 
 use super::super::margin::{power as t_power, student_upper_tail};
 use super::super::multiplicity::{benjamini_hochberg, holm};
+use super::super::needed::{Asked, Changes, pass_power};
 use super::super::paired_scores::PairedScores;
 use super::super::pairing::Measure;
 use super::super::{SignFlipTest, mcnemar, sign_flip_tests};
@@ -14,6 +15,7 @@ struct Fixture {
     sign_flips: Vec<SignFlips>,
     mcnemar_power: Vec<McNemarPower>,
     margin: Vec<Margin>,
+    pass_power: Vec<PassPower>,
     student: Vec<Student>,
     t_power: Vec<TPower>,
     adjusted: Vec<Adjusted>,
@@ -49,7 +51,18 @@ struct Margin {
     worse: u64,
     better: u64,
     margin: f64,
+    alpha: f64,
     p_value: f64,
+}
+
+#[derive(Deserialize)]
+struct PassPower {
+    samples: u64,
+    changed: f64,
+    gain: f64,
+    margin: f64,
+    alpha: f64,
+    power: f64,
 }
 
 #[derive(Deserialize)]
@@ -131,11 +144,23 @@ fn the_visible_loss_is_seen_four_times_of_five() {
 
 #[test]
 fn the_margin_is_ruled_out_as_by_a_finer_search() {
-    for Margin { samples, worse, better, margin, p_value } in fixture().margin {
-        let found = mcnemar::margin_p_value(samples, worse, better, margin);
-        assert_near(found, p_value, 2e-3, &format!("{samples} {worse} {better} {margin}"));
+    for Margin { samples, worse, better, margin, alpha, p_value } in fixture().margin {
+        let found = mcnemar::margin_p_value(samples, worse, better, margin, alpha);
+        assert_near(found, p_value, 2e-3, &format!("{samples} {worse} {better} {margin} {alpha}"));
     }
-    assert_eq!(mcnemar::margin_p_value(0, 0, 0, 0.1), 1.0);
+    assert_eq!(mcnemar::margin_p_value(0, 0, 0, 0.1, 0.05), 1.0);
+}
+
+#[test]
+fn the_power_to_pass_is_that_of_all_outcomes() {
+    for PassPower { samples, changed, gain, margin, alpha, power } in fixture().pass_power {
+        let asked = Asked { margin, alpha, adjusted: alpha };
+        let found = pass_power(samples, Changes { changed, gain }, asked);
+        assert!(
+            (found - power).abs() <= 0.01,
+            "{samples} {changed} {gain} {margin} {alpha}: {found} is not {power}"
+        );
+    }
 }
 
 #[test]

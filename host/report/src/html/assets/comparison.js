@@ -32,17 +32,19 @@ function showComparisons() {
 
 function comparedMetrics(comparison, run) {
   const scored = comparison.metrics.filter((metric) => metric.n > 0);
+  const isGated = !comparison.refusal && scored.some((metric) => metric.gate);
   const isNewTask = (place) => place === 0 || scored[place - 1].task_id !== scored[place].task_id;
   const main = scored.map((metric, place) => ({
     begins: isNewTask(place) && place > 0,
     cells: [
-      isNewTask(place) ? ident(metric.task_id) : "", ident(metric.sub_score ? `… ${metric.sub_score}` : metric.metric_id),
+      isNewTask(place) ? ident(metric.task_id) : again(ident(metric.task_id)), ident(metric.sub_score ? `… ${metric.sub_score}` : metric.metric_id),
+      ...(isGated ? [metric.gate ? verdictWord(metric.gate.verdict) : make("span", { class: "soft" }, "no gate")] : []),
       score(metric.base), score(metric.new), make("span", { class: "strong" }, signed(metric.difference)), range(metric.interval),
       changedCell(metric, "worse", metric.worse, run), changedCell(metric, "better", metric.better, run),
       pValue(metric.test.worse), count(metric.n),
     ],
   }));
-  const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ["Base", true], ["New", true], ["Difference", true], ["95 % interval", true], ["Worse", true], ["Better", true], ["p of “worse”", true], ["n", true]], main)];
+  const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ...(isGated ? [["Verdict"]] : []), ["Base", true], ["New", true], ["Difference", true, "decisive"], ["95 % interval", true, "decisive wide"], ["Worse", true], ["Better", true], ["p of “worse”", true], ["n", true]], main)];
   if (comparison.overall.length > 0) parts.push(overallTable(comparison.overall));
   let open = 0;
   // What matters most comes first; else they are in the order of the suite.
@@ -51,12 +53,13 @@ function comparedMetrics(comparison, run) {
     if (metric.gate && !comparison.refusal) parts.push(make("p", {}, verdictWord(metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
     else if (!comparison.refusal && lostOf(metric)) parts.push(make("p", { class: "soft" }, `${name}: ${lostOf(metric)}`));
     if (metric.flips.length > 0) {
+      const hasTags = metric.flips.some((flip) => flip.error_tags.length > 0);
       const flips = metric.flips.map((flip) => [
         make("button", { type: "button", class: "link ident", title: visible(flip.sample_id), click: () => openById(run, metric.task_id, flip.sample_id) }, visible(flip.sample_id)),
-        score(flip.base), score(flip.new), flip.error_tags.map(visible).join(", "),
+        score(flip.base), score(flip.new), ...(hasTags ? [flip.error_tags.map(visible).join(", ")] : []),
       ]);
       open += 1;
-      parts.push((open > MOST_OPEN ? folded : opened)(`${name}: the ${metric.flips.length} of ${count(metric.worse)} samples that became worse by most`, table([["Sample"], ["Base", true], ["New", true], ["Tags"]], flips)));
+      parts.push((open > MOST_OPEN ? folded : opened)(`${name}: ${flipsLabel(metric)}`, table([["Sample"], ["Base", true], ["New", true], ...(hasTags ? [["Tags"]] : [])], flips)));
     }
     if (metric.error_tags.length > 0) parts.push(folded(`${name}: error tags`, table([["Tag"], ["Base", true], ["New", true], ["Of samples that became worse", true]], metric.error_tags.map((tag) => [visible(tag.tag), count(tag.base), count(tag.new), count(tag.worse)]))));
     if (metric.slices.length > 0) {
@@ -67,6 +70,11 @@ function comparedMetrics(comparison, run) {
   return parts;
 }
 
+function flipsLabel({ flips, worse }) {
+  if (flips.length < worse) return `the ${count(flips.length)} of ${count(worse)} samples that became worse by most`;
+  return worse === 1 ? "the sample that became worse" : `the ${count(worse)} samples that became worse`;
+}
+
 /** Why a metric has no figures, or lacks samples for what they scored. */
 function lostOf({ n, too_large: large, not_finite: infinite }) {
   return [n === 0 && "no sample is scored in both runs", large > 0 && `scores too large to compare: ${count(large)}`, infinite > 0 && `scores that are no finite numbers: ${count(infinite)}`].filter(Boolean).join("; ");
@@ -74,7 +82,7 @@ function lostOf({ n, too_large: large, not_finite: infinite }) {
 
 /** The metrics that several tasks have, over all their samples. */
 function overallTable(overall) {
-  return table([["Over all tasks"], ["Tasks", true], ["Base", true], ["New", true], ["Difference", true], ["95 % interval", true], ["n", true]],
+  return table([["Over all tasks"], ["Tasks", true], ["Base", true], ["New", true], ["Difference", true, "decisive"], ["95 % interval", true, "decisive wide"], ["n", true]],
     overall.map((one) => [ident(one.metric_id), count(one.tasks), score(one.base), score(one.new), make("span", { class: "strong" }, signed(one.difference)), range(one.interval), count(one.n)]));
 }
 
@@ -90,9 +98,6 @@ function comparedRest(comparison) {
   list("what only one of the runs has", comparison.not_compared);
   return parts;
 }
-
-/** A name that a narrow table shortens; its whole is shown where the pointer rests on it. */
-const ident = (name) => make("span", { class: "ident", title: visible(name) }, visible(name));
 
 function opened(label, ...content) {
   const element = folded(label, ...content);

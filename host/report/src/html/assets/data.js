@@ -117,9 +117,14 @@ function natureOf(task, metric) {
   return natures.get(key);
 }
 
+/** What samples await that have not ended. */
+const UNFINISHED = ["not_scored_yet", "not_judged_yet"];
+
 /** Not scored, or by some metric not passed; of a metric that draws no line, the score 0 where more is better. */
 function isFailed(row) {
-  if (names.outcomes[rows.outcome[row]] !== "scored") return true;
+  const outcome = names.outcomes[rows.outcome[row]];
+  if (UNFINISHED.includes(outcome)) return false;
+  if (outcome !== "scored") return true;
   for (let metric = 0; metric < names.metrics.length; metric += 1) {
     const pass = rows.pass[metric][row];
     if (pass === 0) return true;
@@ -197,7 +202,10 @@ async function pairRuns() {
 const unpacked = new Map();
 async function linesOf(block) {
   if (!unpacked.has(block)) {
-    unpacked.set(block, unpack(textBlocks[block]).then((text) => text.split("\n")));
+    const lines = unpack(textBlocks[block]).then((text) => text.split("\n"));
+    // What failed is tried once more when it is asked for again.
+    lines.catch(() => unpacked.delete(block));
+    unpacked.set(block, lines);
     if (unpacked.size > 6) unpacked.delete(unpacked.keys().next().value);
   }
   return unpacked.get(block);

@@ -46,7 +46,7 @@ function promptSide({ sample, row }) {
   }
   const shots = sample.few_shot_examples ?? [];
   if (shots.length > 0) {
-    side.append(folded(`${shots.length} examples in front of it`, ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
+    side.append(folded(`${counted(shots.length, "example")} in front of it`, ...shots.flatMap((shot) => [...(shot.messages ?? []).map(message), labelled("answer", shot.references?.length ? parts(shot.references[0].answer ?? shot.references[0]) : shot.label ? said(asText(shot.label)) : [])].filter(Boolean))));
   }
   const rendered = sample.chat_template_mode === "preprocess" && sample.inputs?.prompt;
   side.append(...(rendered ? [labelled("as it was sent", said(asText(rendered)))] : (sample.messages ?? []).map(message)));
@@ -73,7 +73,7 @@ function answerSide(row, text, title) {
       side.append(table([["Option"], ["Log-likelihood", true], ["Tokens", true], ["Greedy"]], output.continuations.map((one) => [visible(one.id), score(one.logprob), count(one.token_count), one.is_greedy ? "yes" : "no"]), "Continuations"));
     }
   } else if (!text.error) side.append(make("p", { class: "soft" }, "The model said nothing."));
-  side.append(make("h3", {}, "Scores"), scoresOf(text.metrics));
+  side.append(make("h3", {}, "Scores"), scoresOf(text.metrics, names.outcomes[rows.outcome[row]]));
   if (text.judge_output) side.append(make("h3", {}, "Judge"), ...judgeOf(text.judge_output));
   side.append(folded("everything, as JSON", said(asText(text))));
   return side;
@@ -81,12 +81,12 @@ function answerSide(row, text, title) {
 
 function statusOf(row, output) {
   const { finish_reason: reason, usage } = output ?? {};
-  return [named(names.outcomes[rows.outcome[row]]), reason && `finished by ${named(reason)}`, usage && `${count(usage.prompt_tokens)} + ${count(usage.completion_tokens)} tokens`,
+  return [named(names.outcomes[rows.outcome[row]]), reason && `finished by ${named(reason)}`, usage && `${count(usage.prompt_tokens ?? 0)} + ${count(usage.completion_tokens ?? 0)} tokens`,
     Number.isNaN(rows.latency[row]) ? null : duration(rows.latency[row])].filter(Boolean).join(" · ");
 }
 
-function scoresOf(metrics) {
-  if (metrics.length === 0) return make("p", { class: "soft" }, "No metric came to see it.");
+function scoresOf(metrics, outcome) {
+  if (metrics.length === 0) return make("p", { class: "soft" }, UNFINISHED.includes(outcome) ? "They are still to come." : "No metric came to see it.");
   const passed = (card) => (card?.pass === undefined ? "" : card.pass ? "passed" : "failed");
   const lines = metrics.flatMap((metric, place) => {
     const { card } = metric;
@@ -109,7 +109,14 @@ function judgeOf(judge) {
 let details = 0;
 
 /** Opens the chosen sample, or shows it where one is open. */
-async function openDetail() {
+function openDetail() {
+  showDetail().catch((error) => {
+    byId("detail").close();
+    complain(`The sample cannot be shown: ${error.message}.`);
+  });
+}
+
+async function showDetail() {
   const row = selected[chosen];
   if (row === undefined) return;
   details += 1;

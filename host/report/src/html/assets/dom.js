@@ -55,27 +55,59 @@ function duration(milliseconds) {
 
 const pValue = (value) => (value < 0.0001 ? "< 0.0001" : value.toFixed(4));
 
+/** So many of a thing: `1 sample`, `1,000 samples`. */
+const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
+
+/** Most columns that a phone has room for; a row of more becomes a card there. */
+const MOST_NARROW = 4;
+/** Cells beside each other in a card. */
+const CARD_COLUMNS = 3;
+
 /**
- * A table. A column is [heading, isNumber]; a cell is text, a node, or a list of them. A row may be
- * {cells, begins}: a rule is drawn above one that begins a group.
+ * A table. A column is [heading, isNumber, place]; a cell is text, a node, or a list of them. A row may be
+ * {cells, begins}: a rule is drawn above one that begins a group. On a phone the columns before the first number are the
+ * title of a card, those whose place is "decisive" come behind it, and those that are "wide" have room for two.
  */
 function table(columns, rows, caption) {
-  const align = (position) => (columns[position][1] ? "number" : null);
-  const cell = (content, position) => make(position === 0 ? "th" : "td", { class: align(position), scope: position === 0 ? "row" : null }, content ?? "");
-  const body = rows.map((row) => make("tr", { class: row.begins && "begins" }, (row.cells ?? row).map(cell)));
-  return make("div", { class: "scroll" }, make("table", {},
+  const isCards = columns.length > MOST_NARROW;
+  const role = (name) => (isCards ? name : null);
+  const titles = columns.findIndex(([, isNumber]) => isNumber);
+  // The last part of a title has what the others leave.
+  const room = CARD_COLUMNS - ((titles + CARD_COLUMNS - 1) % CARD_COLUMNS);
+  const classOf = (position) => [
+    columns[position][1] && "number", columns[position][2], position < titles && "title", isCards && position === titles - 1 && `room-${room}`,
+  ].filter(Boolean).join(" ") || null;
+  const heading = ([text], position) => make("th", { class: columns[position][1] && "number", scope: "col", role: role("columnheader") }, text);
+  const cell = (content, position) => make(position === 0 ? "th" : "td", {
+    class: classOf(position), scope: position === 0 ? "row" : null, role: role(position === 0 ? "rowheader" : "cell"), "data-heading": columns[position][0] || null,
+  }, content ?? "");
+  const body = rows.map((row) => make("tr", { class: row.begins && "begins", role: role("row") }, (row.cells ?? row).map(cell)));
+  return make("div", { class: "scroll" }, make("table", { class: isCards && "cards", role: role("table") },
     caption ? make("caption", {}, caption) : null,
-    make("thead", {}, make("tr", {}, columns.map(([heading], position) => make("th", { class: align(position), scope: "col" }, heading)))),
-    make("tbody", {}, body)));
+    make("thead", { role: role("rowgroup") }, make("tr", { role: role("row") }, columns.map(heading))),
+    make("tbody", { role: role("rowgroup") }, body)));
 }
+
+/** What stands in the row above already: only cards, which stand alone, say it once more. */
+const again = (content) => make("span", { class: "again" }, content);
 
 function folded(label, ...content) {
   return make("details", {}, make("summary", {}, label), ...content);
 }
 
 function facts(pairs) {
-  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== "");
   return make("dl", { class: "facts" }, known.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+}
+
+/** A name that a narrow table shortens; its whole is shown where the pointer rests on it. */
+const ident = (name) => make("span", { class: "ident", title: visible(name) }, visible(name));
+
+/** Says what went wrong, above everything else. */
+function complain(text) {
+  const notice = byId("notice");
+  notice.textContent = text;
+  notice.hidden = false;
 }
 
 /** Lets the page draw and listen before what follows. */

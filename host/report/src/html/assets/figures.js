@@ -24,16 +24,26 @@ function showOverview() {
   const counts = head.runs.map((_, number) => rowsOfRun(number).length);
   const known = head.runs.map((run, number) => factsOf(run, counts[number]));
   if (isSeveral()) {
-    const names = known[0].map(([name]) => name).filter((_, place) => known.some((one) => one[place][1]));
+    const labels = known[0].map(([label]) => label).filter((_, place) => known.some((one) => one[place][1]));
     const rest = known.map((one) => new Map(one));
-    byId("overview").append(table([["Run"], ...names.map((name) => [name, ["Samples", "Coverage", "Wall time", "Tokens"].includes(name)])],
-      head.runs.map((run, number) => [make("span", { class: "strong" }, run.run_id), ...names.map((name) => rest[number].get(name) || "–")])));
+    byId("overview").append(table([["Run"], ...labels.map((label) => [label, ["Samples", "Coverage", "Wall time", "Tokens"].includes(label)])],
+      head.runs.map((run, number) => [make("span", { class: "strong" }, run.run_id), ...labels.map((label) => rest[number].get(label) || "–")])));
   } else byId("overview").append(facts(known[0]));
   head.runs.forEach((run, number) => {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
-    if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet, and ${count(counts[number])} ${counts[number] === 1 ? "sample that is" : "samples that are"} done.`));
+    if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet. ${stateOf(number)}.`));
     else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done.`));
   });
+}
+
+/** How far the samples of a run are that has not ended. */
+function stateOf(run) {
+  const own = rowsOfRun(run);
+  const ending = (name) => own.filter((row) => names.outcomes[rows.outcome[row]] === name).length;
+  const [scores, judges] = UNFINISHED.map(ending);
+  const waiting = (number, what) => number > 0 && `${counted(number, "answer")} ${number === 1 ? "awaits its" : "await their"} ${what}`;
+  const done = own.length - scores - judges;
+  return [`${counted(done, "sample")} ${done === 1 ? "is" : "are"} done`, waiting(scores, "scores"), waiting(judges, "judges")].filter(Boolean).join("; ");
 }
 
 function rowsOfRun(run) {
@@ -54,11 +64,8 @@ function figuresByMetric() {
   return [...groups.values()];
 }
 
-/** Bounds of the drawn intervals: the unit interval where all figures lie in it. */
-function boundsOf(figures) {
-  const [low, high] = extent(figures.flatMap(({ value, interval }) => [value ?? NaN, interval?.low ?? NaN, interval?.high ?? NaN]).filter((value) => !Number.isNaN(value)));
-  return low >= 0 && high <= 1 ? [0, 1] : [low, high];
-}
+/** Bounds of the drawn intervals. */
+const boundsOf = (figures) => boundsAround(figures.flatMap(({ value, interval }) => [value, interval?.low, interval?.high]));
 
 function showFigures() {
   const groups = figuresByMetric();
@@ -66,13 +73,13 @@ function showFigures() {
   const section = byId("figures");
   section.hidden = false;
   const [low, high] = boundsOf(groups.flat().map(({ figure }) => figure));
-  const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]];
+  const columns = [["Task"], ["Metric"], ...(isSeveral() ? [["Run"]] : []), ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]];
   const isNewTask = (place) => place === 0 || groups[place - 1][0].figure.task_id !== groups[place][0].figure.task_id;
   const cells = groups.flatMap((group, place) => group.map(({ run, figure }, number) => ({
     begins: place > 0 && number === 0 && (isSeveral() || isNewTask(place)),
     cells: [
-      number === 0 && isNewTask(place) ? visible(figure.task_id) : "",
-      number === 0 ? make("span", { title: `${figure.aggregation} of ${figure.value_name}; ${figure.higher_is_better ? "more" : "less"} is better` }, visible(figure.metric_id), figure.higher_is_better ? "" : " ↓") : "",
+      number === 0 && isNewTask(place) ? visible(figure.task_id) : again(visible(figure.task_id)),
+      number === 0 ? metricName(figure) : again(metricName(figure)),
       ...(isSeveral() ? [head.runs[run].run_id] : []),
       make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
       figure.value === null ? "" : whisker(figure.value, figure.interval, low, high),
@@ -89,6 +96,10 @@ function showFigures() {
   }
 }
 
+function metricName({ metric_id: metric, aggregation, value_name: name, higher_is_better: isMoreBetter }) {
+  return make("span", { title: `${aggregation} of ${name}; ${isMoreBetter ? "more" : "less"} is better` }, visible(metric), isMoreBetter ? "" : " ↓");
+}
+
 function furtherFigures(figure) {
   const parts = [];
   const plain = (name, columns, cells) => cells.length > 0 && parts.push([name, table(columns, cells)]);
@@ -98,7 +109,7 @@ function furtherFigures(figure) {
   plain("categories", [["Category"], ["Records", true], ["Share", true]], (figure.categories ?? []).map((one) => [visible(one.name), count(one.count), percent(one.share)]));
   const slices = figure.slices ?? [];
   const [low, high] = boundsOf(slices);
-  plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true], [""], ["n", true], ["Coverage", true]],
+  plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
     slices.map((slice, place) => ({
       begins: place > 0 && slices[place - 1].by !== slice.by,
       cells: [visible(slice.by), visible(slice.key), score(slice.value), range(slice.interval), slice.value === null ? "" : whisker(slice.value, slice.interval, low, high), `${count(slice.n)} of ${count(slice.total)}`, percent(slice.coverage)],
@@ -117,13 +128,16 @@ function showOutcomes() {
     if (!counts.has(key)) counts.set(key, new Array(names.outcomes.length).fill(0));
     counts.get(key)[rows.outcome[row]] += 1;
   }
-  const order = names.outcomes.map((_, outcome) => outcome).sort((one, other) => (names.outcomes[other] === "scored") - (names.outcomes[one] === "scored"));
+  // What was scored first, what is still to be last.
+  const rank = (outcome) => UNFINISHED.includes(names.outcomes[outcome]) - (names.outcomes[outcome] === "scored");
+  const order = names.outcomes.map((_, outcome) => outcome).sort((one, other) => rank(one) - rank(other));
+  const scored = order.findIndex((outcome) => names.outcomes[outcome] === "scored");
   const columns = [["Task"], ...(isSeveral() ? [["Run"]] : []), ["Samples", true], [""], ...order.map((outcome) => [named(names.outcomes[outcome]), true])];
   const cells = [...counts].sort(([one], [other]) => (one % 65536) - (other % 65536) || one - other).map(([key, numbers]) => {
     const [run, task] = [Math.floor(key / 65536), key % 65536];
     const total = numbers.reduce((sum, number) => sum + number, 0);
     const leads = (outcome) => numbers[outcome] === 0 ? "0" : make("button", { type: "button", class: "link", click: () => choose({ run, task, outcome }) }, count(numbers[outcome]));
-    return [visible(names.tasks[task]), ...(isSeveral() ? [head.runs[run].run_id] : []), count(total), shares(order.map((outcome) => numbers[outcome]), total), ...order.map(leads)];
+    return [visible(names.tasks[task]), ...(isSeveral() ? [head.runs[run].run_id] : []), count(total), shares(order.map((outcome) => numbers[outcome]), total, scored), ...order.map(leads)];
   });
   section.append(table(columns, cells));
 }

@@ -28,6 +28,8 @@ function showList() {
   byId("spacer").style.height = `${Math.min(TALLEST, selected.length * rowHeight())}px`;
   // No higher than all samples are, and as high for some of them.
   byId("list").style.maxHeight = `${rows.length * rowHeight() + 2}px`;
+  // As far as the bar of the list takes room.
+  byId("heading").style.paddingRight = `${byId("list").offsetWidth - byId("list").clientWidth + 8}px`;
   byId("list").scrollTop = topOf(chosen);
   showRows();
 }
@@ -56,12 +58,13 @@ function rowOf(place) {
   const change = changeOf(row);
   const mark = change < 0 ? "▼ " : change > 0 ? "▲ " : "";
   const metrics = shownMetrics.length ? shownMetrics : [-1];
+  const tags = (rows.tags[row] ?? []).map((tag) => visible(names.tags[tag])).join(", ");
   return make("div", { class: "row", role: "option", id: `row-${place}`, "aria-selected": String(place === chosen), "aria-setsize": selected.length, "aria-posinset": place + 1, "data-place": place },
     make("span", { class: "id", dir: "auto" }, visible(rows.id[row])),
     make("span", { class: outcome === "scored" ? "outcome" : "outcome unscored" }, (isSeveral() && byId("run").value === "" ? `${head.runs[rows.run[row]].run_id}: ` : "") + named(outcome)),
     metrics.map((metric) => make("span", { class: "score number" }, metric < 0 ? "" : score(rows.scores[metric][row]))),
     make("span", { class: "change number" }, change ? `${mark}${score(Math.abs(change))}` : ""),
-    make("span", { class: "tags" }, (rows.tags[row] ?? []).map((tag) => visible(names.tags[tag])).join(", ")),
+    make("span", { class: "tags", title: tags }, tags),
     make("span", { class: "time number" }, Number.isNaN(rows.latency[row]) ? "" : duration(rows.latency[row])));
 }
 
@@ -90,5 +93,11 @@ function listenToList() {
     goTo(+row.dataset.place);
     openDetail();
   });
-  new ResizeObserver(() => showRows()).observe(listed);
+  // Rows are higher on a phone, which may be turned.
+  let height = rowHeight();
+  new ResizeObserver(() => {
+    if (rowHeight() === height) showRows();
+    else showList();
+    height = rowHeight();
+  }).observe(listed);
 }

@@ -79,5 +79,5 @@ async function start() {
 }
 
 start().catch((error) => {
-  byId("notice").textContent = `This report cannot be shown: ${error.message}. It needs a browser of 2024 or later.`;
+  complain(`This report cannot be shown: ${error.message}. It needs a browser of 2024 or later.`);
 });

@@ -38,6 +38,12 @@ function binned(values, low, high, bins) {
   return counts;
 }
 
+/** Where figures are drawn: the unit interval where all that are known lie in it. */
+function boundsAround(numbers) {
+  const [low, high] = extent(numbers.filter((number) => number !== null && number !== undefined && !Number.isNaN(number)));
+  return low >= 0 && high <= 1 || low > high ? [0, 1] : [low, high];
+}
+
 /** Smallest and largest without spreading a long list over arguments. */
 function extent(values) {
   let [low, high] = [Infinity, -Infinity];
@@ -101,12 +107,12 @@ function whisker(value, interval, low, high) {
     draw("circle", { class: "mark", cx: at(value), cy: 8, r: 3 }));
 }
 
-/** A bar of shares; the first is in the accent colour, the others are lighter and lighter. */
-function shares(counts, total) {
+/** A bar of shares: the one of this place is in the accent colour, the others are lighter and lighter. */
+function shares(counts, total, marked) {
   let x = 0;
   const part = (number, place) => {
     const width = total > 0 ? (130 * number) / total : 0;
-    const rect = draw("rect", { x, y: 3, width: Math.max(number > 0 ? 1 : 0, width - 0.5), height: 10, class: place === 0 ? "mark" : null, "fill-opacity": place === 0 ? null : Math.max(0.25, 1 - place * 0.18) });
+    const rect = draw("rect", { x, y: 3, width: Math.max(number > 0 ? 1 : 0, width - 0.5), height: 10, class: place === marked ? "mark" : null, "fill-opacity": place === marked ? null : Math.max(0.25, 1 - place * 0.18) });
     x += width;
     return rect;
   };

@@ -83,7 +83,7 @@ function select() {
   const candidates = [];
   for (let row = 0; row < rows.length; row += 1) if (passes(row, filters)) candidates.push(row);
   list(candidates, filters);
-  if (hits) searchTexts(candidates, filters, searches);
+  if (hits) searchTexts(candidates, filters, searches).catch((error) => complain(`The texts cannot be searched: ${error.message}.`));
 }
 
 function list(candidates, filters) {
@@ -95,7 +95,7 @@ function list(candidates, filters) {
 }
 
 function say(found, all, more = "") {
-  byId("count").textContent = `${count(found)} of ${count(all)} samples${more}`;
+  byId("count").textContent = `${count(found)} of ${counted(all, "sample")}${more}`;
 }
 
 function sortSelected(order) {

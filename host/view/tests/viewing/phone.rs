@@ -1,0 +1,50 @@
+//! What decides is seen on a phone without a sideways scroll.
+
+use crate::support::{Served, append, begin, browser, complaints, forty, sample, whole};
+use gage_browser::{Page, Screen};
+
+/// Waits until something is there, and says what of it is not on the screen, or only after a scroll to the side.
+fn outside(page: &Page, selector: &str) -> String {
+    let seen = format!(
+        "[...document.querySelectorAll({selector:?})].filter((one) => one.getClientRects().length > 0)"
+    );
+    page.wait_for(&format!("{seen}.length > 0")).expect(selector);
+    let is_outside = "(one) => { const at = one.getBoundingClientRect(); const around = one.closest('.scroll'); \
+                      return at.left < 0 || at.right > innerWidth || (around && around.scrollWidth > around.clientWidth); }";
+    page.text(&format!("{seen}.filter({is_outside}).map((one) => one.textContent).join(', ')"))
+        .expect(selector)
+}
+
+#[test]
+fn what_decides_is_on_the_screen_of_a_phone() {
+    let Some(browser) = browser("a phone") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    whole(root.path(), "base", &forty(0));
+    whole(root.path(), "new", &forty(1));
+    let (_folder, _manifest, mut writer) = begin(root.path(), "nightly");
+    append(&mut writer, &[sample(0, "a", 1.0), sample(1, "b", 0.0)]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::PHONE).expect("a page");
+    for (path, selectors) in [
+        (
+            "/compare?run=base&run=new",
+            &["#comparison td.decisive", "#comparison td .verdict", "#figures td", "#outcomes td"][..],
+        ),
+        ("/runs/base", &["#figures td", "#outcomes td", "#overview dd"]),
+        ("/", &["#runs input", "#runs .interval", "#runs .status"]),
+        ("/history", &["#overview dd", ".trend"]),
+        ("/runs/nightly", &["#figures td", "#progress td"]),
+    ] {
+        page.go(&served.url(path)).expect(path);
+        for selector in selectors {
+            assert_eq!(outside(&page, selector), "", "{path}: {selector}");
+        }
+        assert_eq!(page.run("document.documentElement.scrollWidth").expect("a width"), 390, "{path}");
+    }
+    // The boxes take no more room than a finger.
+    page.go(&served.url("/")).expect("the list");
+    page.wait_for("document.querySelector('#runs .pick') !== null").expect("runs");
+    let width = page.run("document.querySelector('#runs .pick').offsetWidth").expect("a width");
+    assert!(width.as_f64().is_some_and(|width| width <= 44.0), "{width}");
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
