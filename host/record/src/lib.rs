@@ -30,7 +30,7 @@ pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
     OpenedJournal, RecordsInOrder, Scores, ScoresEntry, TailEntry, TailRead, Without, journal_digests,
 };
-pub use manifest::{Manifest, RunStatus};
+pub use manifest::{Manifest, RunStatus, Seal};
 pub use reader::{RunReader, SampleLines};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
 pub use samples::{SampleLine, SamplesWriter, write_samples};
