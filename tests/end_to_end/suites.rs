@@ -57,15 +57,15 @@ fn with_key(server: &Server, key: &str) -> String {
     )
 }
 
-fn freeze(workspace: &Workspace) {
+pub(crate) fn freeze(workspace: &Workspace) {
     workspace.run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
     workspace.run(&["init", "words"]).expect_code(0);
     workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
 }
 
-const RUN_CONFIG: &str = "config/run_configs/words_run_1.yaml";
+pub(crate) const RUN_CONFIG: &str = "config/run_configs/words_run_1.yaml";
 const TEMPLATE: &str = "config/builtin_templates/words/v1.yaml";
-const LOCK: &str = "config/run_configs/words_run_1.gage.lock";
+pub(crate) const LOCK: &str = "config/run_configs/words_run_1.gage.lock";
 
 /// All files below a folder, as one text.
 fn all_text(folder: &Path) -> String {

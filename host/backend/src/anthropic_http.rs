@@ -60,7 +60,7 @@ impl Backend for AnthropicHttp {
         let call = Call { id: &id, url: &self.messages, body, tokens };
         let reading = Reading { tokens: tokens_of, ..Reading::plain() };
         let mut reply = self.http.call(call, MessageReader::default, reading).await?;
-        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }
 }

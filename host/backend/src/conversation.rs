@@ -1,7 +1,7 @@
 //! What the protocols of servers have in common: texts, media, tools, and what is known of a backend.
 
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
-use gage_config::{HttpBackendConfig, is_secret_key};
+use gage_config::HttpBackendConfig;
 use gage_core::{ContentPart, Digest, Message, ModelOutput, Object};
 use serde_json::{Value, json};
 
@@ -92,8 +92,8 @@ pub(crate) fn tokens_of(output: &ModelOutput) -> Option<u64> {
 
 /// Headers whose names do not say that they are secret.
 pub(crate) fn public_headers(config: &HttpBackendConfig) -> Object {
-    let headers = config.headers.iter().filter(|(name, _)| !is_secret_key(name));
-    headers.map(|(name, value)| (name.to_lowercase(), value.reveal().into())).collect()
+    let headers = config.headers.iter().filter(|header| !header.is_secret);
+    headers.map(|header| (header.name.to_lowercase(), header.value.reveal().into())).collect()
 }
 
 /// What is known of a backend before it is asked.

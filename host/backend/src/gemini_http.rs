@@ -74,7 +74,7 @@ impl Backend for GeminiHttp {
         let call = Call { id: &id, url: &self.url, body, tokens };
         let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
         let mut reply = self.http.call(call, ContentReader::default, reading).await?;
-        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }
 }

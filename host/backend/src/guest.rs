@@ -4,6 +4,7 @@ use base64::Engine as _;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Role, Usage};
 use gage_plugin::MediaSet;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A message for a component. With a set, media that lie in the message go into it, and a reference
@@ -78,6 +79,11 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
     if let Ok(Value::Object(extra)) = serde_json::from_str(&generation.extra) {
         output.extra = extra;
     }
+    // A component knows what its settings hold.
+    if let Cow::Owned(clean) = gage_core::without_secrets(&output.answer) {
+        output.answer = clean;
+    }
+    gage_core::blank_secrets_and_numbers(&mut output.extra);
     output
 }
 

@@ -9,7 +9,6 @@ mod failure;
 mod hints;
 mod host;
 mod reply;
-mod scrub;
 mod sse;
 mod statistics;
 mod tape;

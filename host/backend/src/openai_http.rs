@@ -67,10 +67,6 @@ impl OpenAiHttp {
             refusal.status == 400 && refusal.codes().iter().any(|code| code == "content_filter");
         is_filtered.then(|| ModelOutput::generated(String::new(), FinishReason::ContentFilter, None))
     }
-
-    fn scrub(&self, output: &mut ModelOutput) {
-        self.http.scrub(&mut output.answer, &mut output.extra);
-    }
 }
 
 #[async_trait]
@@ -97,7 +93,7 @@ impl Backend for OpenAiHttp {
         let think_tags = self.options.think_tags;
         let call = Call { id: &id, url, body, tokens };
         let mut reply = self.http.call(call, || ChatReader::new(think_tags), reading).await?;
-        self.scrub(&mut reply.output);
+        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }
 

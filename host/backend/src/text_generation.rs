@@ -101,7 +101,7 @@ impl Backend for TextGeneration {
         let call = Call { id: &id, url: &self.url, body, tokens };
         let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
         let mut reply = self.http.call(call, || TextReader::new(&stop), reading).await?;
-        self.http.scrub(&mut reply.output.answer, &mut reply.output.extra);
+        HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }
 }

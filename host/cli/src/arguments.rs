@@ -36,8 +36,8 @@ pub(crate) use report::ReportArguments;
 pub(crate) use resume::Resume;
 use std::path::PathBuf;
 pub(crate) use suite::{
-    DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments, RunsCommand,
-    RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
+    DEFAULT_TEMPLATES, DistillArguments, InitArguments, InitKind, LockArguments, RunsBaselineArguments,
+    RunsCommand, RunsGcArguments, RunsListArguments, RunsShowArguments, RunsTrendArguments, VerifyArguments,
 };
 pub(crate) use view::ViewArguments;
 

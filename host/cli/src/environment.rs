@@ -23,6 +23,23 @@ pub(crate) fn parse() -> Arguments {
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
+/// Makes the passwords of addresses known that came with the command line, and those of proxies and hubs.
+pub(crate) fn keep_addresses() {
+    const NAMES: [&str; 6] = [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "HF_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "GAGE_HOST_EVENTS_URL",
+    ];
+    let lower = NAMES.iter().map(|name| name.to_lowercase());
+    let variables =
+        NAMES.iter().map(|name| (*name).to_owned()).chain(lower).filter_map(|name| variable(&name));
+    let arguments = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+    variables.chain(arguments).for_each(|text| gage_config::keep_addresses(&text));
+}
+
 /// The value of a variable; one that is empty is as good as none.
 pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())

@@ -16,6 +16,7 @@ use exit_code::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
+    environment::keep_addresses();
     let arguments: Arguments = environment::parse();
     let result = match arguments.command {
         Command::Run(run) => commands::run::execute(*run),

@@ -8,6 +8,7 @@ use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
+use gage_core::without_secrets;
 pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
@@ -42,7 +43,7 @@ pub(crate) fn show_problems(problems: &Problems) {
 
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
 pub(crate) fn say(line: impl std::fmt::Display) {
-    progress::say_around_view(&line);
+    progress::say_around_view(&without_secrets(&line.to_string()));
 }
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.
@@ -61,11 +62,22 @@ pub(crate) fn refuse(message: &str, help: Option<&str>) -> ExitCode {
 /// # Errors
 /// When it cannot be written, except to a reader that has gone away.
 pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
-    match writeln!(anstream::stdout(), "{text}") {
+    let text = text.to_string();
+    match writeln!(anstream::stdout(), "{}", without_secrets(&text)) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to the standard output stream")
         }
         _ => Ok(()),
+    }
+}
+
+/// A word of a command as a shell takes it: in quotes where it is none by itself.
+pub(crate) fn shell_word(text: impl std::fmt::Display) -> String {
+    let text = text.to_string();
+    let is_plain = |one: char| one.is_alphanumeric() || "_-./:=@%+,".contains(one);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 
@@ -273,6 +285,21 @@ pub(crate) fn width() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_command_are_quoted_where_a_shell_would_break_them() {
+        for (word, quoted) in [
+            ("a/b-c_1.yaml", "a/b-c_1.yaml"),
+            ("a b", "'a b'"),
+            ("it's", "'it'\\''s'"),
+            ("$x;&", "'$x;&'"),
+            ("", "''"),
+            ("é.yaml", "é.yaml"),
+            ("~", "'~'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+        }
+    }
 
     #[test]
     fn a_table_fits_its_terminal() {

@@ -1,5 +1,6 @@
 //! `${VARIABLE}` and `${VARIABLE:-default}`, anywhere in a string.
 
+use crate::secrets::note_variable;
 use std::borrow::Cow;
 
 /// Where the values of variables come from.
@@ -80,10 +81,14 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
         return Ok(environment.config_dir.clone());
     }
     // As in a shell, `:-` also replaces a value that is empty.
+    let noted = |value: String| {
+        note_variable(name, &value);
+        Ok(value)
+    };
     match ((environment.variable)(name), default) {
-        (Some(value), None) => Ok(value),
-        (Some(value), Some(_)) if !value.is_empty() => Ok(value),
-        (_, Some(default)) => Ok(expand(default, environment)?.into_owned()),
+        (Some(value), None) => noted(value),
+        (Some(value), Some(_)) if !value.is_empty() => noted(value),
+        (_, Some(default)) => noted(expand(default, environment)?.into_owned()),
         (None, None) if is_parameter => Err(ExpandError {
             message: format!("nothing fills the parameter ${{{name}}}"),
             help: format!("give it a default, ${{{name}:-default}}; in a RunConfig, set it below `runtime`"),

@@ -19,8 +19,8 @@ mod table;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
-    ApiKey, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpProtocol, HttpRetry, KeyError,
-    KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
+    ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpProtocol, HttpRetry,
+    KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,
@@ -55,5 +55,7 @@ pub use pipeline::{
     parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
-pub use secrets::{is_secret_key, public_text, without_users};
+pub use secrets::{
+    is_secret_key, is_secret_name, keep_addresses, public_text, without_secret_defaults, without_users,
+};
 pub use source::{Source, Sources, Span, shown_path};

@@ -2,6 +2,7 @@
 
 use crate::secrets::{is_secret_key, names_secret, public_part, public_text, without_users};
 use crate::source::Span;
+use gage_core::SECRET_MARK;
 use serde_json::Value;
 
 /// A value and its place.
@@ -139,7 +140,7 @@ impl Node {
     /// The value as JSON that may be written down: a secret is replaced by the name of the
     /// variable that holds it, or left out.
     pub fn to_public_json(&self) -> Value {
-        self.public_json(false)
+        self.public_json("", false)
     }
 
     /// Whether it is a number or a truth value. Behind a name that is none of a secret it is none either, whatever the
@@ -148,15 +149,16 @@ impl Node {
         matches!(self.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_))
     }
 
-    fn public_json(&self, is_secret: bool) -> Value {
+    /// `key` is the one that it stands under.
+    fn public_json(&self, key: &str, is_secret: bool) -> Value {
         match &self.value {
             NodeValue::List(items) => {
                 let public = |item: &Node| match &item.written {
                     Some(written) if is_secret => public_text(written).into(),
                     Some(written) if names_secret(written) && !item.is_scalar_but_text() => {
-                        without_users(&public_part(written)).into()
+                        without_users(key, &public_part(written)).into()
                     }
-                    _ => item.public_json(is_secret),
+                    _ => item.public_json(key, is_secret),
                 };
                 items.iter().map(public).collect()
             }
@@ -166,18 +168,17 @@ impl Node {
                     let value = match (&entry.written, &entry.node.value) {
                         (Some(written), _) if is_secret => public_text(written).into(),
                         (Some(written), _) if names_secret(written) && !entry.node.is_scalar_but_text() => {
-                            without_users(&public_part(written)).into()
+                            without_users(&entry.key, &public_part(written)).into()
                         }
-                        (_, NodeValue::List(_) | NodeValue::Map(_)) => entry.node.public_json(is_secret),
                         (_, NodeValue::Null) => Value::Null,
-                        _ => entry.node.public_json(is_secret),
+                        _ => entry.node.public_json(&entry.key, is_secret),
                     };
                     (entry.key.clone(), value)
                 };
                 Value::Object(entries.iter().map(public).collect())
             }
-            _ if is_secret => "(secret)".into(),
-            NodeValue::Text(text) => without_users(text).into_owned().into(),
+            _ if is_secret => SECRET_MARK.into(),
+            NodeValue::Text(text) => without_users(key, text).into_owned().into(),
             _ => self.to_json(),
         }
     }

@@ -20,6 +20,7 @@ use crate::node::Node;
 use crate::overrides;
 use crate::parse::parse;
 use crate::problems::Problems;
+use crate::secrets;
 use crate::source::Span;
 use crate::table::Table;
 use gage_core::SamplingParams;
@@ -236,6 +237,9 @@ fn read_document(
     if root.is_none() && !problems.has_errors() {
         problems.error(start, "", "the configuration is empty");
     }
+    if let Some(root) = &root {
+        secrets::note(root, problems);
+    }
     root
 }
 
@@ -270,6 +274,8 @@ pub fn load_document(
 }
 
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
+    // Once more, for what overrides and parameters put there.
+    secrets::note(root, problems);
     let mut table = Table::open(root, "", problems)?;
     read_head(&mut table, problems);
     let name =
@@ -300,7 +306,8 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let pricing = read_all(&mut table, "pricing", problems, PriceSpec::read);
     table.finish(problems);
 
-    let document = root.to_public_json();
+    let mut document = root.to_public_json();
+    gage_core::blank_secrets(&mut document);
     let config = PipelineConfig {
         name,
         plugins,

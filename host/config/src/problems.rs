@@ -1,8 +1,10 @@
 //! What is wrong with a configuration, and how it is shown.
 
-use crate::secrets::{masked, masked_override};
+use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use gage_core::{SECRET_MARK, places_of_secrets, without_secrets};
+use std::ops::Range;
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,22 @@ pub struct Problems {
     /// The texts.
     pub sources: Sources,
     list: Vec<Problem>,
+    hidden: Vec<Hidden>,
+}
+
+/// A secret, and the scalar that it is written in.
+#[derive(Clone, PartialEq)]
+struct Hidden {
+    span: Span,
+    value: String,
+    /// Whether it is all of the scalar.
+    is_whole: bool,
+}
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(SECRET_MARK)
+    }
 }
 
 impl Problems {
@@ -58,6 +76,14 @@ impl Problems {
         &mut self.list[last]
     }
 
+    /// Notes that a scalar holds a secret, which no message shows.
+    pub(crate) fn hide(&mut self, span: Span, value: &str, is_whole: bool) {
+        let hidden = Hidden { span, value: value.to_owned(), is_whole };
+        if !value.is_empty() && !self.hidden.contains(&hidden) {
+            self.hidden.push(hidden);
+        }
+    }
+
     /// Whether there is an error, warnings aside.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)
@@ -79,18 +105,62 @@ impl Problems {
     /// All problems for a person, with the lines that they point at.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        // Errors end up in logs of other systems, and their lines may hold keys.
-        let shown = |source: &Source| match source.name.strip_prefix("--set ") {
-            Some(path) => masked_override(path, &source.text),
-            None => masked(&source.text),
+        let texts: Vec<String> = self.sources.iter().enumerate().map(|of| self.shown_text(of)).collect();
+        let render = |problem: &Problem| {
+            let problem = self.shown_problem(problem);
+            renderer.render(&self.groups_of(&problem, &texts)).trim_end().to_owned() + "\n"
         };
-        let texts: Vec<String> = self.sources.iter().map(shown).collect();
-        let rendered: Vec<String> = self
-            .sorted()
-            .into_iter()
-            .map(|problem| renderer.render(&self.groups_of(problem, &texts)).trim_end().to_owned() + "\n")
-            .collect();
-        rendered.join("\n")
+        self.sorted().into_iter().map(render).collect::<Vec<String>>().join("\n")
+    }
+
+    /// A text as it is shown, as long as it was: errors end up in logs of other systems, and their lines may hold keys.
+    fn shown_text(&self, (number, source): (usize, &Source)) -> String {
+        let text = &source.text;
+        let masked = match source.name.strip_prefix("--set ") {
+            Some(path) => masked_override(path, text),
+            None => masked(text),
+        };
+        let mut places = places_of_secrets(text);
+        for hidden in self.hidden.iter().filter(|hidden| hidden.span.source == number) {
+            let whole = hidden.span.start..hidden.span.end.clamp(hidden.span.start, text.len());
+            let Some(written) = text.get(whole.clone()) else { continue };
+            let found = written.match_indices(&hidden.value).filter(|_| !hidden.is_whole);
+            let found: Vec<Range<usize>> =
+                found.map(|(place, value)| whole.start + place..whole.start + place + value.len()).collect();
+            // What is spelled in another way is hidden with all that stands around it.
+            places.extend(if found.is_empty() { vec![whole] } else { found });
+        }
+        starred(masked, &places)
+    }
+
+    /// A problem without the secrets that its message repeats.
+    fn shown_problem(&self, problem: &Problem) -> Problem {
+        let is_here = |hidden: &&Hidden| {
+            problem.span.is_some_and(|span| {
+                span.source == hidden.span.source
+                    && span.start <= hidden.span.end
+                    && hidden.span.start <= span.end
+            })
+        };
+        let hidden: Vec<&str> =
+            self.hidden.iter().filter(is_here).map(|hidden| hidden.value.as_str()).collect();
+        let shown = |text: &str| {
+            let mut text = without_secrets(text).into_owned();
+            for value in &hidden {
+                // One that is short may be a part of any word.
+                for quote in ['`', '\'', '"'] {
+                    let mark = format!("{quote}{SECRET_MARK}{quote}");
+                    text = text.replace(&format!("{quote}{value}{quote}"), &mark);
+                }
+            }
+            text
+        };
+        Problem {
+            message: shown(&problem.message),
+            help: problem.help.as_deref().map(shown),
+            key: without_secrets(&problem.key).into_owned(),
+            ..*problem
+        }
     }
 
     fn groups_of<'a>(&'a self, problem: &'a Problem, texts: &'a [String]) -> Vec<Group<'a>> {
@@ -124,6 +194,7 @@ impl Problems {
     /// `key`, `message` and `help`.
     pub fn to_json(&self) -> serde_json::Value {
         let describe = |problem: &Problem| {
+            let problem = self.shown_problem(problem);
             let place = problem.span.map(|span| {
                 let (line, column) = span.line_and_column(&self.sources);
                 (self.sources.get(span.source).map(|source| source.name.clone()), line, column)

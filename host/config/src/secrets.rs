@@ -1,10 +1,15 @@
 //! What is never written down: which keys hold a secret, and what of a text that names one may be shown.
 
-use crate::expand::closing_brace;
-use std::borrow::Cow;
+mod addresses;
+mod notes;
+mod shown;
 
-/// What stands in the place of a secret.
-const SECRET: &str = "(secret)";
+use crate::expand::closing_brace;
+pub use addresses::without_users;
+use gage_core::SECRET_MARK as SECRET;
+pub use notes::keep_addresses;
+pub(crate) use notes::{note, note_variable};
+pub(crate) use shown::{masked, masked_addresses, masked_override, starred};
 
 /// Whether the value of a key, and everything below it, is never written down.
 pub fn is_secret_key(key: &str) -> bool {
@@ -28,10 +33,22 @@ pub fn is_secret_key(key: &str) -> bool {
         "credential",
         "credentials",
     ];
+    // What separates texts for a model.
+    const OF_MODELS: [&str; 16] = [
+        "audio", "bos", "cls", "end", "eos", "first", "image", "mask", "next", "pad", "sep", "special",
+        "start", "stop", "unk", "video",
+    ];
     let key = snake_case(key);
     // `api_key_1` is one of several.
     let key =
         key.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_').to_owned();
+    let is_of_model = key.strip_suffix("_token").is_some_and(|front| {
+        let last = front.rsplit('_').next().unwrap_or(front);
+        OF_MODELS.contains(&last)
+    });
+    if is_of_model {
+        return false;
+    }
     matches!(
         key.as_str(),
         "headers" | "extra_headers" | "token" | "auth" | "jwt" | "pwd" | "passcode" | "api_keys"
@@ -55,151 +72,42 @@ fn snake_case(name: &str) -> String {
     out
 }
 
-/// A text with asterisks in the place of values that are secret, as long as it was: for the lines of a suite that an error
-/// shows. References to variables stay.
-pub(crate) fn masked(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut within_headers = 0_usize;
-    let mut block_of_headers: Option<usize> = None;
-    for line in text.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start().len();
-        if block_of_headers.is_some_and(|of| indent <= of && !line.trim().is_empty()) {
-            block_of_headers = None;
-        }
-        let mut rest = line;
-        while let Some(colon) = rest.find(':') {
-            let (before, behind) = rest.split_at(colon + 1);
-            out.push_str(before);
-            let name: String = before[..colon]
-                .trim_end_matches(['"', '\'', ' '])
-                .chars()
-                .rev()
-                .take_while(|character| character.is_ascii_alphanumeric() || "_-".contains(*character))
-                .collect();
-            let name: String = name.chars().rev().collect();
-            let is_headers = matches!(name.to_lowercase().as_str(), "headers" | "extra_headers");
-            let value = behind.trim_start_matches(' ');
-            if is_headers && value.starts_with('{') {
-                within_headers += 1;
-            } else if is_headers && value.trim().is_empty() {
-                block_of_headers = Some(indent);
-            }
-            let is_secret = !is_headers
-                && behind.starts_with([' ', '"', '\''])
-                && (within_headers > 0 || block_of_headers.is_some() || is_secret_key(&name));
-            rest = behind;
-            if is_secret && !value.starts_with(['{', '|', '>', '&', '*']) {
-                let blank = behind.len() - value.len();
-                // Of a list all that stands on its line.
-                let end = if value.starts_with('[') { value.trim_end().len() } else { end_of_scalar(value) };
-                out.push_str(&behind[..blank]);
-                out.push_str(&stars(&value[..end]));
-                rest = &value[end..];
-            }
-            if within_headers > 0 && rest.starts_with('}') {
-                within_headers -= 1;
-            }
-        }
-        out.push_str(rest);
-    }
-    masked_addresses(&out)
-}
-
-/// A text with asterisks in the place of users and queries of addresses, which may hold a password or a key, and of what stands
-/// before the `@` of `user:password@host`; as long as it was. References to variables stay.
-pub(crate) fn masked_addresses(text: &str) -> String {
-    let is_end = |character: char| character.is_whitespace() || "\"'`,<>".contains(character);
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (word, behind) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
-        let begin = word.find("://").map(|place| place + 3);
-        let address = &word[begin.unwrap_or(0)..];
-        let authority = address.split(['/', '?', '#']).next().unwrap_or_default();
-        // Without a scheme it has to look like a user and a password.
-        let user = authority.rfind('@').filter(|end| begin.is_some() || authority[..*end].contains(':'));
-        let user = user.unwrap_or(0);
-        let is_address = begin.is_some() || user > 0;
-        let query = address.find('?').filter(|_| is_address).map_or(address.len(), |query| query + 1);
-        out.push_str(&word[..begin.unwrap_or(0)]);
-        out.push_str(&stars(&address[..user]));
-        out.push_str(&address[user..query.max(user)]);
-        out.push_str(&stars(&address[query.max(user)..]));
-        let end = behind.chars().next().map_or(0, char::len_utf8);
-        out.push_str(&behind[..end]);
-        rest = &behind[end..];
-    }
-    out
-}
-
-/// A text without the users and the passwords of the addresses in it.
-pub fn without_users(text: &str) -> Cow<'_, str> {
-    let (mut out, mut rest) = (String::new(), text);
-    while let Some((before, address)) = rest.split_once("://") {
-        let end = address.find(|one: char| one.is_whitespace() || "/?#\"'`,<>".contains(one));
-        let (authority, behind) = address.split_at(end.unwrap_or(address.len()));
-        let host = authority.rfind('@').map_or(authority, |end| &authority[end..]);
-        let mark = if host.len() < authority.len() { SECRET } else { "" };
-        out.push_str(&format!("{before}://{mark}{host}"));
-        rest = behind;
-    }
-    out.push_str(rest);
-    if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
-}
-
-/// What an override of the command line sets, as it may be shown: nothing of a secret.
-pub(crate) fn masked_override(path: &str, text: &str) -> String {
-    if !path.split('.').any(is_secret_key) {
-        return masked(text);
-    }
-    let start = text.strip_prefix(path).map_or(0, |_| path.len() + 1).min(text.len());
-    format!("{}{}", &text[..start], stars(&text[start..]))
-}
-
-/// Where a plain or quoted scalar of one line ends.
-fn end_of_scalar(value: &str) -> usize {
-    if let Some(quote) = value.chars().next().filter(|first| ['"', '\''].contains(first)) {
-        return value[1..].find(quote).map_or_else(|| value.trim_end().len(), |end| end + 2);
-    }
-    let mut inside = 0_usize;
-    for (at, character) in value.char_indices() {
-        match character {
-            '{' => inside += 1,
-            '}' if inside > 0 => inside -= 1,
-            ',' | '}' | ']' | '\n' if inside == 0 => return at,
-            _ => {}
-        }
-    }
-    value.len()
-}
-
-/// Asterisks for all but references to variables, as many bytes as there were.
-fn stars(value: &str) -> String {
-    let mut out = String::with_capacity(value.len());
-    let mut rest = value;
-    while let Some(start) = rest.find("${") {
-        out.push_str(&"*".repeat(start));
-        let length = closing_brace(&rest[start + 2..]).map_or(rest.len() - start, |length| length + 3);
-        let (reference, behind) = rest[start..].split_at(length);
-        match reference.split_once(":-") {
-            // A default is as secret as the value.
-            Some((name, default)) => {
-                out.push_str(name);
-                out.push_str(":-");
-                out.push_str(&"*".repeat(default.len().saturating_sub(1)));
-                out.push('}');
-            }
-            None => out.push_str(reference),
-        }
-        rest = behind;
-    }
-    out.push_str(&"*".repeat(rest.len()));
-    out
-}
-
 /// Whether a text takes a part of itself from a variable whose name says that it is secret: `HUB_TOKEN`, and not
 /// `MAX_TOKENS`, which would change unseen.
 pub(crate) fn names_secret(written: &str) -> bool {
+    written.split("${").skip(1).any(|rest| is_secret_name(rest.split([':', '}']).next().unwrap_or_default()))
+}
+
+/// A text that is not expanded, without the defaults of variables whose names say that they are secret.
+pub fn without_secret_defaults(written: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(written.len()), written);
+    while let Some(start) = rest.find("${") {
+        let inner = &rest[start + 2..];
+        let Some(length) = closing_brace(inner) else { break };
+        out.push_str(&rest[..start]);
+        let shown = match inner[..length].split_once(":-") {
+            Some((name, default)) if is_secret_name(name) && !is_plain(default) => {
+                let public = public_text(default);
+                format!("{name}:-{}", if public == SECRET { "" } else { &public })
+            }
+            Some((name, default)) => format!("{name}:-{}", without_secret_defaults(default)),
+            None => inner[..length].to_owned(),
+        };
+        out.push_str(&format!("${{{shown}}}"));
+        rest = &inner[length + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a value is a number or a truth value, which is a secret only behind the name of one: what `${MAX_KEYS:-8}` sets
+/// must be seen.
+fn is_plain(value: &str) -> bool {
+    value.parse::<f64>().is_ok() || matches!(value, "true" | "false")
+}
+
+/// Whether a variable of this name holds a secret.
+pub fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 11] = [
         "KEY",
         "KEYS",
@@ -213,10 +121,7 @@ pub(crate) fn names_secret(written: &str) -> bool {
         "CREDENTIAL",
         "CREDENTIALS",
     ];
-    written.split("${").skip(1).any(|rest| {
-        let name = rest.split([':', '}']).next().unwrap_or_default().to_uppercase();
-        name.split(['_', '-', '.']).any(|word| WORDS.contains(&word))
-    })
+    name.to_uppercase().split(['_', '-', '.']).any(|word| WORDS.contains(&word))
 }
 
 /// The value of a secret as it was written, before `${…}` was replaced in it, without whatever of it is
@@ -262,10 +167,26 @@ fn without_defaults(written: &str) -> Option<(String, String)> {
     Some((public, literal))
 }
 
+/// What of a text is no variable, the defaults of its variables too.
+fn literals(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let inner = &rest[start + 2..];
+        let Some(length) = closing_brace(inner) else { break };
+        found.push(&rest[..start]);
+        if let Some((_, default)) = inner[..length].split_once(":-") {
+            found.extend(literals(default));
+        }
+        rest = &inner[length + 1..];
+    }
+    found.push(rest);
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn names_of_variables_stay_and_secrets_do_not() {
@@ -290,6 +211,9 @@ mod tests {
             ("bearer", true),
             ("passwd", true),
             ("max_tokens", false),
+            ("eos_token", false),
+            ("my_image_token", false),
+            ("friend_token", true),
             ("stop_token_ids", false),
             ("prompt_cache_key", false),
             ("Ocp-Apim-Subscription-Key", true),
@@ -312,45 +236,14 @@ mod tests {
             assert_eq!(names_secret(written), is_secret, "{written}");
         }
         assert_eq!(public_part("a/${TOKEN:-sk-1}/b"), "a/${TOKEN:-}/b");
-        for (address, public) in [
-            ("http://me:sk@a.b/c@d", "http://(secret)@a.b/c@d"),
-            ("http://a.b/c@d", "http://a.b/c@d"),
-            ("hub:a/b.gguf@main", "hub:a/b.gguf@main"),
-            ("see http://me@a.b, http://a:b@c", "see http://(secret)@a.b, http://(secret)@c"),
+        for (written, public) in [
+            ("a/${TOKEN:-sk-1}/b", "a/${TOKEN:-}/b"),
+            ("${A:-${TOKEN:-sk-1}} ${B:-c}", "${A:-${TOKEN:-}} ${B:-c}"),
+            ("${TOKEN:-${A}}", "${TOKEN:-${A}}"),
+            ("${runtime.global.key_rows:-2}", "${runtime.global.key_rows:-2}"),
+            ("no ${", "no ${"),
         ] {
-            assert_eq!(without_users(address), public);
-        }
-    }
-
-    #[test]
-    fn lines_that_are_shown_hold_no_secret_and_are_as_long_as_they_were() {
-        for (line, shown) in [
-            ("api_key: sk-123, timout: 3", "api_key: ******, timout: 3"),
-            ("config: {api_key: 'sk, 1', model: m}", "config: {api_key: *******, model: m}"),
-            ("api_key: ${KEY:-sk-1}", "api_key: ${KEY:-****}"),
-            ("api_key: \"${KEY}\"", "api_key: *${KEY}*"),
-            ("headers: {X-A: b, Authorization: Bearer t}", "headers: {X-A: *, Authorization: ********}"),
-            ("headers:\n  X-A: bé\nmodel: m", "headers:\n  X-A: ***\nmodel: m"),
-            ("base_url: http://127.0.0.1:9/v1", "base_url: http://127.0.0.1:9/v1"),
-            (
-                "base_url: 'https://me:sk@a.b/v1?key=sk-1' # x",
-                "base_url: 'https://*****@a.b/v1?********' # x",
-            ),
-            ("api_key: [sk-1, sk-2]", "api_key: ************"),
-            ("proxy: me:sk@a.b:1", "proxy: *****@a.b:1"),
-            ("model: hub:a/b.gguf@main", "model: hub:a/b.gguf@main"),
-            ("a: [http://a?k=1, http://b?${K}]", "a: [http://a?***, http://b?${K}*"),
-        ] {
-            assert_eq!(masked(line), shown);
-            assert_eq!(masked(line).len(), line.len());
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_stands_there_keeps_its_length(text in any::<String>(), key in "(api_key: ?|headers: |a: http://|x?://@)") {
-            let text = format!("{key}{text}");
-            prop_assert_eq!(masked(&text).len(), text.len());
+            assert_eq!(without_secret_defaults(written), public);
         }
     }
 }

@@ -35,6 +35,11 @@ impl<'n> Table<'n> {
         }
     }
 
+    /// The whole mapping as JSON that may be written down.
+    pub(crate) fn to_public_json(&self) -> serde_json::Value {
+        Node::new(NodeValue::Map(self.entries.to_vec()), self.span).to_public_json()
+    }
+
     /// The path of a key of this mapping.
     pub(crate) fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }

@@ -19,6 +19,7 @@ mod sample;
 mod sampling;
 mod schema;
 mod score;
+mod secrets;
 mod threads;
 
 pub use answer::CanonicalAnswer;
@@ -34,6 +35,9 @@ pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, T
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
+pub use secrets::{
+    SECRET_MARK, blank_secrets, blank_secrets_and_numbers, keep_secret, places_of_secrets, without_secrets,
+};
 pub use threads::spawn_named;
 
 /// A JSON object, in the order in which it was written.

@@ -1,10 +1,11 @@
 //! Logs: on the standard error stream, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
+use gage_core::{blank_secrets, without_secrets};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::fs::File;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, RwLock};
 use tracing::field::{Field, Visit};
@@ -80,11 +81,43 @@ where
     S: Subscriber + for<'s> tracing_subscriber::registry::LookupSpan<'s>,
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let layer =
-        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colour).log_internal_errors(false);
+    let layer = tracing_subscriber::fmt::layer()
+        .with_writer(Clean(writer))
+        .with_ansi(colour)
+        .log_internal_errors(false);
     match format {
         LogFormat::Text => Box::new(layer.without_time()),
         LogFormat::Json => Box::new(layer.json()),
+    }
+}
+
+/// Makes writers of lines without secrets.
+struct Clean<W>(W);
+
+impl<'w, W: MakeWriter<'w>> MakeWriter<'w> for Clean<W> {
+    type Writer = CleanLines<W::Writer>;
+
+    fn make_writer(&'w self) -> Self::Writer {
+        CleanLines(self.0.make_writer())
+    }
+
+    fn make_writer_for(&'w self, metadata: &Metadata<'_>) -> Self::Writer {
+        CleanLines(self.0.make_writer_for(metadata))
+    }
+}
+
+/// Writes lines without secrets; a line comes in one piece.
+struct CleanLines<W>(W);
+
+impl<W: Write> Write for CleanLines<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.0.write_all(without_secrets(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -107,7 +140,9 @@ impl<S: Subscriber> Layer<S> for LogSink {
         fields.0.insert("target".to_owned(), event.metadata().target().into());
         event.record(&mut fields);
         let level = level_of(event.metadata());
-        let event = Event::new("log", level, Value::Object(fields.0));
+        let mut fields = Value::Object(fields.0);
+        blank_secrets(&mut fields);
+        let event = Event::new("log", level, fields);
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_one_of_many(event) }
     }
 }

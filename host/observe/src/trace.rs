@@ -134,8 +134,9 @@ impl Writer {
                 },
             };
             match message {
-                Some(Message::Event(event)) => {
+                Some(Message::Event(mut event)) => {
                     taken();
+                    gage_core::blank_secrets(&mut event.payload);
                     self.record(&event);
                     held_since.get_or_insert_with(Instant::now);
                 }

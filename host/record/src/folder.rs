@@ -68,9 +68,8 @@ impl RunFolder {
         }
         let writer_lock = lock(&path)?;
         let manifest = Manifest::read(&path)?;
-        if Manifest::fits_its_digest(&path)? == Some(false) {
-            let reason = "it was edited: the digest at its end is that of another; restore it from a copy, or start again \
-                          with another --run-id";
+        if let Some(wrong) = Manifest::seal(&path)?.wrong() {
+            let reason = format!("{wrong}; restore it from a copy, or start again with another --run-id");
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
         if manifest.run_id != run_id {

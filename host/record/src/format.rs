@@ -6,13 +6,14 @@
 //! | format | version | change |
 //! | --- | --- | --- |
 //! | manifest | 1 | first |
+//! | manifest | 2 | ends with the digest of all else in it, always |
 //! | journal | 1 | first |
 //! | journal | 2 | answers and their scores are lines of their own |
 //! | journal | 3 | checksums of records begin with that of the run's id |
 //! | journal | 4 | an answer may await its judges |
 
 /// Version of `manifest.json`.
-pub const MANIFEST_VERSION: u32 = 1;
+pub const MANIFEST_VERSION: u32 = 2;
 /// Version of the files in `journal/`.
 pub const JOURNAL_VERSION: u32 = 4;
 

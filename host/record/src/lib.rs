@@ -31,7 +31,7 @@ pub use journal::{
     OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, TailEntry, TailRead,
     Without, journal_digests,
 };
-pub use manifest::{Manifest, RunStatus};
+pub use manifest::{Manifest, RunStatus, Seal};
 pub use reader::{RunReader, SampleLines};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
 pub use samples::{SampleLine, SamplesWriter, write_samples};

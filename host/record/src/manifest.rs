@@ -13,6 +13,32 @@ use std::time::SystemTime;
 
 /// The key that holds the digest of all others.
 const DIGEST: &str = "digest";
+/// Manifests before this version may have no digest.
+const FIRST_WITH_DIGEST: u64 = 2;
+
+/// What the digest of a manifest says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// It is as it was written.
+    Intact,
+    /// It was edited: the digest is that of another.
+    Broken,
+    /// It was edited: it has none, and every manifest of its version has one.
+    Missing,
+    /// It is of an older program, which wrote none, and then nothing is known.
+    Unknown,
+}
+
+impl Seal {
+    /// What is wrong, where it was edited.
+    pub fn wrong(self) -> Option<&'static str> {
+        match self {
+            Seal::Broken => Some("it was edited: the digest at its end is that of another"),
+            Seal::Missing => Some("it was edited: the digest at its end is gone"),
+            Seal::Intact | Seal::Unknown => None,
+        }
+    }
+}
 
 /// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +120,8 @@ impl Manifest {
 
     /// Notes that the run goes on.
     pub fn reopen(&mut self) {
+        // It is written anew, as this program writes it.
+        self.format_version = MANIFEST_VERSION;
         self.status = RunStatus::Running;
         self.finished_at = None;
         self.ended_by = None;
@@ -124,18 +152,23 @@ impl Manifest {
         folder.write_atomically(MANIFEST_FILE, &text).map(|_| ())
     }
 
-    /// Whether the manifest of a run folder fits the digest at its end; one of an older program has none, and then nothing
-    /// is known.
+    /// Whether the manifest of a run folder fits the digest at its end.
     ///
     /// # Errors
     /// When it is not there, or no JSON.
-    pub fn fits_its_digest(folder: &Path) -> Result<Option<bool>, RecordError> {
+    pub fn seal(folder: &Path) -> Result<Seal, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
             serde_json::from_slice(&text).map_err(|error| RecordError::invalid(&path, error.to_string()))?;
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
-        Ok(written.map(|written| written == Digest::of_json(&value).to_string()))
+        let version = value.get("format_version").and_then(Value::as_u64);
+        Ok(match written {
+            Some(written) if written == Digest::of_json(&value).to_string() => Seal::Intact,
+            Some(_) => Seal::Broken,
+            None if version.is_none_or(|version| version >= FIRST_WITH_DIGEST) => Seal::Missing,
+            None => Seal::Unknown,
+        })
     }
 
     /// Reads the manifest of a run folder; keys that are not known are left out.
@@ -179,11 +212,22 @@ mod tests {
         manifest.files.insert("samples.jsonl".to_owned(), digest);
         manifest.write(&folder).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
-        assert_eq!(Manifest::fits_its_digest(folder.path()).unwrap(), Some(true));
         let path = folder.path_of(MANIFEST_FILE);
-        let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.2.0");
-        fs::write(&path, edited).unwrap();
-        assert_eq!(Manifest::fits_its_digest(folder.path()).unwrap(), Some(false));
+        let text = fs::read_to_string(&path).unwrap();
+        let mut without: Value = serde_json::from_str(&text).unwrap();
+        without.as_object_mut().unwrap().shift_remove(DIGEST);
+        let mut first = without.clone();
+        first["format_version"] = json!(1);
+        for (text, seal) in [
+            (text.clone(), Seal::Intact),
+            (text.replace("0.1.0", "0.2.0"), Seal::Broken),
+            (text.replace("\"sha256:", "\"sha256:0"), Seal::Broken),
+            (without.to_string(), Seal::Missing),
+            (first.to_string(), Seal::Unknown),
+        ] {
+            fs::write(&path, &text).unwrap();
+            assert_eq!(Manifest::seal(folder.path()).unwrap(), seal, "{text}");
+        }
     }
 
     #[test]
@@ -199,7 +243,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_said() {
         let cases = [
-            (r#"{"format_version": 2}"#, "use a newer gage-host"),
+            (r#"{"format_version": 3}"#, "use a newer gage-host"),
             (r#"{"run_id": "a"}"#, "no 'format_version'"),
             (r#"{"format_version": 1}"#, "missing field `run_id`"),
             ("{", "EOF"),

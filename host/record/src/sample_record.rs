@@ -52,7 +52,8 @@ pub struct ErrorNote {
     pub stage: Stage,
     /// What kind of failure, as a short stable name.
     pub kind: String,
-    /// What went wrong, in words.
+    /// What went wrong, in words; written without the secrets that are known.
+    #[serde(serialize_with = "without_secrets")]
     pub message: String,
     /// Where in the row or the Sample, as a JSON pointer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,6 +134,10 @@ impl SampleRecord {
     pub fn shorten_row(row: &str) -> String {
         row.chars().take(SampleRecord::LONGEST_ROW).collect()
     }
+}
+
+fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&gage_core::without_secrets(text))
 }
 
 /// Writes a number, or 0 for one that JSON cannot hold.

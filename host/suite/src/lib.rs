@@ -22,6 +22,7 @@ mod run_config;
 mod runs;
 mod secrets;
 mod template;
+mod variables;
 mod verify;
 mod yaml;
 
@@ -30,8 +31,9 @@ pub use error::SuiteError;
 pub use files::shown_folder;
 pub use init::{InitMode, InitOptions, Initialized, init};
 pub use load::{Loaded, Origin, load};
-pub use lock::{LOCK_VERSION, Lock, LockDifference, UnknownPart};
+pub use lock::{LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
+pub use variables::secret_variables;
 pub use verify::{Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ};

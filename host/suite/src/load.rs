@@ -27,11 +27,21 @@ pub struct Loaded {
     pub config: Option<PipelineConfig>,
     /// Where it is from; nothing where it could not be read.
     pub origin: Option<Origin>,
-    /// The digest of the template's file, where it is not the template that is bound, or none at all. The suite cannot be used
-    /// then.
-    pub(crate) other_template: Option<Digest>,
+    /// What was found in the place of the template that is bound. The suite cannot be used then.
+    pub(crate) other_template: Option<OtherTemplate>,
     /// What is wrong with it.
     pub problems: Problems,
+}
+
+/// What was found in the place of a template.
+#[derive(Debug)]
+pub(crate) enum OtherTemplate {
+    /// A file of this digest.
+    Digest(Digest),
+    /// Nothing.
+    Gone,
+    /// A file that cannot be read, and why.
+    Unreadable(String),
 }
 
 impl Loaded {

@@ -17,6 +17,7 @@ use gage_engine::Datasets;
 use gage_record::{Difference, compare};
 use serde_json::{Value, json};
 use std::path::Path;
+pub use unusable::PluginPlaces;
 
 /// The newest version of the format that can be read, and that is written.
 pub const LOCK_VERSION: u64 = 1;

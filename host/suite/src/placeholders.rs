@@ -1,7 +1,7 @@
 //! `${runtime.…}`: what a RunConfig fills in a definition.
 
 use crate::document::each_text;
-use gage_config::{Entry, Node, NodeValue, Problems, Span, parse_document};
+use gage_config::{Entry, Node, NodeValue, Problems, Span, is_secret_key, parse_document};
 
 /// Stands in an expanded text for a parameter that has a value; no document holds these characters.
 const OPEN: char = '\u{1}';
@@ -128,7 +128,12 @@ fn fill_text(node: &mut Node, runtime: &Node, problems: &mut Problems) -> Option
         filled.push_str(before);
         filled.push_str(value);
         written.push_str(before);
-        written.push_str(source.written.as_deref().unwrap_or(value));
+        match &source.written {
+            Some(text) => written.push_str(text),
+            // A secret that stands in the RunConfig itself is named by its place.
+            None if name.split('.').any(is_secret_key) => written.push_str(&format!("${{{name}}}")),
+            None => written.push_str(value),
+        }
         rest = after;
     }
     filled.push_str(rest);

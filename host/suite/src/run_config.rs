@@ -1,10 +1,12 @@
 //! `RunConfig`: binds a template, and says where it runs.
 
 use crate::document::{entries_mut, entry, get_mut, listed, text, text_of};
+use crate::load::OtherTemplate;
 use crate::template::BuiltinTemplate;
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{API_VERSION, Entry, Environment, Node, NodeValue, Problems, Span, parse_document};
 use gage_core::Digest;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Keys of a RunConfig.
@@ -46,12 +48,12 @@ pub(crate) struct Folders<'f> {
 }
 
 /// Makes a PipelineConfig of a RunConfig that was read, as a document. What is wrong is added to `problems`; the digest of the
-/// file of a template that is not the one that it should be goes into `other_template`.
+/// file of a template that is not the one that it should be, or that there is none, goes into `other_template`.
 pub(crate) fn compile(
     root: &Node,
     folders: &Folders<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
-    other_template: &mut Option<Digest>,
+    other_template: &mut Option<OtherTemplate>,
     problems: &mut Problems,
 ) -> Option<(Node, TemplateRef)> {
     check_keys(root, problems);
@@ -107,7 +109,7 @@ fn start(root: &Node) -> Span {
 fn bound_template(
     root: &Node,
     folders: &Folders<'_>,
-    other_template: &mut Option<Digest>,
+    other_template: &mut Option<OtherTemplate>,
     problems: &mut Problems,
 ) -> Option<BuiltinTemplate> {
     let span_of = |key: &str| root.get(key).map_or(start(root), |node| node.span);
@@ -127,10 +129,15 @@ fn bound_template(
         return None;
     };
     let path = match text_of(root, "template_path") {
-        Some(path) => PathBuf::from(path),
+        // Where a lock reads it the folder keeps its name.
+        Some(path) => match path.strip_prefix("${config_dir}/") {
+            Some(rest) => folders.own.join(rest),
+            None => PathBuf::from(path),
+        },
         None => match find_template(folders.own, name, version) {
             Some(path) => path,
             None => {
+                *other_template = Some(OtherTemplate::Gone);
                 let message = format!("there is no template builtin_templates/{name}/{version}.yaml");
                 problems.error(span_of("base_task"), "base_task", message).help(
                     "it is looked for in the folder of this file, in each folder above it, and in ./config; \
@@ -143,7 +150,8 @@ fn bound_template(
     let template = match BuiltinTemplate::read(&path) {
         Ok(template) => template,
         Err(SuiteError::Document { problems: found, .. }) => {
-            *other_template = crate::files::read(&path).ok().map(|text| Digest::of_bytes(text.as_bytes()));
+            let text = crate::files::read(&path).ok();
+            *other_template = text.map(|text| OtherTemplate::Digest(Digest::of_bytes(text.as_bytes())));
             let number = problems
                 .sources
                 .add(path.display().to_string(), std::fs::read_to_string(&path).unwrap_or_default());
@@ -154,6 +162,15 @@ fn bound_template(
             return None;
         }
         Err(error) => {
+            *other_template = match &error {
+                SuiteError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                    Some(OtherTemplate::Gone)
+                }
+                SuiteError::Io { source, .. } => {
+                    Some(OtherTemplate::Unreadable(format!("unreadable: {source}")))
+                }
+                _ => None,
+            };
             problems.error(span_of("base_task"), "base_task", error.to_string());
             return None;
         }
@@ -176,7 +193,7 @@ fn bound_template(
         }
         Some(digest) if digest == reference.digest.to_string() => {}
         Some(_) => {
-            *other_template = Some(reference.file_digest);
+            *other_template = Some(OtherTemplate::Digest(reference.file_digest));
             problems
                 .error(
                     span_of("template_digest"),

@@ -1,7 +1,8 @@
 //! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
 
 use crate::document::{each_text, text_of};
-use gage_config::{Node, NodeValue, is_secret_key, public_text, without_users};
+use gage_config::{Node, NodeValue, is_secret_key, public_text, without_secret_defaults, without_users};
+use gage_core::without_secrets;
 
 /// A secret that was taken out of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,26 +41,42 @@ fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, used: &str, r
             }
         }
         NodeValue::Null => {}
-        // An address with a password in it is a secret under any name.
-        NodeValue::Text(text) if !is_secret && without_users(text) == *text => {}
-        NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if !is_secret => {}
-        _ => {
-            let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
-            let public = public_text(&text);
-            if public == text {
+        NodeValue::Text(text) if !is_secret => {
+            // A default that stands behind the name of a secret is one.
+            let public = without_secret_defaults(text);
+            let key = path.rsplit('.').next().unwrap_or_default();
+            let key = key.split('[').next().unwrap_or_default();
+            // An address with a password in it is a secret under any name, and so is what is one elsewhere.
+            if without_users(key, &public) == public && without_secrets(&public) == public {
+                if public != *text {
+                    node.plain = node.plain.take().map(|_| public.clone());
+                    node.value = NodeValue::Text(public);
+                }
                 return;
             }
-            // A variable that is named stays, and only its default goes.
-            let replacement = if public.contains("${") {
-                public
-            } else {
-                let variable = unused(variable_of(owner, path), used, removed);
-                removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
-                format!("${{{variable}:-}}")
-            };
-            *node = Node::new(NodeValue::Text(replacement), node.span);
+            replace(node, path, owner, used, removed);
         }
+        NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if !is_secret => {}
+        _ => replace(node, path, owner, used, removed),
     }
+}
+
+/// Puts the name of a variable in the place of a secret.
+fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut Vec<Removed>) {
+    let text = node.plain.clone().or_else(|| node.as_text().map(str::to_owned)).unwrap_or_default();
+    let public = public_text(&text);
+    if public == text {
+        return;
+    }
+    // A variable that is named stays, and only its default goes.
+    let replacement = if public.contains("${") {
+        public
+    } else {
+        let variable = unused(variable_of(owner, path), used, removed);
+        removed.push(Removed { key: path.to_owned(), variable: variable.clone() });
+        format!("${{{variable}:-}}")
+    };
+    *node = Node::new(NodeValue::Text(replacement), node.span);
 }
 
 /// A name that no other secret has, for two secrets are two variables: `SERVER_API_KEY_2`.

@@ -5,7 +5,7 @@ use gage_record::format::{
     CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
     SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader};
+use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader, Seal};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -69,12 +69,11 @@ impl Checked {
 /// When it is no run folder, or its manifest cannot be read.
 pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     let run = RunReader::open(path)?;
-    let manifest = match Manifest::fits_its_digest(path)? {
-        Some(false) => {
-            FileState::Damaged("it was edited: the digest at its end is that of another".to_owned())
-        }
-        Some(true) => FileState::Intact,
-        None => FileState::Unpinned,
+    let seal = Manifest::seal(path)?;
+    let manifest = match seal.wrong() {
+        Some(wrong) => FileState::Damaged(wrong.to_owned()),
+        None if seal == Seal::Unknown => FileState::Unpinned,
+        None => FileState::Intact,
     };
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];
     let lacking = ALWAYS.iter().filter(|name| !run.manifest().files.contains_key(**name));

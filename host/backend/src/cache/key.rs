@@ -98,6 +98,7 @@ fn of_server(config: &HttpBackendConfig) -> Value {
         limits: _,
         default_params: _,
         extra_body,
+        public_extra_body: _,
         span: _,
     } = config;
     json!({

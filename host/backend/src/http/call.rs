@@ -6,11 +6,12 @@ use super::hints;
 use super::host::{Ending, NotSent};
 use super::reply::{Intake, Reader};
 use super::statistics::Counters;
-use super::tape::Exchange;
+use super::tape::{self, Exchange};
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
 use crate::waiting::{pause, waiting};
 use base64::Engine as _;
 use bytes::Bytes;
+use gage_core::without_secrets;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};
@@ -124,7 +125,7 @@ impl HttpClient {
                 self.counters.sent_again(failure.kind);
                 let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
                 tracing::debug!(
-                    request = %call.id, attempts, ?wait, "sent again: {}", self.scrubber.borrowed(&failure.message)
+                    request = %call.id, attempts, ?wait, "sent again: {}", without_secrets(&failure.message)
                 );
                 pause(wait).await;
                 continue;
@@ -170,7 +171,7 @@ impl HttpClient {
             _ => String::new(),
         };
         let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);
-        BackendError { kind: failure.kind, message: self.scrubber.text(message), attempts }
+        BackendError { kind: failure.kind, message: without_secrets(&message).into_owned(), attempts }
     }
 
     fn not_sent(&self, not_sent: NotSent, attempts: u32) -> BackendError {
@@ -257,8 +258,10 @@ impl HttpClient {
         body: &[u8],
         reading: &Reading<T>,
     ) -> Result<T, Failure> {
+        // Before it is cut to what is shown, or a part of a key would be left.
         let text = String::from_utf8_lossy(body);
-        let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = without_secrets(&text);
+        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
         // Gemini wraps its errors in a list where it streams.
         let parsed = match parsed {
             Value::Array(mut items) if !items.is_empty() => items.swap_remove(0),
@@ -328,10 +331,11 @@ impl HttpClient {
         Some(Attempt { result, first: None, ending: Ending::Answered, exhausted: None, taken: None })
     }
 
-    /// Names a request on a tape: by who asks, what, and where, but not by the server's address.
+    /// Names a request on a tape: by who asks, what, and where, but neither by the server's address nor by what is secret.
     fn digest_of(&self, call: &Call<'_>) -> String {
+        let body = tape::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
         let mut hasher = blake3::Hasher::new();
-        for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &call.body] {
+        for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &body] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -341,11 +345,11 @@ impl HttpClient {
     async fn record(&self, call: &Call<'_>, digest: Option<String>, taken: Option<Taken>) {
         let (Some(tape), Some(digest), Some(taken)) = (&self.tape, digest, taken) else { return };
         let (body, is_base64) = match String::from_utf8(taken.body.into()) {
-            Ok(text) => (self.scrubber.text(text), false),
+            Ok(text) => (tape::without_secrets_of(text, &taken.content_type), false),
             Err(error) => {
                 // Keys are ASCII, so they are found in the bytes as if these were characters.
-                let text =
-                    self.scrubber.text(error.as_bytes().iter().map(|byte| char::from(*byte)).collect());
+                let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+                let text = without_secrets(&text);
                 let bytes: Vec<u8> =
                     text.chars().filter_map(|one| u8::try_from(u32::from(one)).ok()).collect();
                 (base64::engine::general_purpose::STANDARD.encode(bytes), true)

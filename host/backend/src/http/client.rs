@@ -2,14 +2,14 @@
 
 use super::failure::Failure;
 use super::host::{Host, HttpHosts};
-use super::scrub::Scrubber;
 use super::statistics::Counters;
 use super::tape::HttpTape;
 use crate::api::BackendErrorKind;
 use crate::open::OpenError;
-use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, is_secret_key, shown_path};
+use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};
+use gage_core::{blank_secrets_and_numbers, keep_secret, without_secrets};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -28,7 +28,6 @@ pub(crate) struct HttpClient {
     pub(super) host_name: String,
     pub(super) host: Arc<Host>,
     pub(super) permits: Semaphore,
-    pub(super) scrubber: Scrubber,
     pub(super) tape: Option<Arc<HttpTape>>,
     pub(super) counters: Counters,
 }
@@ -58,12 +57,16 @@ impl HttpClient {
             let mut value = HeaderValue::from_str(&header.value)
                 .map_err(|_| error(format!("the header `{}` cannot hold its value", header.name)))?;
             value.set_sensitive(header.is_secret);
+            // With what stands before a key even a short one is found again.
+            if header.is_secret {
+                keep_secret(&header.value);
+            }
             map.insert(HeaderName::from_static(header.name), value);
         }
-        for (name, secret) in &config.headers {
+        for gage_config::Header { name, value, .. } in &config.headers {
             let name = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| error(format!("`{name}` is not the name of a header")))?;
-            let mut value = HeaderValue::from_str(secret.reveal())
+            let mut value = HeaderValue::from_str(value.reveal())
                 .map_err(|_| error(format!("the header `{name}` cannot hold its value")))?;
             value.set_sensitive(true);
             map.insert(name, value);
@@ -73,15 +76,7 @@ impl HttpClient {
         let host_name = url.origin().ascii_serialization();
         let client =
             build(&config, map).map_err(|(span, message)| OpenError { span, message, help: None })?;
-        let password = match &config.connection.proxy {
-            Proxy::Address(_, Some((_, password))) => Some(password),
-            _ => None,
-        };
-        let in_bodies = secrets_in_bodies(&config);
-        let secrets = key.iter().chain(config.headers.iter().map(|(_, value)| value)).chain(password);
-        let secrets = secrets.chain(&in_bodies);
         Ok(HttpClient {
-            scrubber: Scrubber::new(secrets),
             host: hosts.host(&host_name, &config.limits, &config.retry),
             permits: Semaphore::new(config.limits.max_concurrency),
             backend_id: backend_id.to_owned(),
@@ -108,10 +103,12 @@ impl HttpClient {
         })
     }
 
-    /// Takes keys out of an answer, should the server have repeated them.
-    pub(crate) fn scrub(&self, answer: &mut String, extra: &mut gage_core::Object) {
-        *answer = self.scrubber.text(std::mem::take(answer));
-        self.scrubber.object(extra);
+    /// Takes secrets out of an answer, should the server have repeated them.
+    pub(crate) fn scrub(answer: &mut String, extra: &mut gage_core::Object) {
+        if let Cow::Owned(clean) = without_secrets(answer) {
+            *answer = clean;
+        }
+        blank_secrets_and_numbers(extra);
     }
 
     /// What was counted, and what was learned about the host.
@@ -121,23 +118,6 @@ impl HttpClient {
         statistics.extend(self.host.statistics());
         statistics
     }
-}
-
-/// What the bodies of requests hold under names of secrets.
-fn secrets_in_bodies(config: &HttpBackendConfig) -> Vec<Secret> {
-    fn note(value: &Value, is_secret: bool, found: &mut Vec<Secret>) {
-        match value {
-            Value::Object(entries) => {
-                entries.iter().for_each(|(key, value)| note(value, is_secret || is_secret_key(key), found));
-            }
-            Value::Array(items) => items.iter().for_each(|item| note(item, is_secret, found)),
-            Value::String(text) if is_secret => found.push(Secret::new(text.clone())),
-            _ => {}
-        }
-    }
-    let mut found = Vec::new();
-    config.extra_body.iter().for_each(|(key, value)| note(value, is_secret_key(key), &mut found));
-    found
 }
 
 fn build(
@@ -169,6 +149,7 @@ fn build(
             let mut proxy = reqwest::Proxy::all(address)
                 .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
             if let Some((user, password)) = user {
+                keep_secret(&format!("{user}:{}", password.reveal()));
                 proxy = proxy.basic_auth(user, password.reveal());
             }
             builder.proxy(proxy)

@@ -1,6 +1,7 @@
 //! What went wrong with a request, and whether it may pass.
 
 use crate::api::BackendErrorKind;
+use gage_core::without_secrets;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -99,12 +100,12 @@ impl Refusal<'_> {
     }
 }
 
-/// The start of a text of the server's.
+/// The start of a text of the server's, without secrets: half of one would not be known as such.
 pub(crate) fn shown(text: &str) -> String {
-    let text = text.trim();
+    let text = without_secrets(text.trim());
     match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
+        None => text.into_owned(),
     }
 }
 

@@ -5,9 +5,11 @@
 //! by a digest; keys are in neither part.
 
 mod play;
+mod public;
 mod record;
 
 use play::Player;
+pub(super) use public::{public_body, without_secrets_of};
 use record::Recorder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -9,6 +9,9 @@ Examples:
   gage-host distill config/custom/tiny_sums.yaml --builtin-name tiny_sums
   gage-host distill config/custom/tiny.yaml --builtin-name tiny_suite --force-merge";
 
+/// The folder of all templates, where none is named.
+pub(crate) const DEFAULT_TEMPLATES: &str = "config/builtin_templates";
+
 #[derive(Args, Debug)]
 #[command(after_help = DISTILL_EXAMPLES)]
 pub(crate) struct DistillArguments {
@@ -29,7 +32,7 @@ pub(crate) struct DistillArguments {
     pub(crate) force_merge: bool,
 
     /// The folder of all templates.
-    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = "config/builtin_templates")]
+    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = DEFAULT_TEMPLATES)]
     pub(crate) templates: PathBuf,
 
     /// Print as JSON.
@@ -76,7 +79,7 @@ pub(crate) struct InitArguments {
     pub(crate) output: Option<PathBuf>,
 
     /// The folder of all templates.
-    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = "config/builtin_templates")]
+    #[arg(long, env = "GAGE_HOST_TEMPLATES", value_name = "DIR", default_value = DEFAULT_TEMPLATES)]
     pub(crate) templates: PathBuf,
 
     /// Print as JSON.

@@ -71,7 +71,7 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
-        let loaded = setup::loaded(source, &arguments.overrides, true);
+        let loaded = setup::loaded(source, &arguments.overrides, &setup::Variables::default(), true);
         return Ok((loaded.config, loaded.problems));
     }
     let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {

@@ -1,11 +1,12 @@
 //! `gage-host distill`: a suite becomes a template under a digest.
 
 use super::setup;
-use crate::arguments::DistillArguments;
+use crate::arguments::{DEFAULT_TEMPLATES, DistillArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_suite::{DistillOptions, distill};
 use serde_json::json;
+use std::path::Path;
 
 pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> {
     // What is frozen must be a suite; a RunConfig is refused with a word of its own.
@@ -43,13 +44,21 @@ pub(crate) fn execute(arguments: &DistillArguments) -> anyhow::Result<ExitCode> 
         });
         terminal::answer(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
+        // Of several versions the latest is taken where none is named.
+        let version = arguments.version.as_ref().map(|_| format!(" --version {}", made.version));
+        let version = version.unwrap_or_default();
+        let templates = match arguments.templates == Path::new(DEFAULT_TEMPLATES) {
+            true => String::new(),
+            false => format!(" --templates {}", terminal::shell_word(arguments.templates.display())),
+        };
         let what = if made.is_new { "written" } else { "equal to the latest version, nothing written" };
         terminal::answer(format_args!(
-            "{path}: {} {} ({}), {what}\n{}\nnext: gage-host init {0}",
+            "{path}: {} {} ({}), {what}\n{}\nnext: gage-host init {}{version}{templates}",
             arguments.builtin_name,
             made.version,
             made.mode.name(),
-            made.digest
+            made.digest,
+            terminal::shell_word(&arguments.builtin_name),
         ))?;
     }
     Ok(ExitCode::Done)

@@ -32,10 +32,11 @@ pub(crate) fn execute(arguments: &InitArguments) -> anyhow::Result<ExitCode> {
         terminal::answer(format_args!("{answer:#}"))?;
     } else if !arguments.quiet {
         terminal::answer(format_args!(
-            "{path}: {} {} {}\nnext: gage-host lock {path}",
+            "{path}: {} {} {}\nnext: gage-host lock {}",
             if made.is_new { "made from" } else { "nothing written, it is there already, as made from" },
             reference.name,
-            reference.version
+            reference.version,
+            terminal::shell_word(&path)
         ))?;
     }
     Ok(ExitCode::Done)

@@ -1,14 +1,14 @@
 //! `gage-host lock`: what a suite is made from, and what of it has changed. Also what `run` needs of locks.
 
-use super::setup;
-use crate::arguments::LockArguments;
+use super::setup::{self, Variables};
+use crate::arguments::{ConfigArguments, LockArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use anyhow::Context as _;
 use gage_backend::OpenOptions;
 use gage_data::LocateOptions;
 use gage_engine::{Datasets, Plan, Session, fetch_models, identity};
-use gage_suite::{Lock, LockDifference, Origin, SuiteError};
+use gage_suite::{Lock, LockDifference, Origin, PluginPlaces, SuiteError};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
         _ => found.count_rows(&datasets),
     };
     if let Err(error) = counted {
-        return Ok(terminal::refuse(&error.to_string(), None));
+        let code = terminal::refuse(&error.to_string(), None);
+        return Ok(before.as_ref().and_then(|before| changed(before, &found)).unwrap_or(code));
     }
     let Some(before) = before else {
         return write(arguments, &found, &path, "locked");
@@ -69,10 +70,10 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
             }
             Ok(if differing.is_empty() { ExitCode::Done } else { ExitCode::LockMismatch })
         }
-        Some(part) if part.is_empty() => write(arguments, &found, &path, "updated"),
+        Some(part) if part.is_empty() => update(arguments, &before, &found, &path),
         Some(part) => match before.with_part(part, &found) {
             Ok(updated) => {
-                let code = write(arguments, &updated, &path, "updated")?;
+                let code = update(arguments, &before, &updated, &path)?;
                 let left = updated.differences(&found);
                 if !left.is_empty() {
                     terminal::say(format_args!("still different:\n{}", table(&left)));
@@ -85,6 +86,14 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
                 Ok(terminal::refuse(&error.to_string(), Some(&help)))
             }
         },
+    }
+}
+
+/// Writes a lock in the place of another, and nothing where the two are one.
+fn update(arguments: &LockArguments, before: &Lock, lock: &Lock, path: &Path) -> anyhow::Result<ExitCode> {
+    match before == lock {
+        true => tell(arguments, lock, path, "as it was, nothing written"),
+        false => write(arguments, lock, path, "updated"),
     }
 }
 
@@ -103,9 +112,12 @@ fn tell(arguments: &LockArguments, lock: &Lock, path: &Path, what: &str) -> anyh
         ))?;
     } else if !arguments.quiet {
         let config = arguments.config.path();
-        let mut next = format!("gage-host run {} --locked", config.display());
+        let mut next = format!("gage-host run {} --locked", terminal::shell_word(config.display()));
         if let Some(named) = &arguments.lock {
-            next.push_str(&format!(" --lock {}", named.display()));
+            next.push_str(&format!(" --lock {}", terminal::shell_word(named.display())));
+        }
+        for folder in &arguments.config.plugin_folders {
+            next.push_str(&format!(" --plugin-dir {}", terminal::shell_word(folder.display())));
         }
         // What they set may be a secret.
         if !arguments.config.overrides.is_empty() {
@@ -122,12 +134,17 @@ fn look(
     before: Option<&Lock>,
 ) -> anyhow::Result<Result<(Lock, Datasets), ExitCode>> {
     setup::logs(crate::arguments::DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let overrides = setup::overrides(&arguments.config);
-    let loaded = setup::loaded(&arguments.config.path(), &overrides, false);
+    let variables = Variables::default();
+    let overrides = setup::overrides(&arguments.config, &variables);
+    let loaded = setup::loaded(&arguments.config.path(), &overrides, &variables, false);
     let mut problems = loaded.problems;
+    let why = || before.and_then(|before| unusable(before, &arguments.config, &overrides, &variables));
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(Err(terminal::refuse(&error.to_string(), error.help().as_deref()))),
+        Err(error) => {
+            let code = terminal::refuse(&error.to_string(), error.help().as_deref());
+            return Ok(Err(why().unwrap_or(code)));
+        }
     };
     let plan = loaded.config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
     let cache_folder = setup::cache_folder();
@@ -154,11 +171,10 @@ fn look(
     terminal::show_problems(&problems);
     let (Some(plan), Some(datasets), Some(session), Some(origin)) = (plan, datasets, session, loaded.origin)
     else {
-        let code = before.and_then(|before| unusable(before, &arguments.config.path(), &overrides));
-        return Ok(Err(code.unwrap_or(ExitCode::Configuration)));
+        return Ok(Err(why().unwrap_or(ExitCode::Configuration)));
     };
     let identity = identity(&plan, &datasets, &session);
-    match of_suite(&arguments.config.path(), &overrides, &origin, &identity) {
+    match of_suite(&arguments.config.path(), &overrides, &variables, &origin, &identity) {
         Ok(lock) => Ok(Ok((lock, datasets))),
         Err(error) => Ok(Err(setup::refuse_suite(error)?)),
     }
@@ -168,10 +184,11 @@ fn look(
 pub(super) fn of_suite(
     path: &Path,
     overrides: &[String],
+    variables: &Variables,
     origin: &Origin,
     identity: &Value,
 ) -> Result<Lock, SuiteError> {
-    Lock::new(path, overrides, &|name| std::env::var(name).ok(), origin, identity)
+    Lock::new(path, overrides, &|name| variables.get(name), origin, identity)
 }
 
 /// Where the lock of a suite lies: beside it, under its name.
@@ -191,7 +208,8 @@ pub(super) fn compare(
     max_samples: Option<u64>,
 ) -> Option<ExitCode> {
     if let Err(error) = found.take_rows(locked, datasets) {
-        return Some(terminal::refuse(&error.to_string(), None));
+        let code = terminal::refuse(&error.to_string(), None);
+        return Some(changed(locked, found).unwrap_or(code));
     }
     if locked.suite() != found.suite() {
         return Some(of_another(locked, found, path));
@@ -215,10 +233,24 @@ pub(super) fn compare(
 }
 
 /// Shows what of a suite that cannot be used is another than what was locked. Nothing where that is not the reason.
-pub(super) fn unusable(locked: &Lock, path: &Path, overrides: &[String]) -> Option<ExitCode> {
-    let differing = locked.unusable(path, overrides, &|name| std::env::var(name).ok());
+pub(super) fn unusable(
+    locked: &Lock,
+    config: &ConfigArguments,
+    overrides: &[String],
+    variables: &Variables,
+) -> Option<ExitCode> {
+    let places = PluginPlaces { folders: &config.plugin_folders, is_bundled: &setup::is_bundled };
+    show(&locked.unusable(&config.path(), overrides, &|name| variables.get(name), &places))
+}
+
+/// Shows what of a suite is another than what was locked, of which a dataset cannot be read to its end.
+fn changed(locked: &Lock, found: &Lock) -> Option<ExitCode> {
+    if locked.suite() == found.suite() { show(&locked.differences(found)) } else { None }
+}
+
+fn show(differing: &[LockDifference]) -> Option<ExitCode> {
     (!differing.is_empty()).then(|| {
-        terminal::say(format_args!("\n{}", table(&differing)));
+        terminal::say(format_args!("\n{}", table(differing)));
         ExitCode::LockMismatch
     })
 }

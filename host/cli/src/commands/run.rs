@@ -4,7 +4,8 @@ mod answers;
 mod finish;
 
 use super::aggregators::Aggregators;
-use super::{lock, observing, setup};
+use super::setup::{self, Variables};
+use super::{lock, observing};
 use crate::arguments::RunArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress, TerminalProgress};
@@ -49,13 +50,19 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Ok(locked) => locked,
         Err(error) => return setup::refuse_suite(error),
     };
-    let overrides = setup::overrides(&arguments.config);
+    // What is played back was asked with secrets, and needs none.
+    let variables = match &arguments.replay {
+        Some(_) => Variables::of_replay(&arguments.config),
+        None => Variables::default(),
+    };
+    let overrides = setup::overrides(&arguments.config, &variables);
     let Loaded { config, origin, mut problems, .. } =
-        setup::loaded(&arguments.config.path(), &overrides, false);
+        setup::loaded(&arguments.config.path(), &overrides, &variables, false);
     // What cannot be used may be what was locked and is another now.
     let unusable = || {
-        let code =
-            locked.as_ref().and_then(|locked| lock::unusable(locked, &arguments.config.path(), &overrides));
+        let code = locked
+            .as_ref()
+            .and_then(|locked| lock::unusable(locked, &arguments.config, &overrides, &variables));
         code.unwrap_or(ExitCode::Configuration)
     };
     if config.as_ref().is_some_and(has_model_of_its_own) {
@@ -64,7 +71,10 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     crate::environment::warn_of_no_effect();
     let mut registry = match setup::registry(&arguments.config.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
-        Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
+        Err(error) => {
+            terminal::refuse(&error.to_string(), error.help().as_deref());
+            return Ok(unusable());
+        }
     };
     let config = config.map(|mut config| {
         config.budget = arguments.budget.spec().over(&config.budget);
@@ -141,7 +151,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         Some(origin) => {
             let identity = identity(&plan, &datasets, &session);
             let config = &arguments.config;
-            match lock::of_suite(&config.path(), &overrides, &origin, &identity) {
+            match lock::of_suite(&config.path(), &overrides, &variables, &origin, &identity) {
                 Ok(found) => Some(found),
                 Err(error) => return setup::refuse_suite(error),
             }

@@ -6,11 +6,13 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, CompilingLine};
 use anyhow::anyhow;
 use gage_backend::{ModelProgram, OpenOptions};
-use gage_config::{PipelineConfig, Problems};
+use gage_config::{PipelineConfig, Problems, is_secret_name};
+use gage_core::SECRET_MARK;
 use gage_data::hub::{HubToken, ModelHub};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
-use gage_suite::{Loaded, SuiteError};
+use gage_suite::{Loaded, SuiteError, secret_variables};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,13 +103,37 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
 
 /// Reads a suite. What it leaves open may be said by variables of the environment.
 pub(crate) fn suite(arguments: &ConfigArguments) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    suite_at(&arguments.path(), &overrides(arguments))
+    suite_at(&arguments.path(), &overrides(arguments, &Variables::default()))
+}
+
+/// The variables of the environment, as a suite takes them.
+#[derive(Default)]
+pub(crate) struct Variables {
+    /// Those that need not be set, for nothing is sent.
+    idle: BTreeSet<String>,
+}
+
+impl Variables {
+    /// For answers that are played back: secrets need not be set, and are then none.
+    pub(crate) fn of_replay(arguments: &ConfigArguments) -> Variables {
+        let mut idle = secret_variables(&arguments.path());
+        let set = arguments.overrides.iter().flat_map(|text| text.split("${").skip(1));
+        let set = set.filter_map(|rest| rest.split([':', '}']).next());
+        idle.extend(set.filter(|name| is_secret_name(name)).map(str::to_owned));
+        Variables { idle }
+    }
+
+    /// The value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        let set = std::env::var(name).ok();
+        set.or_else(|| self.idle.contains(name).then(|| SECRET_MARK.to_owned()))
+    }
 }
 
 /// What the command line sets in a suite, and behind it what variables of the environment say where the suite says
 /// nothing.
-pub(crate) fn overrides(arguments: &ConfigArguments) -> Vec<String> {
-    let said = loaded(&arguments.path(), &arguments.overrides, false).config;
+pub(crate) fn overrides(arguments: &ConfigArguments, variables: &Variables) -> Vec<String> {
+    let said = loaded(&arguments.path(), &arguments.overrides, variables, false).config;
     let defaults = said.map(|config| environment::defaults_of(&config.document)).unwrap_or_default();
     [arguments.overrides.clone(), defaults].concat()
 }
@@ -117,13 +143,24 @@ pub(crate) fn suite_at(
     path: &Path,
     overrides: &[String],
 ) -> anyhow::Result<(Option<PipelineConfig>, Problems)> {
-    let loaded = loaded(path, overrides, false);
+    let loaded = loaded(path, overrides, &Variables::default(), false);
     Ok((loaded.config, loaded.problems))
 }
 
 /// Reads the suite in a file, of whichever kind; with `datasets_only` it need not say what is done with the data.
-pub(crate) fn loaded(path: &Path, overrides: &[String], datasets_only: bool) -> Loaded {
-    gage_suite::load(path, overrides, &|name| std::env::var(name).ok(), datasets_only)
+pub(crate) fn loaded(
+    path: &Path,
+    overrides: &[String],
+    variables: &Variables,
+    datasets_only: bool,
+) -> Loaded {
+    gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only)
+}
+
+/// Whether a component, or a member of one, comes with the program.
+pub(crate) fn is_bundled(name: &str) -> bool {
+    let mut components = gage_plugin_bundle::COMPONENTS.iter();
+    components.any(|component| component.name == name || component.members.contains(&name))
 }
 
 /// The folder of a run that is named by its folder, or by its id.

@@ -1,32 +1,50 @@
 //! What of a suite that cannot be used is another than what was locked: the settings as far as they can be read, and the
-//! files whose digests a lock holds.
+//! files whose digests a lock holds. A file that is gone is one of them, and so is one that cannot be read.
 
-use super::{Lock, LockDifference, settings};
-use crate::load::{load, portable};
-use gage_config::{BackendKind, LlamaCppConfig, PipelineConfig, PluginSource};
+use super::{Lock, LockDifference, MEDIA, settings};
+use crate::load::{OtherTemplate, load, portable};
+use gage_config::{BackendKind, DataSource, DatasetSpec, LlamaCppConfig, PipelineConfig, PluginSource};
 use gage_core::{Digest, Object};
+use gage_data::hub::ModelReference;
+use gage_data::{LocateOptions, NoProgress, locate};
 use gage_record::{Difference, compare};
+use gage_template::TokenizerTemplate;
 use serde_json::{Value, json};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Where components are that neither the suite nor its folder holds.
+pub struct PluginPlaces<'p> {
+    /// The folders that the command line names.
+    pub folders: &'p [PathBuf],
+    /// Whether a component or a member of one comes with the program.
+    pub is_bundled: &'p dyn Fn(&str) -> bool,
+}
+
 impl Lock {
-    /// What differs where the suite can be used no more: a model file or a plugin that is damaged, a prompt that is no
-    /// template, a template that was edited. Empty where what is wrong with the suite is nothing that was locked, and where
-    /// the lock is that of another suite.
+    /// What differs where the suite can be used no more: a dataset, a model file, a template or a plugin that is damaged, cannot
+    /// be read or is gone, a prompt that is no template. Empty where what is wrong with the suite is nothing that was locked, and
+    /// where the lock is that of another suite.
     pub fn unusable(
         &self,
         path: &Path,
         overrides: &[String],
         variable: &dyn Fn(&str) -> Option<String>,
+        places: &PluginPlaces<'_>,
     ) -> Vec<LockDifference> {
         let loaded = load(path, overrides, variable, false);
         if loaded.origin.as_ref().is_some_and(|origin| origin.name != self.suite()) {
             return Vec::new();
         }
         let mut differing = Vec::new();
-        if let Some(found) = loaded.other_template {
+        if let Some(template) = loaded.other_template {
             let locked = self.part("suite", "template").and_then(|template| template.get("file_digest"));
-            differing.extend(other_digest("suite.template.file_digest".to_owned(), locked, found));
+            let found = match template {
+                OtherTemplate::Digest(found) => Some(json!(found)),
+                OtherTemplate::Gone => None,
+                OtherTemplate::Unreadable(reason) => Some(reason.into()),
+            };
+            differing.extend(other("suite.template.file_digest".to_owned(), locked, found));
         }
         let (Some(config), Ok(document)) = (loaded.config, portable(path, overrides, variable)) else {
             return differing;
@@ -38,13 +56,67 @@ impl Lock {
             locked: before,
             found: now,
         }));
+        for dataset in &config.datasets {
+            differing.extend(self.dataset(dataset));
+        }
         differing.extend(self.models(&config));
-        differing.extend(self.plugins(&config, &crate::files::folder_of(path)));
+        differing.extend(self.plugins(&config, &crate::files::folder_of(path), places));
         differing
     }
 
     fn part(&self, section: &str, name: &str) -> Option<&Object> {
         self.parts.get(section)?.get(name)?.as_object()
+    }
+
+    /// The files of a dataset that lie on this machine, what stands beside them, and its chat template.
+    fn dataset(&self, spec: &DatasetSpec) -> Vec<LockDifference> {
+        let id = &spec.dataset_id;
+        let Some(locked) = self.part("datasets", id) else { return Vec::new() };
+        let field = |key: &str| format!("datasets.{id}.{key}");
+        let mut differing = Vec::new();
+        if let DataSource::Files(files) = &spec.source {
+            // Whatever digests the suite names itself.
+            let alone = DatasetSpec { sha256: None, labels_sha256: None, labels_path: None, ..spec.clone() };
+            let options = LocateOptions {
+                cache_folder: None,
+                is_offline: true,
+                progress: &NoProgress,
+                is_cancelled: &|| false,
+            };
+            match locate(&alone, &options) {
+                Ok(located) => {
+                    for key in ["files", "digest", "bytes"] {
+                        differing.extend(other(
+                            field(key),
+                            locked.get(key),
+                            located.identity.get(key).cloned(),
+                        ));
+                    }
+                }
+                Err(_) => {
+                    let reason = files.paths.iter().find_map(|path| read_digest(path).err());
+                    differing.extend(other(field("digest"), locked.get("digest"), reason.flatten()));
+                }
+            }
+        }
+        if let Some(path) = &spec.labels_path {
+            let digest = locked.get("labels").and_then(|labels| labels.get("digest"));
+            differing.extend(compared(field("labels.digest"), digest, path));
+        }
+        if let Some(path) = &spec.tokenizer_config {
+            let found = match TokenizerTemplate::read(path) {
+                Ok(template) => Some(json!(template.digest)),
+                Err(gage_template::TokenizerError::Unreadable { source, .. }) => unreadable(&source),
+                Err(error) => Some(json!(error.to_string())),
+            };
+            differing.extend(other(field("chat_template"), locked.get("chat_template"), found));
+        }
+        if let (Some(root), Some(media)) = (&spec.media.content_root, locked.get(MEDIA))
+            && !root.is_dir()
+        {
+            differing.extend(other(field(MEDIA), Some(media), None));
+        }
+        differing
     }
 
     fn models(&self, config: &PipelineConfig) -> Vec<LockDifference> {
@@ -62,39 +134,83 @@ impl Lock {
                 ("lora_digest", lora.as_ref().map(|lora| &lora.path)),
             ];
             for (key, file) in files {
-                if let Some(found) = file.and_then(digest_of) {
+                // What lies on a hub is fetched, and is no file yet.
+                let is_here = |file: &&PathBuf| !file.to_str().is_some_and(ModelReference::is_one);
+                if let Some(file) = file.filter(is_here) {
                     let locked = details.and_then(|details| details.get(key));
-                    differing.extend(other_digest(format!("backends.{id}.details.{key}"), locked, found));
+                    differing.extend(compared(format!("backends.{id}.details.{key}"), locked, file));
                 }
             }
         }
         differing
     }
 
-    fn plugins(&self, config: &PipelineConfig, folder: &Path) -> Vec<LockDifference> {
+    fn plugins(
+        &self,
+        config: &PipelineConfig,
+        folder: &Path,
+        places: &PluginPlaces<'_>,
+    ) -> Vec<LockDifference> {
         let mut differing = Vec::new();
         for (name, plugin) in self.parts.get("plugins").and_then(Value::as_object).into_iter().flatten() {
+            let locked = plugin.get("digest");
+            let field = format!("plugins.{name}.digest");
             // `${config_dir}/x.wasm#member` is a file, `id#member` an entry of the suite.
             let whole = name.split('#').next().unwrap_or(name);
             let entry = config.plugins.iter().find(|entry| entry.id == whole);
             let file = match (whole.strip_prefix("${config_dir}/"), entry.map(|entry| &entry.source)) {
-                (Some(rest), _) => folder.join(rest),
-                (None, Some(PluginSource::File(file))) => file.clone(),
-                (None, _) => continue,
+                (Some(rest), _) => Some(folder.join(rest)),
+                (None, Some(PluginSource::File(file))) => Some(file.clone()),
+                (None, Some(PluginSource::Bundled(_))) => continue,
+                (None, None) => whole.ends_with(".wasm").then(|| PathBuf::from(whole)),
             };
-            if let Some(found) = digest_of(&file) {
-                differing.extend(other_digest(format!("plugins.{name}.digest"), plugin.get("digest"), found));
+            if let Some(file) = file {
+                differing.extend(compared(field, locked, &file));
+                continue;
+            }
+            let plain = whole.strip_prefix("aggregation ").unwrap_or(whole);
+            if (places.is_bundled)(plain) {
+                continue;
+            }
+            let named = places.folders.iter().map(|folder| folder.join(format!("{plain}.wasm")));
+            match named.into_iter().find(|file| file.is_file()) {
+                Some(file) => differing.extend(compared(field, locked, &file)),
+                // A member that is named without its component.
+                None if !holds(places.folders, locked) => differing.extend(other(field, locked, None)),
+                None => {}
             }
         }
         differing
     }
 }
 
-fn other_digest(field: String, locked: Option<&Value>, found: Digest) -> Option<LockDifference> {
-    let found = json!(found);
-    (locked != Some(&found)).then(|| LockDifference { field, locked: locked.cloned(), found: Some(found) })
+/// Whether a component of a digest lies in one of some folders.
+fn holds(folders: &[PathBuf], digest: Option<&Value>) -> bool {
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    let mut components = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    components.any(|path| read_digest(&path).is_ok_and(|found| Some(&json!(found)) == digest))
 }
 
-fn digest_of(path: &PathBuf) -> Option<Digest> {
-    std::fs::File::open(path).and_then(Digest::of_reader).ok()
+/// The difference between the digest of a file and the one that was locked.
+fn compared(field: String, locked: Option<&Value>, file: &Path) -> Option<LockDifference> {
+    let found = match read_digest(file) {
+        Ok(found) => Some(json!(found)),
+        Err(reason) => reason,
+    };
+    other(field, locked, found)
+}
+
+/// The digest of a file; nothing where it is gone, and the reason where it cannot be read.
+fn read_digest(path: &Path) -> Result<Digest, Option<Value>> {
+    std::fs::File::open(path).and_then(Digest::of_reader).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> Option<Value> {
+    (error.kind() != ErrorKind::NotFound).then(|| format!("unreadable: {error}").into())
+}
+
+fn other(field: String, locked: Option<&Value>, found: Option<Value>) -> Option<LockDifference> {
+    (locked != found.as_ref()).then(|| LockDifference { field, locked: locked.cloned(), found })
 }

@@ -7,7 +7,7 @@ mod passing;
 mod protocol;
 
 pub(crate) use address::check as check_address;
-pub use key::{ApiKey, KeyError, KeySource, Secret};
+pub use key::{ApiKey, Header, KeyError, KeySource, Secret};
 pub use limits::{HttpConnection, HttpLimits, HttpRetry, Proxy};
 pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, TokenLimitName};
 
@@ -29,7 +29,7 @@ pub struct HttpBackendConfig {
     /// Where the key is from.
     pub key: ApiKey,
     /// Further headers.
-    pub headers: Vec<(String, Secret)>,
+    pub headers: Vec<Header>,
     /// How it is reached.
     pub connection: HttpConnection,
     /// What is sent again, and when.
@@ -40,6 +40,8 @@ pub struct HttpBackendConfig {
     pub default_params: SamplingParams,
     /// Keys that are put into the body of every request as they are.
     pub extra_body: Object,
+    /// The same as it may be written down: secrets are the names of their variables, or left out.
+    pub public_extra_body: Object,
     /// Where the configuration is written.
     pub span: Span,
 }
@@ -78,6 +80,9 @@ pub(super) fn read(
     let base_url = address::read(&mut table, kind, problems);
     let key = ApiKey::read(&mut table, problems);
     let headers = key::read_headers(&mut table, problems);
+    // What variables and files hold as keys is known by now.
+    let mut public = table.to_public_json();
+    gage_core::blank_secrets(&mut public);
     let connection = HttpConnection::read(&mut table, problems);
     let retry = HttpRetry::read(&mut table, problems);
     let limits = HttpLimits::read(&mut table, problems);
@@ -96,7 +101,13 @@ pub(super) fn read(
     let span = table.span;
     let further = passing::read_further(table, kind, problems);
     // What is written under `extra_body` was meant for it, so it wins.
-    let extra_body = further.into_iter().chain(extra_body).collect();
+    let extra_body: Object = further.into_iter().chain(extra_body).collect();
+    let public_of = |key: &String| {
+        let sections = [public.get("extra_body"), public.get("generation_parameters")];
+        let section = sections.into_iter().flatten().find_map(|section| section.get(key));
+        section.or_else(|| public.get(key)).cloned().unwrap_or_default()
+    };
+    let public_extra_body = extra_body.keys().map(|key| (key.clone(), public_of(key))).collect();
     Some(Box::new(HttpBackendConfig {
         protocol,
         base_url: base_url?,
@@ -108,6 +119,7 @@ pub(super) fn read(
         limits,
         default_params,
         extra_body,
+        public_extra_body,
         span,
     }))
 }

@@ -31,7 +31,10 @@ pub(crate) fn check(text: &str, key: &str) -> Result<(), (String, String)> {
         return Err((format!("`{shown}` is not an HTTP address"), FORM.to_owned()));
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') || text.contains(['?', '#']) {
+    // A password that holds a slash would be taken for a port and a path.
+    let has_port = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
+    let has_user = rest.contains('@') && authority.split_once(':').is_some_and(|(_, port)| !has_port(port));
+    if authority.contains('@') || has_user && !authority.starts_with('[') || text.contains(['?', '#']) {
         let help = "give a key by `api_key` or `headers`, which are never written down";
         return Err((format!("`{key}` holds a user, a query or a fragment"), help.to_owned()));
     }
@@ -80,6 +83,7 @@ mod tests {
             ("http://u:p@h/v1", "holds a user"),
             ("http://h/v1?key=x", "holds a user, a query"),
             ("http://h /v1", "holds a blank"),
+            ("http://u:p/w@h/v1", "holds a user"),
         ] {
             let found = check(bad, "base_url").expect_err(bad).0;
             assert!(found.contains(part), "{bad}: {found}");

@@ -2,6 +2,7 @@
 
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
+use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
 use crate::table::Table;
 use std::io::Read as _;
@@ -30,6 +31,17 @@ impl std::fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("(secret)")
     }
+}
+
+/// A header that is sent with every request.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// What is sent.
+    pub value: Secret,
+    /// Whether its name, or that of a variable in it, says that it is secret.
+    pub is_secret: bool,
 }
 
 /// Where a key is from.
@@ -88,6 +100,12 @@ impl ApiKey {
             (None, None, Some(path)) => KeySource::File(PathBuf::from(path)),
             (None, None, None) => KeySource::Nobody,
         };
+        // What it holds may stand elsewhere in the suite.
+        if let KeySource::Variable(name) = &source
+            && let Ok(value) = std::env::var(name)
+        {
+            gage_core::keep_secret(&value);
+        }
         let key = ApiKey { source, span };
         // What variables and files hold is looked at when there is something to ask.
         if matches!(key.source, KeySource::Given(..))
@@ -155,6 +173,7 @@ impl ApiKey {
             };
             return fail(key, message, "look at the variable or the file that it is taken from");
         }
+        gage_core::keep_secret(&value);
         Ok(Some(Secret(value)))
     }
 
@@ -184,7 +203,7 @@ impl ApiKey {
 }
 
 /// Reads `headers` and its other name, `extra_headers`.
-pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Vec<(String, Secret)> {
+pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers = Vec::new();
     for key in ["headers", "extra_headers"] {
         let entries = table.free_map(key, problems).and_then(Node::as_map).unwrap_or_default();
@@ -210,7 +229,8 @@ pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Ve
                 problems.error(entry.key_span, &entry.key, message);
                 continue;
             }
-            headers.push((entry.key.clone(), Secret(text.clone())));
+            let is_secret = is_secret_key(&entry.key) || entry.written.as_deref().is_some_and(names_secret);
+            headers.push(Header { name: entry.key.clone(), value: Secret(text.clone()), is_secret });
         }
     }
     headers

@@ -1,0 +1,195 @@
+//! What is secret within addresses: who asks, with which password, and keys among the parameters.
+
+use super::{is_secret_key, literals};
+use gage_core::SECRET_MARK;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Keys whose values may look like `user:password@host` and are none: `model: name:tag@revision`.
+const NO_ADDRESSES: [&str; 8] =
+    ["model", "model_path", "hub_id", "revision", "pattern", "template", "text", "content"];
+
+/// What ends a user or a host of an address without a scheme, and what a user never holds.
+const DELIMITERS: &str = "\"'`,<>()[]{}=;";
+
+/// A text without the users, the passwords and the secret parameters of the addresses in it, as it may be written down;
+/// `key` is the one that it stands under.
+pub fn without_users<'t>(key: &str, text: &'t str) -> Cow<'t, str> {
+    let places = secrets_in(key, text);
+    if places.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+    for place in places {
+        out.push_str(&text[end..place.start]);
+        out.push_str(SECRET_MARK);
+        end = place.end;
+    }
+    out.push_str(&text[end..]);
+    Cow::Owned(out)
+}
+
+/// Where users with their passwords, and the values of secret parameters, stand in a text, from the front.
+pub(super) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for (start, word) in words(text) {
+        let users = match word.contains("://") {
+            true => users_of_addresses(word),
+            false if NO_ADDRESSES.contains(&key) => None.into_iter().collect(),
+            false => user_without_scheme(word).into_iter().collect(),
+        };
+        let is_address = word.contains("://") || !users.is_empty();
+        let parameters = if is_address { secret_parameters(word) } else { Vec::new() };
+        let found = users.into_iter().chain(parameters);
+        places.extend(found.map(|place| start + place.start..start + place.end));
+    }
+    places.retain(|place| !place.is_empty() && !is_public(&text[place.clone()]));
+    places.sort_by_key(|place| place.start);
+    places.dedup_by(|later, before| later.start < before.end);
+    places
+}
+
+/// Whether what would be a secret is none: a mark of one, or a password that is only named by variables.
+fn is_public(secret: &str) -> bool {
+    let password = secret.split_once(':').map_or(secret, |(_, password)| password);
+    secret == SECRET_MARK || password == SECRET_MARK || literals(password).iter().all(|part| part.is_empty())
+}
+
+/// What stands between blanks, with its place.
+pub(super) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split_inclusive(char::is_whitespace).map(move |word| {
+        let place = start;
+        start += word.len();
+        (place, word.trim_end())
+    })
+}
+
+/// `user:password` of each address with a scheme.
+fn users_of_addresses(word: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(scheme) = word[from..].find("://") {
+        let start = from + scheme + 3;
+        let rest = &word[start..];
+        let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+        let ends = [authority.rfind('@'), authority.find('@')];
+        let end = ends.into_iter().flatten().find(|end| is_user(&authority[..*end]));
+        // A password with a slash in it, which should be spelled `%2F`.
+        let end = end.or_else(|| {
+            let (_, port) = authority.split_once(':')?;
+            let is_port = port.starts_with(|first: char| first.is_ascii_digit() || "${".contains(first));
+            let end = rest.rfind('@').filter(|_| !is_port && !port.is_empty() && !authority.contains('@'))?;
+            is_user(&rest[..end]).then_some(end)
+        });
+        if let Some(end) = end {
+            found.push(start..start + end);
+        }
+        from = start + end.unwrap_or(0);
+    }
+    found
+}
+
+/// Whether what stands before an `@` is a user, perhaps with a password, which may hold anything.
+fn is_user(text: &str) -> bool {
+    let (user, password) =
+        text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
+    // `http://a.b:80","x@y`: a port, and then something else.
+    let is_port = |password: &str| {
+        let behind = password.trim_start_matches(|one: char| one.is_ascii_digit());
+        behind.len() < password.len()
+            && behind.starts_with(|one: char| DELIMITERS.contains(one))
+            && behind.contains("\",")
+    };
+    !user.contains(|one: char| DELIMITERS.contains(one) && !"{}".contains(one))
+        && !password.is_some_and(is_port)
+}
+
+/// `user:password` of `user:password@host`, where no scheme says that it is an address.
+fn user_without_scheme(word: &str) -> Option<Range<usize>> {
+    let end = word.rfind('@')?;
+    let (before, host) = (&word[..end], &word[end + 1..]);
+    let host = host.trim_end_matches(|one: char| DELIMITERS.contains(one) && one != ']');
+    let named = &host[..host.find(['/', '?', '#']).unwrap_or(host.len())];
+    let (name, port) = match named.rsplit_once(':') {
+        Some((name, port)) if !named.ends_with(']') => (name, Some(port)),
+        _ => (named, None),
+    };
+    let in_brackets = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|one| one.is_ascii_alphanumeric() || "-._".contains(one))
+    };
+    let is_host = is_name(name)
+        || in_brackets
+            .is_some_and(|name| name.chars().all(|one| one.is_ascii_hexdigit() || ":.".contains(one)));
+    if !is_host || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        return None;
+    }
+    let colon = before.find(':')?;
+    let is_of_user = |one: char| one.is_alphanumeric() || "._%+~-".contains(one);
+    let user = before[..colon]
+        .rfind(|one| !is_of_user(one))
+        .map_or(0, |place| place + before[place..].chars().next().map_or(1, char::len_utf8));
+    let password = &before[colon + 1..];
+    let is_other = before[..user].ends_with(['/', ':', '@']) || password.is_empty() || password.contains('/');
+    (user < colon && !is_other).then_some(user..end)
+}
+
+/// The values of parameters with names of secrets: `?api_key=…`.
+fn secret_parameters(word: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let Some(query) = word.find('?') else { return found };
+    let mut at = query + 1;
+    for part in word[query + 1..].split(['&', '#']) {
+        if let Some((name, value)) = part.split_once('=')
+            && is_secret_key(name)
+            && !value.starts_with("${")
+        {
+            let start = at + name.len() + 1;
+            let value = value.trim_end_matches(['"', '\'', '`', ',', '>', ')']);
+            found.push(start..start + value.len());
+        }
+        at += part.len() + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_and_secret_parameters_are_left_out_and_what_only_looks_like_them_stays() {
+        for (address, public) in [
+            ("http://me:sk@a.b/c@d", "http://(secret)@a.b/c@d"),
+            ("http://a.b/c@d", "http://a.b/c@d"),
+            ("hub:a/b.gguf@main", "hub:a/b.gguf@main"),
+            ("see http://me@a.b, http://a:b@c", "see http://(secret)@a.b, http://(secret)@c"),
+            ("http://me:p,w\"x'@a.b:80/v1", "http://(secret)@a.b:80/v1"),
+            ("http://me:p/w@a.b/v1", "http://(secret)@a.b/v1"),
+            ("http://me:p@w@a.b/v1", "http://(secret)@a.b/v1"),
+            ("me:pw@host", "(secret)@host"),
+            ("me:p,w\"x@10.0.0.1:3128/a", "(secret)@10.0.0.1:3128/a"),
+            ("me:pw@[::1]:80", "(secret)@[::1]:80"),
+            ("--proxy=me:pw@host", "--proxy=(secret)@host"),
+            ("https://a.b/v1?api_key=sk-1&size=2", "https://a.b/v1?api_key=(secret)&size=2"),
+            ("https://a.b/v1?api_key=${KEY}", "https://a.b/v1?api_key=${KEY}"),
+            ("http://a.b:80/x,y@z", "http://a.b:80/x,y@z"),
+            ("{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}", "{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}"),
+            ("name:tag@sha256:0123456789ab", "name:tag@sha256:0123456789ab"),
+            ("org/name:tag@main", "org/name:tag@main"),
+            ("me@example.org", "me@example.org"),
+            ("Question: what is a@b?", "Question: what is a@b?"),
+            ("http://(secret)@a.b", "http://(secret)@a.b"),
+            ("http://me:${PW}@a.b", "http://me:${PW}@a.b"),
+            ("http://me:${PW:-}@a.b", "http://me:${PW:-}@a.b"),
+            ("http://me:${PW:-p}@a.b", "http://(secret)@a.b"),
+            ("http://me:x${PW}@a.b", "http://(secret)@a.b"),
+            ("http://me:@a.b", "http://me:@a.b"),
+            ("http://${H}:${P}/a@b", "http://${H}:${P}/a@b"),
+        ] {
+            assert_eq!(without_users("proxy", address), public);
+        }
+        assert_eq!(without_users("model", "name:tag@main"), "name:tag@main");
+    }
+}

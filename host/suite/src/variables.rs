@@ -1,0 +1,56 @@
+//! Which variables of a suite hold secrets.
+
+use crate::document::text_of;
+use crate::files;
+use crate::run_config::find_template;
+use gage_config::{Node, NodeValue, Problems, is_secret_key, is_secret_name, parse_document};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The names of the variables that a suite, and its template where it binds one, takes secrets from: all below keys of
+/// secrets, and those whose names say so. Empty where the suite cannot be read, which is told when it is used.
+pub fn secret_variables(path: &Path) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let Some(root) = raw(path) else { return names };
+    note(&root, false, &mut names);
+    if text_of(&root, "kind") == Some("RunConfig") {
+        let own = files::folder_of(path);
+        let template = match text_of(&root, "template_path") {
+            Some(text) => Some(PathBuf::from(text.replace("${config_dir}", &files::shown_folder(&own)))),
+            None => text_of(&root, "base_task")
+                .and_then(|base| base.strip_prefix("builtin/"))
+                .zip(text_of(&root, "template_version"))
+                .and_then(|(name, version)| find_template(&own, name, version)),
+        };
+        if let Some(template) = template.and_then(|path| raw(&path)) {
+            note(&template, false, &mut names);
+        }
+    }
+    names
+}
+
+fn raw(path: &Path) -> Option<Node> {
+    let text = files::read(path).ok()?;
+    parse_document(&path.display().to_string(), &text, None, &mut Problems::default())
+}
+
+fn note(node: &Node, is_secret: bool, names: &mut BTreeSet<String>) {
+    match &node.value {
+        NodeValue::Map(entries) => {
+            for entry in entries {
+                // The name of a variable by itself.
+                let named = entry.node.as_text().filter(|_| entry.key == "api_key_env");
+                names.extend(named.map(str::to_owned));
+                note(&entry.node, is_secret || is_secret_key(&entry.key), names);
+            }
+        }
+        NodeValue::List(items) => items.iter().for_each(|item| note(item, is_secret, names)),
+        NodeValue::Text(text) => {
+            let found = text.split("${").skip(1).filter_map(|rest| rest.split([':', '}']).next());
+            let found = found.filter(|name| is_secret || is_secret_name(name));
+            names
+                .extend(found.filter(|name| *name != "config_dir" && !name.contains('.')).map(str::to_owned));
+        }
+        _ => {}
+    }
+}

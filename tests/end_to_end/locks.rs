@@ -1,0 +1,173 @@
+//! Locks: files that are gone, commands that can be copied, and what a RunConfig puts within longer texts.
+
+use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
+use crate::support::{Ended, Workspace, repository};
+use std::fs;
+
+/// What stands in the place of a file.
+#[derive(Clone, Copy, Debug)]
+enum Instead {
+    Nothing,
+    /// Which nobody can read as a file, not even who may read all.
+    AFolder,
+}
+
+#[test]
+fn a_pinned_file_that_is_gone_or_cannot_be_read_is_named_beside_what_was_locked() {
+    let workspace = Workspace::new();
+    fs::create_dir_all(workspace.path("config")).expect("a folder");
+    let model = repository().join("config/models/gage-tiny.gguf");
+    fs::copy(model, workspace.path("config/model.gguf")).expect("a model");
+    let backend = "type: llama_cpp\n    config: {model_path: '${config_dir}/../model.gguf', slots: 1, default_params: {max_new_tokens: 2}}";
+    write_suite(&workspace, backend, "");
+    workspace.write("config/data/labels.txt", "0\n".repeat(40));
+    let labels = "    params:\n      labels_path: ${config_dir}/../data/labels.txt\n";
+    let suite = workspace.read("config/custom/words.yaml").replace("    params:\n", labels);
+    workspace.write("config/custom/words.yaml", suite);
+    freeze(&workspace);
+    for (file, field) in [
+        ("config/data/rows.jsonl", "datasets.rows.digest"),
+        ("config/data/labels.txt", "datasets.rows.labels.digest"),
+        ("config/data/tokenizer_config.json", "datasets.rows.chat_template"),
+        ("config/custom/words.wasm", "plugins.words.digest"),
+        ("config/model.gguf", "backends.model.details.file_digest"),
+        ("config/builtin_templates/words/v1.yaml", "suite.template.file_digest"),
+    ] {
+        for instead in [Instead::Nothing, Instead::AFolder] {
+            let aside = workspace.path("aside");
+            fs::rename(workspace.path(file), &aside).expect("moved");
+            if matches!(instead, Instead::AFolder) {
+                fs::create_dir(workspace.path(file)).expect("a folder");
+            }
+            for command in [
+                ["run", RUN_CONFIG, "--locked", "--run-id", "r"].as_slice(),
+                &["run", RUN_CONFIG, "--frozen", "--run-id", "r"],
+                &["lock", RUN_CONFIG, "--check"],
+            ] {
+                let ended = workspace.run(command);
+                let transcript = format!("{file}, {instead:?}, {command:?}: {}", ended.transcript());
+                assert_eq!(ended.code, Some(3), "{transcript}");
+                let row = ended.stderr.lines().find(|line| line.trim_start().starts_with(field));
+                let row = row.unwrap_or_else(|| panic!("no row of {field}: {transcript}"));
+                assert!(row.contains("sha256:"), "{transcript}");
+                let found = row.split("sha256:").nth(1).unwrap_or_default();
+                // A template is looked for among files.
+                let is_read = matches!(instead, Instead::AFolder)
+                    && !file.ends_with(".yaml")
+                    && !file.ends_with("tokenizer_config.json");
+                let expected = if is_read { "unreadable: " } else { "(nothing)" };
+                assert!(found.contains(expected), "{transcript}");
+                assert!(!workspace.path("runs/r").exists(), "{transcript}");
+            }
+            if matches!(instead, Instead::AFolder) {
+                fs::remove_dir(workspace.path(file)).expect("removed");
+            }
+            fs::rename(&aside, workspace.path(file)).expect("moved back");
+        }
+    }
+    workspace.run(&["lock", RUN_CONFIG, "--check"]).expect_code(0);
+}
+
+#[test]
+fn a_component_of_a_folder_that_is_gone_or_another_is_named() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let suite = workspace.read("config/custom/words.yaml");
+    let entry = "plugins:\n  - {id: words, source: '${config_dir}/words.wasm'}\n";
+    assert!(suite.contains(entry));
+    workspace.write("config/custom/words.yaml", suite.replace(entry, ""));
+    let component = workspace.write("more/words.wasm", gage_test_guests::BARE_WORD_RECALL);
+    let run = |command: &[&str]| {
+        let rest = ["config/custom/words.yaml", "--plugin-dir", "more"];
+        workspace.run(&[&command[..1], rest.as_slice(), &command[1..]].concat())
+    };
+    let locked = run(&["lock"]).expect_code(0);
+    assert!(locked.stdout.contains("--locked --plugin-dir more"), "{}", locked.stdout);
+    run(&["run", "--locked"]).expect_code(0);
+    for (case, found) in [(None, "(nothing)"), (Some("no component"), "sha256:")] {
+        match case {
+            None => fs::remove_file(&component).expect("removed"),
+            Some(text) => fs::write(&component, text).expect("written"),
+        }
+        for command in [["run", "--locked"], ["lock", "--check"]] {
+            let ended = run(&command).expect_code(3);
+            let row = ended.stderr.lines().find(|line| line.contains("plugins.words.digest"));
+            assert!(row.is_some_and(|row| row.contains(found)), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_next_command_can_be_copied_whatever_files_are_called() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let made = workspace
+        .run(&["distill", "config/custom/words.yaml", "--builtin-name", "words", "--templates", "my own"])
+        .expect_code(0);
+    let next = |ended: &Ended| {
+        let line = ended.stdout.lines().find_map(|line| line.strip_prefix("next: gage-host "));
+        line.map(str::to_owned).unwrap_or_else(|| panic!("no next command: {}", ended.stdout))
+    };
+    assert_eq!(next(&made), "init words --templates 'my own'");
+    let made = workspace.run(&["init", "words", "--templates", "my own"]).expect_code(0);
+    assert_eq!(next(&made), "lock ./run_configs/words_run_1.yaml");
+    let made = workspace.run(&["lock", "run_configs/words_run_1.yaml", "--lock", "a b"]).expect_code(0);
+    assert_eq!(next(&made), "run run_configs/words_run_1.yaml --locked --lock 'a b'");
+    workspace.run(&["run", "run_configs/words_run_1.yaml", "--locked", "--lock", "a b"]).expect_code(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_that_fits_stays_as_it_is() {
+    use std::os::unix::fs::MetadataExt as _;
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    freeze(&workspace);
+    // A file that is written anew is another.
+    let file = || fs::metadata(workspace.path(LOCK)).expect("a lock").ino();
+    let before = file();
+    for update in [["--update"].as_slice(), &["--update", "datasets"]] {
+        let same = workspace.run(&[["lock", RUN_CONFIG].as_slice(), update].concat()).expect_code(0);
+        assert!(same.stdout.contains("as it was, nothing written"), "{}", same.stdout);
+        assert_eq!(file(), before);
+    }
+}
+
+#[test]
+fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secret() {
+    let server = served();
+    let workspace = Workspace::new();
+    let address = server.server.uri();
+    let host = address.strip_prefix("http://").expect("an address");
+    let backend = "type: openai_http\n    config: {base_url: 'http://${runtime.global.host:-127.0.0.1:9}/v1', model: m, extra_body: {upstream: 'ftp://me:${runtime.global.password:-}@h/${runtime.global.name:-n}'}}";
+    write_suite(&workspace, backend, "");
+    workspace.run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"]).expect_code(0);
+    workspace.run(&["init", "words"]).expect_code(0);
+    let made = workspace.read(RUN_CONFIG);
+    let (before, _) = made.split_once("  global:").expect("what the template takes");
+    let with = |host: &str, name: &str| {
+        let global = format!("  global: {{host: '{host}', password: 'p,w\"1', name: {name}}}\n");
+        workspace.write(RUN_CONFIG, format!("{before}{global}"));
+    };
+    with(host, "one");
+    workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
+    workspace.run(&["run", RUN_CONFIG, "--locked", "--run-id", "r"]).expect_code(0);
+    assert_eq!(workspace.json("r", "summary.json")["metrics"][0]["value"], 1.0);
+    let locked = workspace.read(LOCK);
+    assert!(locked.contains(&format!("{address}/v1")), "{locked}");
+    for file in ["config.yaml", "manifest.json", "gage.lock", "events.jsonl"] {
+        let text = workspace.read(&format!("runs/r/{file}"));
+        assert!(!text.contains("p,w") && !text.contains("${runtime.global.host"), "{file}: {text}");
+    }
+    for (host, name, field) in [
+        (host, "two", "settings.backends.model.config.extra_body.upstream"),
+        ("127.0.0.1:9", "one", "settings.backends.model.config.base_url"),
+    ] {
+        with(host, name);
+        let other = workspace.run(&["run", RUN_CONFIG, "--locked"]).expect_code(3);
+        assert!(other.stderr.contains(field), "{}", other.stderr);
+    }
+}

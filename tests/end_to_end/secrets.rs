@@ -1,0 +1,266 @@
+//! Secrets of every odd form: none is written or shown, in whichever spelling a server repeats it; and what is played back needs
+//! none.
+
+use crate::server::{Server, completion, number_of};
+use crate::suites::{RUN_CONFIG, write_suite};
+use crate::support::{Ended, Workspace};
+use base64::Engine as _;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use wiremock::ResponseTemplate;
+
+/// A text as JSON that is ASCII alone.
+fn in_ascii(text: &str) -> String {
+    let escaped = |unit: u16| match u8::try_from(unit).map(char::from) {
+        Ok(one) if one.is_ascii_alphanumeric() || " :{}[],_.-".contains(one) => one.to_string(),
+        _ => format!("\\u{unit:04x}"),
+    };
+    text.encode_utf16().map(escaped).collect()
+}
+
+fn in_address(text: &str) -> String {
+    let escaped = |byte: u8| match char::from(byte) {
+        one if one.is_ascii_alphanumeric() || "-_.~".contains(one) => one.to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escaped).collect()
+}
+
+/// The spellings of a secret that must be nowhere.
+fn spellings(secret: &str) -> Vec<String> {
+    let in_json = json!(secret).to_string();
+    vec![
+        secret.to_owned(),
+        in_json.trim_matches('"').to_owned(),
+        in_ascii(secret),
+        in_address(secret),
+        base64::engine::general_purpose::STANDARD.encode(secret).trim_end_matches('=').to_owned(),
+    ]
+}
+
+/// A server that repeats a secret in one way after the other, in answers, streams, refusals and numbers.
+fn repeating(secret: &str) -> Server {
+    let secret = secret.to_owned();
+    Server::start(move |request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let raw = |text: String| ResponseTemplate::new(200).set_body_raw(text, "application/json");
+        let answered = |content: &str| {
+            format!(
+                "{{\"choices\": [{{\"index\": 0, \"finish_reason\": \"stop\", \"message\": {{\"role\": \"assistant\", \"content\": \"{content}\"}}}}]}}"
+            )
+        };
+        match number_of(request) % 7 {
+            0 => completion(&format!("{secret} was sent in {body}")),
+            1 => raw(answered(&in_ascii(&secret))),
+            2 => raw(answered(&in_address(&secret))),
+            3 => ResponseTemplate::new(400)
+                .set_body_json(json!({"error": {"message": format!("{}{secret}", "x ".repeat(85))}})),
+            4 => ResponseTemplate::new(400).set_body_string(format!("no: {}", in_ascii(&secret))),
+            5 => {
+                let encoded = base64::engine::general_purpose::STANDARD.encode(format!("me:{secret}"));
+                completion(&format!("Basic {encoded}"))
+            }
+            _ => {
+                let answer = answered("fine");
+                raw(format!("{}, \"echo\": {body}}}", answer.strip_suffix('}').unwrap_or(&answer)))
+            }
+        }
+    })
+}
+
+/// Every file below a folder, unpacked where it is packed, but for those that the test wrote.
+fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            texts_below(&path, found);
+        } else if !path.ends_with("custom/words.yaml") && !path.ends_with("custom/bad.yaml") {
+            let bytes = fs::read(&path).expect("a file");
+            let bytes = zstd::decode_all(bytes.as_slice()).unwrap_or(bytes);
+            found.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+}
+
+struct Case {
+    name: &'static str,
+    /// Keys of the backend.
+    keys: &'static str,
+    variable: Option<(&'static str, &'static str)>,
+    /// What must be nowhere.
+    secret: &'static str,
+}
+
+const CASES: [Case; 9] = [
+    Case {
+        name: "no scheme",
+        keys: "extra_body: {upstream: 'me:p,w\"x1@host'}",
+        variable: None,
+        secret: "p,w\"x1",
+    },
+    Case {
+        name: "a comma and a quote",
+        keys: "extra_body: {upstream: 'http://me:p,w\"x1@host/a'}",
+        variable: None,
+        secret: "p,w\"x1",
+    },
+    Case {
+        name: "a parameter",
+        keys: "extra_body: {upstream: 'http://host/a?api_key=sk-1\"2,3&b=c'}",
+        variable: None,
+        secret: "sk-1\"2,3",
+    },
+    Case {
+        name: "quoted YAML",
+        keys: "extra_body: {token: \"s\\u00e9cret\\x2Dvalue\"}",
+        variable: None,
+        secret: "sécret-value",
+    },
+    Case {
+        name: "doubled quotes",
+        keys: "extra_body: {token: 'it''s-my-key, 1'}",
+        variable: None,
+        secret: "it's-my-key, 1",
+    },
+    Case {
+        name: "a number",
+        keys: "extra_body: {password: 9080706050}",
+        variable: None,
+        secret: "9080706050",
+    },
+    Case {
+        name: "an innocent key",
+        keys: "extra_body: {user: '${X_TOKEN}'}",
+        variable: Some(("X_TOKEN", "sé\"c,r/et 1")),
+        secret: "sé\"c,r/et 1",
+    },
+    Case {
+        name: "an innocent key with a default",
+        keys: "extra_body: {user: 'a ${X_TOKEN:-sk-default-1}'}",
+        variable: None,
+        secret: "sk-default-1",
+    },
+    Case {
+        name: "an innocent header",
+        keys: "headers: {X-Kind: '${X_TOKEN}'}",
+        variable: Some(("X_TOKEN", "sk-1/2,3")),
+        secret: "sk-1/2,3",
+    },
+];
+
+/// Runs everything that writes or says something, and gives all of it.
+fn everything(workspace: &Workspace, variable: Option<(&str, &str)>) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    for command in [
+        "validate config/custom/words.yaml",
+        "validate config/custom/bad.yaml",
+        "validate config/custom/bad.yaml --json",
+        "run config/custom/words.yaml --run-id r --record tape.zst --log debug --log-file log.txt",
+        "distill config/custom/words.yaml --builtin-name words",
+        "init words",
+        "init words --mode pipeline-config",
+        "lock config/custom/words.yaml",
+        "run config/custom/words.yaml --locked --run-id locked --log debug --log-json",
+        "lock config/run_configs/words_run_1.yaml",
+        "verify r",
+        "report r",
+    ] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let mut program = workspace.program();
+        let output = program.args(&arguments).envs(variable).output().expect("the program runs");
+        let ended = Ended::of(output);
+        assert!(!matches!(ended.code, Some(1 | 101) | None), "{command}: {}", ended.transcript());
+        said.push((command.to_owned(), ended.transcript()));
+    }
+    for made in ["runs/r/samples.jsonl", "runs/locked/samples.jsonl", "tape.zst", RUN_CONFIG, "log.txt"] {
+        assert!(workspace.path(made).exists(), "no {made}: {said:?}");
+    }
+    texts_below(&workspace.path("."), &mut said);
+    said
+}
+
+#[test]
+fn no_odd_form_of_a_secret_is_written_or_shown() {
+    for Case { name, keys, variable, secret } in CASES {
+        let server = repeating(secret);
+        let workspace = Workspace::new();
+        let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
+        write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
+        // In the line of the secret something is wrong, so that the line is shown.
+        let suite = workspace.read("config/custom/words.yaml");
+        let bad = config.replace("model: m", "model: m, max_retries: many");
+        workspace.write("config/custom/bad.yaml", suite.replace(&config, &bad));
+        let said = everything(&workspace, variable);
+        assert!(said[1].1.contains("max_retries"), "{}", said[1].1);
+        for spelling in spellings(secret) {
+            for (place, text) in &said {
+                assert!(!text.contains(&spelling), "{name}: {spelling} in {place}:\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_of_a_block_are_hidden_where_an_error_shows_them() {
+    let workspace = Workspace::new();
+    for (keys, wrong) in [
+        ("        private_key: |\n          line-one\n          line-two\n", "        private_key: again\n"),
+        ("        token:\n          - line-one\n          - line-two\n", "        token: again\n"),
+        ("        password: \"line-one\n          line-two\"\n", "        password: again\n"),
+        ("        secret: >-\n          line-one\n          line-two\n", "\tnot: YAML\n"),
+    ] {
+        let backend = format!(
+            "type: openai_http\n    config:\n      base_url: http://127.0.0.1:9/v1\n      model: m\n      extra_body:\n{keys}{wrong}"
+        );
+        workspace.write("rows.jsonl", crate::support::rows(2));
+        workspace.write("suite.yaml", crate::support::suite(&backend, "[exact_match]"));
+        for command in [["validate", "suite.yaml"].as_slice(), &["validate", "suite.yaml", "--json"]] {
+            let shown = workspace.run(command).expect_code(2).transcript();
+            assert!(!shown.contains("line-one") && !shown.contains("line-two"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn what_was_recorded_is_played_back_without_any_key() {
+    let server = Server::start(|request| {
+        completion(&format!("answer {}, for {}", number_of(request), "sk-of-the-body-1"))
+    });
+    let workspace = Workspace::new();
+    let keys = "api_key: '${THE_KEY}', headers: {X-Kind: '${K_TOKEN}', X-Auth: 'Bearer ${H_TOKEN}'}, \
+                extra_body: {user: 'a/${X_TOKEN}', deep: {token: '${OTHER}', size: 3}}";
+    let config = format!("config: {{base_url: '{}/v1', model: m, {keys}}}", server.server.uri());
+    write_suite(&workspace, &format!("type: openai_http\n    {config}"), "");
+    let variables = [
+        ("THE_KEY", "sk-of-the-key-1"),
+        ("K_TOKEN", "sk-of-a-header-1"),
+        ("H_TOKEN", "sk-of-a-header-2"),
+        ("X_TOKEN", "sk-of-the-body-1"),
+        ("OTHER", "short"),
+    ];
+    let run = |arguments: &[&str], with_keys: bool| {
+        let mut program = workspace.program();
+        program.args(arguments);
+        if with_keys {
+            program.envs(variables);
+        }
+        Ended::of(program.output().expect("the program runs"))
+    };
+    run(&["distill", "config/custom/words.yaml", "--builtin-name", "words"], true).expect_code(0);
+    run(&["init", "words"], true).expect_code(0);
+    run(&["lock", RUN_CONFIG], true).expect_code(0);
+    run(&["run", RUN_CONFIG, "--record", "tape.zst", "--run-id", "recorded"], true).expect_code(0);
+    drop(server);
+    let missing = run(&["run", RUN_CONFIG, "--run-id", "missing"], false).expect_code(2);
+    assert!(missing.stderr.contains("variable THE_KEY is not set"), "{}", missing.stderr);
+    run(&["run", RUN_CONFIG, "--replay", "tape.zst", "--locked", "--run-id", "played"], false).expect_code(0);
+    let samples = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
+    assert_eq!(samples("recorded"), samples("played"));
+    assert!(samples("played").contains("for (secret)"), "{}", samples("played"));
+    // What is no secret must still be there.
+    let suite = workspace.read("config/custom/words.yaml").replace("size: 3", "size: '${SIZE}'");
+    workspace.write("config/custom/words.yaml", suite);
+    let open = run(&["run", "config/custom/words.yaml", "--replay", "tape.zst"], false).expect_code(2);
+    assert!(open.stderr.contains("variable SIZE is not set"), "{}", open.stderr);
+}
