@@ -19,7 +19,8 @@ fn run(folder: &Path, arguments: &[&str]) -> Ended {
     Ended::of(command.output().expect("the program runs"))
 }
 
-fn a_project_builds_and_passes_its_cases(language: &str) {
+/// Returns the component.
+fn a_project_builds_and_passes_its_cases(language: &str) -> Vec<u8> {
     let workspace = Workspace::new();
     let folder = workspace.path("");
     let ended = run(&folder, &["plugin", "new", "--lang", language, "word-recall"]).expect_code(0);
@@ -36,11 +37,19 @@ fn a_project_builds_and_passes_its_cases(language: &str) {
         tested.stdout,
         "11 of 11 cases passed; pure: alone, batched and shuffled they give the same\n"
     );
+    std::fs::read(project.join("word-recall.wasm")).expect("it was built")
 }
 
 #[test]
 fn rust() {
-    a_project_builds_and_passes_its_cases("rust");
+    let built = a_project_builds_and_passes_its_cases("rust");
+    // Two people who build the same sources have locks that agree.
+    let elsewhere = Workspace::new();
+    run(&elsewhere.path(""), &["plugin", "new", "--lang", "rust", "word-recall"]).expect_code(0);
+    let project = elsewhere.path("word-recall");
+    run(&project, &["plugin", "build"]).expect_code(0);
+    let again = std::fs::read(project.join("word-recall.wasm")).expect("it was built");
+    assert!(again == built, "another folder, other bytes");
 }
 
 /// Whether a tool is there and says a version of at least this.

@@ -15,7 +15,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 /// Lets the compiler use WebAssembly's vectors, which every engine of today has; loops over bytes become
 /// several times faster.
-const VECTORS: &str = r#"target.wasm32-unknown-unknown.rustflags=["-C","target-feature=+simd128"]"#;
+const VECTORS: &str = "target-feature=+simd128";
 
 /// A compiler that can build for WebAssembly.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Compiler {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.args(["build", "--release", "--target", TARGET, "--manifest-path"]).arg(manifest);
         command.arg("--target-dir").arg(target);
-        command.args(["--config", VECTORS]);
+        command.arg("--config").arg(flags(manifest));
         if *self == Compiler::Debian {
             command.env("RUSTC", DEBIAN_RUSTC).env("RUSTC_BOOTSTRAP", "1");
             command.arg("-Zbuild-std=std,panic_abort");
@@ -99,6 +99,33 @@ impl Compiler {
             Compiler::Debian => "Debian's rustc with a standard library built from source",
         }
     }
+}
+
+/// What the compiler is told: which vectors there are, and to leave the folders of this machine out of what it writes, so
+/// that the same sources give the same bytes wherever they lie. Those of the project count as `/plugin`, and those of other
+/// packages as `/registry`.
+fn flags(manifest: &Path) -> String {
+    let mut flags = vec!["-C".to_owned(), VECTORS.to_owned()];
+    let mut leave_out = |folder: PathBuf, name: &str| {
+        if let Some(folder) = folder.to_str() {
+            flags.push(format!("--remap-path-prefix={folder}={name}"));
+        }
+    };
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    if let Some(home) = home {
+        let sources = std::fs::read_dir(home.join("registry/src")).into_iter().flatten();
+        // The last that fits counts.
+        leave_out(home, "/cargo");
+        sources.flatten().for_each(|entry| leave_out(entry.path(), "/registry"));
+    }
+    if let Some(folder) = manifest.parent().and_then(|folder| std::fs::canonicalize(folder).ok()) {
+        leave_out(folder, "/plugin");
+    }
+    // Texts of TOML in single quotes have no escapes.
+    let quoted: Vec<String> =
+        flags.iter().filter(|flag| !flag.contains('\'')).map(|flag| format!("'{flag}'")).collect();
+    format!("target.{TARGET}.rustflags=[{}]", quoted.join(","))
 }
 
 fn sysroot_of(rustc: &OsStr, folder: &Path) -> Option<PathBuf> {
