@@ -78,6 +78,7 @@ impl Lock {
             // Whatever digests the suite names itself.
             let alone = DatasetSpec { sha256: None, labels_sha256: None, labels_path: None, ..spec.clone() };
             let options = LocateOptions {
+                with_digests: true,
                 cache_folder: None,
                 is_offline: true,
                 progress: &NoProgress,
