@@ -55,6 +55,17 @@ impl NumberSearch {
     /// # Errors
     /// As for [`NumberSearch::first`].
     pub fn last(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+        // Of a long text the end will do, where it has several numbers: only the first may be cut by where it begins.
+        for tail in [1 << 17, 1 << 19] {
+            let start = text.len().saturating_sub(tail);
+            if start > 0 {
+                let spans = Spans { at: text.floor_char_boundary(start), ..self.spans(text) };
+                let (last, count) = spans.fold((None, 0), |(_, count), span| (Some(span), count + 1));
+                if let Some(span) = last.filter(|_| count > 2) {
+                    return read(text, span).map(Some);
+                }
+            }
+        }
         self.spans(text).last().map(|span| read(text, span)).transpose()
     }
 
