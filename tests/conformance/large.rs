@@ -3,13 +3,13 @@
 
 use gage_config::PluginLimits;
 use gage_core::{Outcome, Roots};
-use gage_plugin::{Family, HostOptions, ItemError, Metric, MetricKind, PluginHost, Setup};
+use gage_plugin::{Configured, Family, HostOptions, ItemError, Kind, Metric, MetricKind, PluginHost, Setup};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-const MEGABYTE: usize = 1_000_000;
+pub(crate) const MEGABYTE: usize = 1_000_000;
 
 /// Numbers that look random and are the same each time.
 struct Numbers(u64);
@@ -63,17 +63,21 @@ fn chinese(seed: u64) -> String {
     in_script(seed, '一', 5_000, 1)
 }
 
-/// A metric that comes with the program, with the usual budget but for time.
-fn metric(component: &str, name: &str, params: Value) -> Metric {
+/// A member of a component that comes with the program, with the usual budget but for time.
+pub(crate) fn of_component<K: Kind>(component: &str, name: &str, params: Value) -> Configured<K> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("components");
     let options = HostOptions { cache_folder: Some(cache), ..HostOptions::default() };
     let host = PluginHost::new(&options).expect("an engine");
     let bundled = gage_plugin_bundle::COMPONENTS.iter().find(|bundled| bundled.name == component);
     let limits = PluginLimits { wall_time: Some(Duration::from_secs(600)), ..PluginLimits::default() };
     let bytes = bundled.expect("a component").bytes;
-    let family = Family::<MetricKind>::load(&host, component, bytes, &Setup::with_limits(limits));
+    let family = Family::<K>::load(&host, component, bytes, &Setup::with_limits(limits));
     let family = Arc::new(family.expect("loads"));
     family.configure(Some(name), params).unwrap_or_else(|problems| panic!("{name}: {problems:?}"))
+}
+
+fn metric(component: &str, name: &str, params: Value) -> Metric {
+    of_component::<MetricKind>(component, name, params)
 }
 
 /// The primary score, or how it ended, with what was used.

@@ -6,6 +6,7 @@
 
 mod helpers;
 mod large;
+mod megabytes;
 mod metrics;
 mod versions;
 

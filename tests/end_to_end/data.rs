@@ -52,6 +52,22 @@ fn taken(bodies: &Mutex<Vec<Value>>) -> Vec<Value> {
     std::mem::take(&mut *bodies.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Two whole numbers that the same float is nearest to are different labels, of rows of lines and of rows of one array.
+#[test]
+fn whole_numbers_of_any_length_keep_their_digits() {
+    let workspace = Workspace::new();
+    let (one, other) = ("12345678901234567890123", "12345678901234567890124");
+    let row = |answer: &str| format!("{{\"question\": \"q\", \"answer\": {answer}}}");
+    workspace.write("rows.jsonl", format!("{}\n{}\n", row(one), row(other)));
+    workspace.write("rows.json", format!("[{}, {}]", row(one), row(other)));
+    for file in ["rows.jsonl", "rows.json"] {
+        let shown = workspace.run(&["data", "preview", file, "--json"]).expect_code(0);
+        for label in [one, other] {
+            assert!(shown.stdout.contains(&format!("\"label\":\"{label}\"")), "{file}\n{}", shown.stdout);
+        }
+    }
+}
+
 #[test]
 fn every_task_type_is_shown_validated_and_run() {
     let workspace = Workspace::new();

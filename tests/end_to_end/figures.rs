@@ -95,6 +95,14 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
     }
     workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
     assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
+    // What no judge said cannot be scored.
+    let ended = workspace.run(&["score", "runs/r", "--metric", "judge_score"]).expect_code(2);
+    for expected in [
+        "the metric `judge_score` reads `judge_output.score`, and the run has none",
+        "sample.judge_output.score",
+    ] {
+        assert!(ended.stderr.contains(expected), "{expected}\n{}", ended.stderr);
+    }
 }
 
 #[test]

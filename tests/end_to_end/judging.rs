@@ -290,6 +290,14 @@ fn a_run_is_scored_once_more_without_its_model() {
 
     for (arguments, expected) in [
         (vec!["score", "runs/first", "--set", "custom.repeat=2"], "the run asked with `repeat: 1`"),
+        (
+            vec!["score", "runs/first", "--set", "custom.max_samples=5"],
+            "`--set` changes `custom.max_samples`, which has no effect on answers that were given already",
+        ),
+        (
+            vec!["score", "runs/first", "--set", "custom.steps.judge.combine=vote"],
+            "`--set` changes `custom.steps`",
+        ),
         (vec!["score", "runs/first", "--metric", "exact_mach"], "did you mean `exact_match`?"),
         (vec!["score", "runs/first", "--run-id", "first"], "there is a run 'first' already"),
         (vec!["score", "runs/none"], "runs/none"),

@@ -24,7 +24,7 @@ use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, R
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
-use needs::{check_budget, check_needs};
+use needs::{check_answers, check_budget, check_needs};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -178,17 +178,23 @@ impl Plan {
     }
 
     /// Makes ready what scores the answers of each task, and nothing else: no dataset is looked at, and no
-    /// model. `answers` is the manifest of the run that the answers are of.
+    /// model. `answers` is the manifest of the run that the answers are of, and `asked` its suite, where it is to be
+    /// checked that the run asked for all that metrics read.
     /// There is none when `problems` holds an error afterwards.
     pub fn scoring(
         config: &PipelineConfig,
         answers: &Manifest,
+        asked: Option<&PipelineConfig>,
         registry: &mut Registry,
         problems: &mut Problems,
     ) -> Option<Vec<Scoring>> {
         add_plugins(config, registry, problems);
         let scoring = |task| {
             let scoring = Scoring::new(task, registry, problems)?;
+            let asked = asked.and_then(|asked| asked.tasks.iter().find(|one| one.task_id == task.task_id));
+            if let Some(asked) = asked {
+                check_answers(task, asked, &scoring, problems);
+            }
             Some(Scoring { prompt_version: writers::recorded_version(config, task, answers), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();

@@ -1,7 +1,7 @@
 //! Which records are of one sample, and which slices and cluster a sample belongs to.
 
 use crate::known_paths::KnownPaths;
-use crate::label::{OTHER, label};
+use crate::label::{NONE, OTHER, label};
 use crate::{TaskDescription, UnfoundPath};
 use gage_core::{FieldPath, Outcome, Root, Roots};
 use gage_record::SampleRecord;
@@ -11,9 +11,6 @@ use std::collections::{BTreeSet, HashMap};
 
 /// Most slices of a path that are told apart; further ones are counted as `(other)`.
 pub(crate) const MOST_SLICES: usize = 1_000;
-
-/// The slice of samples that have no value under the path.
-const NONE: &str = "(none)";
 
 /// Where a sample belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,10 +155,14 @@ impl Grouping {
         let of_metrics = self.of_metrics.iter().filter(|path| path.is_looked_for && !path.is_found);
         let of_metrics = of_metrics.map(|path| (path.key.as_str(), path.path.as_str()));
         let unfound = slices.chain(clusters).filter(|_| self.has_sample).chain(of_metrics);
-        let unfound = unfound.map(|(key, path)| UnfoundPath {
-            key: key.to_owned(),
-            path: path.to_owned(),
-            nearest: self.known.nearest(path).map(str::to_owned),
+        let unfound = unfound.map(|(key, path)| {
+            let is_empty = self.known.has(path);
+            UnfoundPath {
+                key: key.to_owned(),
+                path: path.to_owned(),
+                nearest: self.known.nearest(path).filter(|_| !is_empty).map(str::to_owned),
+                is_empty,
+            }
         });
         unfound.collect()
     }
@@ -273,6 +274,7 @@ mod tests {
             (json!({}), vec!["(none)"]),
             (json!(null), vec!["(none)"]),
             (json!({"data_tag": true}), vec!["true"]),
+            (json!({"data_tag": ["(none)", "(other)"]}), vec!["\"(none)\"", "\"(other)\""]),
         ];
         for (document, expected) in cases {
             assert_eq!(
@@ -281,6 +283,22 @@ mod tests {
                 "{document}"
             );
         }
+    }
+
+    #[test]
+    fn a_path_that_is_there_and_null_is_not_taken_for_a_slip() {
+        let mut grouping = grouping(&["metadata.level"], Some("metadata.levl"), 1);
+        grouping.begin(&record(0, json!({"metadata": {"level": null}})));
+        let told: Vec<String> = grouping.unfound_paths().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "no sample has a value at `metadata.level` (slices): it is there, and null or empty; figures are made \
+                 without it",
+                "no sample has a value at `metadata.levl` (cluster_by); figures are made without it; did you mean \
+                 `metadata.level`?",
+            ]
+        );
     }
 
     #[test]

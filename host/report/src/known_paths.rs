@@ -15,11 +15,20 @@ pub struct UnfoundPath {
     /// The nearest of the paths that samples have, where one is near.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
+    /// Whether samples have the path, with null or something empty at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_empty: bool,
 }
 
 impl std::fmt::Display for UnfoundPath {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let UnfoundPath { key, path, nearest } = self;
+        let UnfoundPath { key, path, nearest, is_empty } = self;
+        if *is_empty {
+            return write!(
+                formatter,
+                "no sample has a value at `{path}` ({key}): it is there, and null or empty; figures are made without it"
+            );
+        }
         write!(formatter, "no sample has a value at `{path}` ({key}); figures are made without it")?;
         match nearest {
             Some(nearest) => write!(formatter, "; did you mean `{nearest}`?"),
@@ -75,6 +84,11 @@ impl KnownPaths {
                 _ => {}
             }
         }
+    }
+
+    /// Whether samples have a path, whatever is there.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.paths.contains(path.strip_prefix("sample.").unwrap_or(path))
     }
 
     /// The path that is meant, most likely. Paths are compared segment by segment, and their last ones must be spelled

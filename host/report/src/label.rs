@@ -6,13 +6,15 @@ use std::borrow::Cow;
 
 /// The name for values beyond those that are told apart.
 pub(crate) const OTHER: &str = "(other)";
+/// The slice of samples that have no value under the path.
+pub(crate) const NONE: &str = "(none)";
 
 /// Most characters of a name; a longer text is cut and told apart by its digest.
 const LONGEST: usize = 120;
 
 /// A value as a name: a text without white space at its ends, a number by its value (1.0 is 1),
 /// everything else in its JSON spelling. `None` for null and for what is empty: a text of white
-/// space, a list or an object without members.
+/// space, a list or an object without members. A text that is one of the two names above gets quotes around it.
 pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
     let text = match value {
         Value::Null => return None,
@@ -25,7 +27,15 @@ pub(crate) fn label(value: &Value) -> Option<Cow<'_, str>> {
         Value::Object(members) if members.is_empty() => return None,
         value => Cow::Owned(canonical_json(value)),
     };
-    (!text.is_empty()).then(|| shortened(text))
+    (!text.is_empty()).then(|| told_apart(shortened(text)))
+}
+
+/// A name that is neither [`NONE`] nor [`OTHER`], nor what becomes of those here.
+fn told_apart(name: Cow<'_, str>) -> Cow<'_, str> {
+    match name.trim_matches('"') {
+        NONE | OTHER => Cow::Owned(format!("\"{name}\"")),
+        _ => name,
+    }
 }
 
 /// A number as a name: whole numbers without a point.
@@ -67,6 +77,10 @@ mod tests {
             (json!(true), Some("true")),
             (json!(["b", 1]), Some("[\"b\",1]")),
             (json!({"b": 1, "a": 2}), Some("{\"a\":2,\"b\":1}")),
+            (json!(" (none)"), Some("\"(none)\"")),
+            (json!("(other)"), Some("\"(other)\"")),
+            (json!("\"(none)\""), Some("\"\"(none)\"\"")),
+            (json!("(None)"), Some("(None)")),
             (json!(null), None),
             (json!(" \n"), None),
             (json!([]), None),

@@ -13,8 +13,10 @@ use table::Table;
 /// Precision, recall and F1 of categories, and the agreement with the reference beyond chance.
 ///
 /// The categories are the members `prediction` and `reference` of a card's detail (parameters; where
-/// there is no `reference`, `expected`), texts as they stand but for white space at the ends, anything
-/// else in its JSON spelling. A row without a reference does not count. One without a prediction counts
+/// there is no `reference`, `expected`), as the metric compared them: in the form under `normalized`, where the detail has one,
+/// and where the card passes the prediction is the category of its reference, for the metric has taken the one for
+/// the other. Where a parameter names another member its texts count as they stand, but for white space at the ends. Anything
+/// else than a text counts in its JSON spelling. A row without a reference does not count. One without a prediction counts
 /// as wrong: against the recall of its category, and for no category's precision.
 ///
 /// Figures, their count being that of the rows: `accuracy`; `macro_precision`, `macro_recall` and
@@ -32,6 +34,8 @@ pub struct Confusion {
     params: Params,
 }
 
+/// The member of a detail that holds what was predicted.
+const PREDICTION: &str = "prediction";
 /// Most different categories.
 const MOST_CATEGORIES: usize = 1000;
 /// Three figures each, beside eight others; the host allows 64.
@@ -47,7 +51,7 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { prediction: "prediction".to_owned(), reference: None, per_category: 12 }
+        Params { prediction: PREDICTION.to_owned(), reference: None, per_category: 12 }
     }
 }
 
@@ -75,7 +79,7 @@ impl Aggregator for Confusion {
             },
             "per_category": { "type": "integer", "minimum": 0, "maximum": MOST_SHOWN, "default": 12 },
         });
-        MemberSpec::new("1", "Precision, recall and F1 of categories, and Cohen's kappa", properties)
+        MemberSpec::new("2", "Precision, recall and F1 of categories, and Cohen's kappa", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -91,10 +95,14 @@ impl Aggregator for Confusion {
         let detail = Detail::read(&row)?;
         let reference = match &self.params.reference {
             Some(name) => detail.category(name),
-            None => detail.category("reference").or_else(|| detail.category("expected")),
+            None => detail.compared("reference").or_else(|| detail.category("expected")),
         };
         let Some(reference) = reference else { return Ok(()) };
-        let prediction = detail.category(&self.params.prediction).unwrap_or_default();
+        let is_compared = self.params.reference.is_none() && self.params.prediction == PREDICTION;
+        let prediction = match detail.compared(&self.params.prediction) {
+            Some(_) if is_compared && row.card.pass == Some(true) => reference.clone(),
+            prediction => prediction.unwrap_or_default(),
+        };
         for name in [&reference, &prediction] {
             if !name.is_empty() && !state.categories.contains(name) {
                 state.categories.insert(name.clone());

@@ -48,6 +48,13 @@ impl Detail<'_> {
         (!text.is_empty()).then_some(text)
     }
 
+    /// The same in the form in which the metric compared it, where its detail says so.
+    pub(crate) fn compared(&self, name: &str) -> Option<String> {
+        let normalized = self.members.get("normalized").and_then(|normalized| normalized.get(name)?.as_str());
+        let normalized = normalized.map(str::trim).filter(|text| !text.is_empty());
+        normalized.map(str::to_owned).or_else(|| self.category(name))
+    }
+
     /// A member that a metric of ours wrote; `None` where the card has no such member, which is so
     /// for samples without a prediction or a reference.
     ///

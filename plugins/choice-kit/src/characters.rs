@@ -17,46 +17,49 @@ fn is_east_asian(character: char) -> bool {
 
 /// Whether a character may stand before an answer without belonging to it.
 pub(crate) fn may_lead(character: char) -> bool {
-    is_space(character) || is_mark(character) || matches!(character, '(' | '[' | '{' | '<')
+    is_one_of(character, const { bits("*_\\`\"'$,:;!?([{<") })
 }
 
 /// Whether a character may stand after an answer without belonging to it.
 pub(crate) fn may_trail(character: char) -> bool {
-    is_space(character) || is_mark(character) || matches!(character, ')' | ']' | '}' | '>' | '.')
+    is_one_of(character, const { bits("*_\\`\"'$,:;!?)]}>.") })
 }
 
-fn is_mark(character: char) -> bool {
-    matches!(
-        character,
-        '*' | '_'
-            | '\\'
-            | '`'
-            | '"'
-            | '\''
-            | '$'
-            | ','
-            | ':'
-            | ';'
-            | '!'
-            | '?'
-            | '，'
-            | '、'
-            | '；'
-            | '：'
-            | '！'
-            | '？'
-            | '。'
-            | '【'
-            | '】'
-            | '「'
-            | '」'
-            | '『'
-            | '』'
-            | '《'
-            | '》'
-            | '〈'
-            | '〉'
-    )
+/// A bit for each of some ASCII characters.
+const fn bits(characters: &str) -> u128 {
+    let (bytes, mut bits, mut at) = (characters.as_bytes(), 0, 0);
+    while at < bytes.len() {
+        bits |= 1_u128 << bytes[at];
+        at += 1;
+    }
+    bits
+}
+
+/// Whether a character is white space, a mark of Chinese, or one of some ASCII characters. A long answer may be full of them.
+fn is_one_of(character: char, ascii: u128) -> bool {
+    if character.is_ascii() {
+        return ascii >> (character as u32) & 1 == 1 || is_space(character);
+    }
+    is_space(character)
+        || matches!(
+            character,
+            '，' | '、'
+                | '；'
+                | '：'
+                | '！'
+                | '？'
+                | '。'
+                | '【'
+                | '】'
+                | '「'
+                | '」'
+                | '『'
+                | '』'
+                | '《'
+                | '》'
+                | '〈'
+                | '〉'
+        )
 }
 
 /// The text without decoration on either side, for a label: `**(B).**` is `B`.
@@ -73,6 +76,37 @@ pub(crate) fn undecorated(text: &str) -> &str {
 /// The text in lower case, with single blanks.
 pub(crate) fn normalized(text: &str) -> Cow<'_, str> {
     Normalization { case_sensitive: false, strip: true, collapse: true }.apply(text)
+}
+
+/// What follows a text of an option at the beginning of an answer, as [`normalized`] would have both; `None` where the
+/// answer does not begin with it. Looks no further than it has to, so that it can be asked at every place of a long answer.
+pub(crate) fn begins_with<'text>(
+    text: &'text str,
+    option: &str,
+) -> Option<impl Iterator<Item = char> + 'text> {
+    let mut was_space = false;
+    let characters = text.trim_start_matches(is_space).chars().filter_map(move |character| {
+        let is_space = is_space(character);
+        let is_repeated = is_space && was_space;
+        was_space = is_space;
+        (!is_repeated).then_some(if is_space { ' ' } else { character })
+    });
+    // Most texts differ in the first character, and what is written in East Asia has no case.
+    let first = text.trim_start_matches(is_space).chars().next();
+    if first.is_some_and(|first| matches!(first, '\u{2e80}'..='\u{a4cf}') && !option.starts_with(first)) {
+        return None;
+    }
+    let mut characters = characters.flat_map(char::to_lowercase);
+    // What the lower case of a capital sigma is depends on what follows.
+    let is_same = |one: char, other: char| one == other || (is_sigma(one) && is_sigma(other));
+    option
+        .chars()
+        .all(|expected| characters.next().is_some_and(|found| is_same(found, expected)))
+        .then_some(characters)
+}
+
+fn is_sigma(character: char) -> bool {
+    matches!(character, 'σ' | 'ς')
 }
 
 /// The word that starts at a place.
@@ -99,6 +133,21 @@ mod tests {
         assert_eq!(undecorated("\"C++.\""), "C++");
         assert_eq!(undecorated(".5"), ".5");
         assert_eq!(undecorated("-1."), "-1");
+    }
+
+    #[test]
+    fn texts_that_begin_with_an_option() {
+        for (text, option, after) in [
+            ("  Blue \n WHALE, yes", "blue whale", Some(", yes")),
+            ("blue whale", "blue whale", Some("")),
+            ("ΟΔΟΣ 5", "οδος", Some(" 5")),
+            ("İ.", "i\u{307}", Some(".")),
+            ("blue", "blue whale", None),
+            ("a blue whale", "blue whale", None),
+        ] {
+            let found = begins_with(text, option).map(Iterator::collect::<String>);
+            assert_eq!(found.as_deref(), after, "{text}");
+        }
     }
 
     #[test]

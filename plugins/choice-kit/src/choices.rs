@@ -1,6 +1,6 @@
 //! The options of a question: their labels and texts.
 
-use crate::characters::{bare, normalized, undecorated};
+use crate::characters::{bare, begins_with, normalized, undecorated};
 use crate::option_texts;
 use crate::refutation::is_said_wrong;
 use gage_sdk::metric::Value;
@@ -9,6 +9,7 @@ use gage_text_kit::references;
 use gage_text_kit::text::{fold, is_space, strip};
 use gage_text_kit::value::as_text;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// Keys of a list entry that may hold the label, and those that may hold the text.
 const LABEL_KEYS: &[&str] = &["label", "id", "key", "letter"];
@@ -29,6 +30,10 @@ struct Choice {
 #[derive(Default)]
 pub struct Choices {
     choices: Vec<Choice>,
+    /// A bit for each upper-case ASCII letter that is a label.
+    letters: u32,
+    /// What an answer is compared with: the place of the option, and a text of it. Made when it is first asked for.
+    compared: OnceCell<Vec<(usize, String)>>,
 }
 
 impl Choices {
@@ -36,14 +41,18 @@ impl Choices {
     /// else tells nothing of the options.
     pub fn new(value: &Value) -> Choices {
         let Value::Json(json) = value else { return Choices::default() };
-        let choices = match serde_json::from_str::<serde_json::Value>(json) {
+        let choices: Vec<Choice> = match serde_json::from_str::<serde_json::Value>(json) {
             Ok(serde_json::Value::Object(map)) => {
                 map.iter().map(|(label, text)| Choice::new(label, text, text.as_object())).collect()
             }
             Ok(serde_json::Value::Array(list)) => list.iter().filter_map(Choice::from_entry).collect(),
             _ => Vec::new(),
         };
-        Choices { choices }
+        let letters = choices
+            .iter()
+            .filter_map(|choice| only_letter(&choice.label))
+            .fold(0, |letters, letter| letters | letter_bit(letter));
+        Choices { choices, letters, compared: OnceCell::new() }
     }
 
     /// Whether nothing is known of the options.
@@ -61,18 +70,20 @@ impl Choices {
 
     /// Whether an upper-case ASCII letter is the label of an option.
     pub(crate) fn has_letter(&self, letter: char) -> bool {
-        self.is_unknown() || self.choices.iter().any(|choice| choice.label.chars().eq([letter]))
+        self.is_unknown() || self.letters & letter_bit(letter) != 0
     }
 
     /// The label that a text is, once its decoration is taken away.
     pub fn label(&self, text: &str) -> Option<String> {
-        let label = bare(text).to_uppercase();
-        let is_label = if self.is_unknown() {
-            label.len() == 1 && label.starts_with(|letter: char| letter.is_ascii_uppercase())
-        } else {
-            !label.is_empty() && self.choices.iter().any(|choice| choice.label == label)
-        };
-        is_label.then_some(label)
+        let bare = bare(text);
+        if self.is_unknown() {
+            let is_letter = bare.len() == 1 && bare.starts_with(|letter: char| letter.is_ascii_alphabetic());
+            return is_letter.then(|| bare.to_ascii_uppercase());
+        }
+        // Compared as it is made: the text is often a long answer.
+        let is_it =
+            |label: &str| !label.is_empty() && label.chars().eq(bare.chars().flat_map(char::to_uppercase));
+        self.choices.iter().map(|choice| &choice.label).find(|label| is_it(label)).cloned()
     }
 
     /// A label as labels are kept: in upper case, without white space.
@@ -89,37 +100,51 @@ impl Choices {
 
     /// Labels and texts as they are spelled, but for case and white space; in the order of the options.
     pub(crate) fn spelled_texts(&self) -> impl Iterator<Item = (&str, String)> {
-        self.each_text(|text| normalized(&fold(text)).into_owned())
+        self.choices.iter().flat_map(move |choice| {
+            let texts = choice.texts.iter().map(|text| normalized(&fold(text)).into_owned());
+            texts.filter(|text| !text.is_empty()).map(move |text| (choice.label.as_str(), text))
+        })
     }
 
     /// The same without quotes, brackets and full stops around the texts: what an answer is compared
     /// with.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, String)> {
-        self.each_text(|text| normalized(undecorated(&fold(text))).into_owned())
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.compared().iter().filter_map(|(place, text)| {
+            let choice = self.choices.get(*place)?;
+            Some((choice.label.as_str(), text.as_str()))
+        })
     }
 
-    fn each_text(&self, form: fn(&str) -> String) -> impl Iterator<Item = (&str, String)> {
-        self.choices.iter().flat_map(move |choice| {
-            let texts = choice.texts.iter().map(move |text| form(text));
-            texts.filter(|text| !text.is_empty()).map(move |text| (choice.label.as_str(), text))
+    fn compared(&self) -> &[(usize, String)] {
+        self.compared.get_or_init(|| {
+            let texts = self.choices.iter().enumerate().flat_map(|(place, choice)| {
+                let form = |text: &String| normalized(undecorated(&fold(text))).into_owned();
+                choice.texts.iter().map(form).map(move |text| (place, text))
+            });
+            texts.filter(|(_, text)| !text.is_empty()).collect()
         })
     }
 
     /// Whether a text begins with what the option of a letter says: `A Shark`.
     pub(crate) fn says(&self, letter: char, rest: &str) -> bool {
-        let rest = normalized(rest);
-        self.texts().any(|(label, text)| label.chars().eq([letter]) && rest.starts_with(&text))
+        self.texts_of(letter).any(|text| begins_with(rest, text).is_some())
     }
 
     /// Whether a text begins with what the option of a letter says, the clause ends there, and it is no more than that
     /// something is wrong.
     pub(crate) fn says_wrong(&self, letter: char, rest: &str) -> bool {
-        let rest = normalized(rest);
-        self.texts().any(|(label, text)| {
-            let after = rest.strip_prefix(&text);
-            label.chars().eq([letter])
-                && is_said_wrong(&text)
-                && after.is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+        self.texts_of(letter).any(|text| {
+            let after = begins_with(rest, text);
+            is_said_wrong(text)
+                && after.is_some_and(|mut after| !after.next().is_some_and(char::is_alphanumeric))
+        })
+    }
+
+    fn texts_of(&self, letter: char) -> impl Iterator<Item = &str> {
+        let texts = if self.letters & letter_bit(letter) == 0 { &[] } else { self.compared() };
+        texts.iter().filter_map(move |(place, text)| {
+            let choice = self.choices.get(*place)?;
+            (only_letter(&choice.label) == Some(letter)).then_some(text.as_str())
         })
     }
 
@@ -154,6 +179,19 @@ impl Choices {
             (separated && said && letter.is_ascii_uppercase()).then(|| letter.into())
         })
     }
+}
+
+/// The upper-case ASCII letter that a label is.
+fn only_letter(label: &str) -> Option<char> {
+    match label.as_bytes() {
+        [letter @ b'A'..=b'Z'] => Some(char::from(*letter)),
+        _ => None,
+    }
+}
+
+/// The bit of an upper-case ASCII letter; none of other characters.
+fn letter_bit(letter: char) -> u32 {
+    if letter.is_ascii_uppercase() { 1 << (letter as u32 - 'A' as u32) } else { 0 }
 }
 
 impl Choice {

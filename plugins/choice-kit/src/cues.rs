@@ -56,11 +56,14 @@ const REFUSALS: &[&str] = &["不", "不应", "不应该", "不能", "不会", "�
 /// How many fillers may stand between a cue and its answer.
 const MOST_FILLERS: usize = 12;
 
+/// How many phrases are looked at, from the end of the answer: no answer that says something has as many.
+const MOST_CUES: usize = 5_000;
+
 /// The answer that the last phrase of this kind announces. It is the last because a model that
 /// thinks aloud names its answer when it is done.
 pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Option<String> {
     let cues = cues(&answer.lower);
-    cues.into_iter().find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
+    cues.into_iter().take(MOST_CUES).find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
 }
 
 /// What stands behind the last phrase of this kind, without the words that link it to the answer.

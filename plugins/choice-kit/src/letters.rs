@@ -120,6 +120,13 @@ const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
 /// How many words may stand between a denial and what it denies.
 const WORDS_BETWEEN: usize = 4;
 
+/// How many letters that stand alone are looked at, from the beginning of the answer: no answer that says something has as
+/// many.
+const MOST_LETTERS: usize = 10_000;
+
+/// How far apart two letters of one denied list may stand, in bytes.
+const LONGEST_GAP: usize = 120;
+
 /// The last letter of a text that stands alone and is a label, in upper case, be it denied or not. One of
 /// A to E may be joined to other words (`e-mail`); the others may not, and must be upper case.
 pub fn last_letter(text: &str, choices: &Choices) -> Option<char> {
@@ -167,6 +174,7 @@ impl<'a> Answer<'a> {
             |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
         let mut denied = None;
         let mut eliminated_to = 0;
+        let mut looked_at = 0;
         bytes.iter().enumerate().filter_map(move |(at, byte)| {
             // The letters inside words are most of an answer, so they are dealt with first.
             if !byte.is_ascii_alphabetic()
@@ -176,7 +184,8 @@ impl<'a> Answer<'a> {
                 return None;
             }
             let letter = char::from(byte.to_ascii_uppercase());
-            if !self.names_option(at, letter, choices) {
+            looked_at += 1;
+            if looked_at > MOST_LETTERS || !self.names_option(at, letter, choices) {
                 return None;
             }
             if at >= eliminated_to
@@ -228,11 +237,14 @@ impl<'a> Answer<'a> {
 
     /// Whether the ASCII letter at a place stands alone, is a label, and is meant as one.
     pub(crate) fn names_option(&self, at: usize, letter: char, choices: &Choices) -> bool {
+        if !choices.has_letter(letter) {
+            return false;
+        }
         let mut before = self.text.get(..at).unwrap_or_default().chars().rev();
         let mut after = self.text.get(at + 1..).unwrap_or_default().chars();
         let before = [before.next(), before.next(), before.next()];
         let after = [after.next(), after.next(), after.next()];
-        if before[0].is_some_and(is_word) || after[0].is_some_and(is_word) || !choices.has_letter(letter) {
+        if before[0].is_some_and(is_word) || after[0].is_some_and(is_word) {
             return false;
         }
         !is_part_of_word(before, after, letter, || self.says_option(at + 2, letter, choices))
@@ -317,6 +329,7 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
         }
         before = rest;
     }
+    let denied = denied.filter(|denied| at - denied <= LONGEST_GAP);
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
 }
 

@@ -1,28 +1,32 @@
 //! Answers that give the text of an option instead of its label.
 
-use crate::characters::{is_word, normalized, undecorated};
+use crate::characters::{begins_with, is_word, normalized, undecorated};
 use crate::choices::Choices;
 use crate::letters::is_negated;
 
 /// The option whose text is the whole answer.
 pub(crate) fn whole(text: &str, choices: &Choices) -> Option<String> {
-    let exact = normalized(text);
-    if let Some((label, _)) = choices.spelled_texts().find(|(_, option)| *option == exact) {
+    if let Some((label, _)) = choices.spelled_texts().find(|(_, option)| is_whole(text, option)) {
         return Some(label.to_owned());
     }
-    let loose = normalized(undecorated(text));
-    let mut same = choices.texts().filter(|(_, option)| *option == loose).map(|(label, _)| label);
+    let loose = undecorated(text);
+    let mut same = choices.texts().filter(|(_, option)| is_whole(loose, option)).map(|(label, _)| label);
     let label = same.next()?;
     // Options that differ only in decoration cannot be told apart.
     same.all(|other| other == label).then(|| label.to_owned())
 }
 
+/// Whether a text is that of an option, but for case and white space.
+fn is_whole(text: &str, option: &str) -> bool {
+    begins_with(text, option)
+        .is_some_and(|mut after| matches!((after.next(), after.next()), (None | Some(' '), None)))
+}
+
 /// The option whose text an answer begins with; the longest, where there are several.
 pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
-    let text = normalized(text);
     choices
         .texts()
-        .filter(|(_, option)| text.starts_with(option.as_str()) && has_borders(&text, 0, option))
+        .filter(|(_, option)| begins_with(text, option).is_some_and(|after| ends(option, after)))
         .max_by_key(|(_, option)| option.len())
         .map(|(label, _)| label.to_owned())
 }
@@ -31,37 +35,98 @@ pub(crate) fn prefix(text: &str, choices: &Choices) -> Option<String> {
 /// inside a longer one does not count: `blue whale` is no `whale`.
 pub(crate) fn mentioned(text: &str, choices: &Choices) -> Option<String> {
     let text = normalized(text);
-    let mut options: Vec<(usize, &str, String)> =
+    let mut options: Vec<(usize, &str, &str)> =
         choices.texts().enumerate().map(|(order, (label, option))| (order, label, option)).collect();
     options.sort_by_key(|(_, _, option)| std::cmp::Reverse(option.len()));
-    let mut taken: Vec<(usize, usize)> = Vec::new();
+    // In the order of the text. No two of them overlap, unless they are equal.
+    let mut taken: Vec<Span> = Vec::new();
     let mut found: Option<(usize, &str)> = None;
-    for (order, label, option) in &options {
-        for (start, _) in text.match_indices(option.as_str()) {
+    let places = places(&text, options.iter().map(|(.., option)| *option).collect());
+    for ((order, label, option), starts) in options.iter().zip(places) {
+        let mut own: Vec<Span> = Vec::new();
+        let mut longer = taken.iter().peekable();
+        for start in starts {
             let span = (start, start + option.len());
-            let inside_longer =
-                taken.iter().any(|longer| *longer != span && longer.0 < span.1 && span.0 < longer.1);
+            while longer.next_if(|longer| longer.1 <= span.0).is_some() {}
+            let inside_longer = longer.peek().is_some_and(|longer| **longer != span && longer.0 < span.1);
             if inside_longer || !has_borders(&text, start, option) {
                 continue;
             }
-            taken.push(span);
+            own.push(span);
             let is_earlier = found.is_none_or(|(earlier, _)| *order < earlier);
             if is_earlier && !is_negated(&text, start, None) {
                 found = Some((*order, *label));
             }
         }
+        if matches!(found, Some((0, _))) {
+            break;
+        }
+        taken = merged(&taken, &own);
     }
     found.map(|(_, label)| label.to_owned())
+}
+
+/// How often each option is looked for, from the beginning of the answer: no answer that says something says it more often.
+const MOST_MENTIONS: usize = 10_000;
+
+/// Where each of some options stands in a text, one occurrence not inside another of the same. The text is gone through once,
+/// however many options there are.
+fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
+    let mut begins = [false; 256];
+    for first in options.iter().filter_map(|option| option.as_bytes().first()) {
+        if let Some(begins) = begins.get_mut(usize::from(*first)) {
+            *begins = true;
+        }
+    }
+    let mut places = vec![Vec::new(); options.len()];
+    for (start, byte) in text.bytes().enumerate() {
+        if begins.get(usize::from(byte)) != Some(&true) {
+            continue;
+        }
+        for (option, places) in options.iter().zip(&mut places) {
+            let is_free = places.last().is_none_or(|last| last + option.len() <= start);
+            if option.as_bytes().first() == Some(&byte)
+                && is_free
+                && places.len() < MOST_MENTIONS
+                && text.get(start..).is_some_and(|rest| rest.starts_with(option))
+            {
+                places.push(start);
+            }
+        }
+    }
+    places
+}
+
+/// Where a stretch of a text begins and ends.
+type Span = (usize, usize);
+
+/// The spans of two ordered lists in one, those that are in both once.
+fn merged(left: &[Span], right: &[Span]) -> Vec<Span> {
+    let mut all = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+    loop {
+        let next = match (left.peek(), right.peek()) {
+            (Some(one), Some(other)) if one > other => right.next(),
+            (Some(one), Some(other)) if one == other => {
+                right.next();
+                left.next()
+            }
+            (Some(_), _) => left.next(),
+            (None, _) => right.next(),
+        };
+        match next {
+            Some(span) => all.push(*span),
+            None => return all,
+        }
+    }
 }
 
 /// Whether an option at a place of a text is not part of a longer word or number.
 fn has_borders(text: &str, start: usize, option: &str) -> bool {
     let (before, rest) = text.split_at(start);
     let after = rest.get(option.len()..).unwrap_or_default();
-    let (mut before, mut after) = (before.chars().rev(), after.chars());
-    let (Some(first), Some(last)) = (option.chars().next(), option.chars().next_back()) else {
-        return false;
-    };
+    let mut before = before.chars().rev();
+    let Some(first) = option.chars().next() else { return false };
     let starts = match (before.next(), before.next()) {
         (None, _) => true,
         (Some(near), _) if is_word(first) && is_word(near) => false,
@@ -70,13 +135,18 @@ fn has_borders(text: &str, start: usize, option: &str) -> bool {
         (Some('-'), far) if first.is_numeric() && !far.is_some_and(is_word) => false,
         _ => true,
     };
-    let ends = match (after.next(), after.next()) {
+    starts && ends(option, after.chars())
+}
+
+/// Whether an option ends its word or number where so much follows.
+fn ends(option: &str, mut after: impl Iterator<Item = char>) -> bool {
+    let Some(last) = option.chars().next_back() else { return false };
+    match (after.next(), after.next()) {
         (None, _) => true,
         (Some(near), _) if is_word(last) && is_word(near) => false,
         (Some('.' | ','), Some(far)) if last.is_numeric() && far.is_numeric() => false,
         _ => true,
-    };
-    starts && ends
+    }
 }
 
 #[cfg(test)]

@@ -121,7 +121,6 @@ enum List {
 /// Whether a text is nothing but the word that something is wrong, or goes on with the reason: `wrong`, `not correct,
 /// since`, `错误。`
 pub(crate) fn is_said_wrong(text: &str) -> bool {
-    let text = text.split(['\n', '\r']).next().unwrap_or_default();
     let mut rest = text;
     while let Some(after) =
         CHINESE_ALL.iter().chain(CHINESE_BETWEEN).find_map(|word| rest.strip_prefix(*word))
@@ -132,7 +131,7 @@ pub(crate) fn is_said_wrong(text: &str) -> bool {
     if let Some(after) = chinese {
         return is_clause_end(after.strip_prefix('的').unwrap_or(after));
     }
-    let mut said = words(text).peekable();
+    let mut said = words_of_line(text).peekable();
     let is_denied = said.next_if_eq(&"not").is_some();
     let found = match said.next() {
         Some(word) if WRONG.contains(&word) => !is_denied,
@@ -150,7 +149,8 @@ fn is_clause_end(text: &str) -> bool {
 /// What the brackets hold that a text begins with, and what follows them.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '[', '（'])?;
-    let end = inner.find([')', ']', '）', '(', '\n']).filter(|end| *end <= LONGEST_BRACKET)?;
+    let near = inner.get(..inner.floor_char_boundary(LONGEST_BRACKET + 1))?;
+    let end = near.find([')', ']', '）', '(', '\n']).filter(|end| *end <= LONGEST_BRACKET)?;
     let (held, rest) = inner.split_at_checked(end)?;
     Some((held.trim(), rest.strip_prefix([')', ']', '）'])?))
 }
@@ -218,10 +218,19 @@ fn says_wrong(text: &str, list: List) -> bool {
 
 /// The words up to the end of the sentence or clause.
 fn words(text: &str) -> impl Iterator<Item = &str> {
+    words_between(text, is_space)
+}
+
+/// The same up to the end of the line.
+fn words_of_line(text: &str) -> impl Iterator<Item = &str> {
+    words_between(text, is_blank)
+}
+
+fn words_between(text: &str, is_between: fn(char) -> bool) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let word = word_at(rest, 0);
-        rest = rest.get(word.len()..)?.trim_start_matches(is_space);
+        rest = rest.get(word.len()..)?.trim_start_matches(is_between);
         (!word.is_empty()).then_some(word)
     })
 }

@@ -32,7 +32,7 @@ impl Extractor for Boxed {
 
     fn spec() -> ExtractorSpec {
         let description = r"What the last \boxed{…} or \fbox{…} holds";
-        ExtractorSpec::new(MemberSpec::new("1", description, json!({ "kind": ReadAs::schema() })))
+        ExtractorSpec::new(MemberSpec::new("2", description, json!({ "kind": ReadAs::schema() })))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {

@@ -31,7 +31,7 @@ impl Extractor for FinalAnswer {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "1",
+            "2",
             "What stands behind the phrase that announces the final answer",
             json!({
                 "markers": {

@@ -8,7 +8,7 @@ use gage_sdk::text::text_of;
 use gage_sdk::{MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::json::at_path;
-use gage_text_kit::json_text::{FoundJson, Shape, find_json};
+use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::number_search::only_number;
 
 /// Gives a field of the last JSON object that has it, or of the first; objects may stand in a code
@@ -38,7 +38,7 @@ impl Extractor for JsonField {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "1",
+            "2",
             "A field of the JSON object in the text",
             json!({
                 "field": {
@@ -88,17 +88,17 @@ impl Extractor for JsonField {
         if self.last {
             objects.reverse();
         }
-        for FoundJson { start, text, value } in &objects {
-            let object = match value {
+        for found in &objects {
+            let object = match found.value() {
                 Ok(object) => object,
                 Err(_) if self.skips_broken => continue,
                 Err(error) => {
-                    let message = format!("the JSON object at byte {start} cannot be read: {error}");
+                    let message = format!("the JSON object at byte {} cannot be read: {error}", found.start);
                     return Err(PluginError::invalid_input(message));
                 }
             };
-            if let Some(value) = walk(object, &self.path) {
-                return Ok(self.kind.answer(value)?.map(|answer| with_evidence(answer, text)));
+            if let Some(value) = walk(&object, &self.path) {
+                return Ok(self.kind.answer(value)?.map(|answer| with_evidence(answer, found.text)));
             }
         }
         Ok(None)
@@ -114,7 +114,7 @@ impl Kind {
     fn answer(self, value: &Value) -> Result<Option<Answer>, PluginError> {
         Ok(match (self, value) {
             (Kind::Auto, Value::String(text)) => Some(Answer::text(text)),
-            // As JSON spells it: an integer may have more digits than a float holds.
+            // As JSON spells it: an integer may have more digits than a float holds. One of more than 64 bits is a text by now.
             (Kind::Auto | Kind::Only(AnswerKind::Number), Value::Number(_)) => {
                 Some(Answer::new(AnswerKind::Number, &json!({ "value": value })))
             }

@@ -25,7 +25,7 @@ impl Extractor for LastNumber {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "1",
+            "2",
             "The last number in the text, with its unit",
             json!({
                 "which": which_schema(),
@@ -79,6 +79,8 @@ mod tests {
             (json!({}), "一共3万人", json!({ "value": 30_000, "unit": "人" })),
             (json!({}), "so 10^3", json!({ "value": 1000 })),
             (json!({ "integer": true }), "1.2 × 10^3", json!({ "value": 1200 })),
+            (json!({}), "1 000 000", json!({ "value": 1_000_000 })),
+            (json!({}), "es sind 1\u{a0}234,5 km", json!({ "value": 1234.5, "unit": "km" })),
             (json!({}), "none", json!(null)),
             (json!({}), "", json!(null)),
         ] {

@@ -1,12 +1,13 @@
 //! `list_items`: the items of a list.
 
 use crate::kinds::{not_one_of, with_evidence};
-use gage_sdk::extractor::{Answer, Extractor, ExtractorSpec, Inputs};
-use gage_sdk::serde_json::Value;
-use gage_sdk::{MemberSpec, PluginError, json};
+use gage_sdk::extractor::{Answer, AnswerKind, Extractor, ExtractorSpec, Inputs};
+use gage_sdk::serde_json::{self, Value};
+use gage_sdk::{ErrorKind, MemberSpec, PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::json_text::{Shape, find_json};
 use gage_text_kit::text::strip;
+use std::borrow::Cow;
 
 /// Gives the items of the list that the text is or holds; no answer where it holds none.
 ///
@@ -36,7 +37,7 @@ impl Extractor for ListItems {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "1",
+            "2",
             "The items of the list in the text",
             json!({
                 "format": {
@@ -63,36 +64,57 @@ impl Extractor for ListItems {
     fn extract(&self, inputs: Inputs<'_>) -> Result<Option<Answer>, PluginError> {
         let Some(text) = inputs.text(0) else { return Ok(None) };
         let items = match self.format {
-            Format::Auto => automatic(text),
+            Format::Auto => {
+                let inside = without_fence(strip(text));
+                if let Some(array) = whole_array(inside) {
+                    return Ok(array_answer(&array, text));
+                }
+                automatic(inside)?
+            }
             Format::Json => return last_array(text),
-            Format::Bullets => texts(text.lines().filter_map(after_bullet)),
-            Format::Lines => texts(text.lines()),
-            Format::Commas => commas(text),
+            Format::Bullets => texts(text.lines().filter_map(after_bullet))?,
+            Format::Lines => texts(text.lines())?,
+            Format::Commas => commas(text)?,
         };
-        Ok((!items.is_empty()).then(|| with_evidence(Answer::list(&items), strip(text))))
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let array =
+            serde_json::to_string(&items).map_err(|error| PluginError::internal(error.to_string()))?;
+        Ok(array_answer(&array, text))
     }
 }
 
-fn automatic(text: &str) -> Vec<Value> {
-    let text = without_fence(strip(text));
+/// The JSON array that is the whole text, with the digits of its whole numbers.
+fn whole_array(text: &str) -> Option<Cow<'_, str>> {
+    if !text.starts_with('[') || !text.ends_with(']') {
+        return None;
+    }
+    match find_json(text, Shape::Array).as_slice() {
+        [whole] if whole.text == text => whole.exact_text().ok(),
+        _ => None,
+    }
+}
+
+/// The answer that an array is, which is taken over as it is spelled: a list of a million numbers would not fit into memory as
+/// values. `None` where it is empty.
+fn array_answer(array: &str, read_from: &str) -> Option<Answer> {
+    let is_empty = array.strip_prefix('[').is_some_and(|inside| inside.trim_start() == "]");
+    let answer = Answer { kind: AnswerKind::List, value: format!("{{\"items\":{array}}}"), evidence: None };
+    (!is_empty).then(|| with_evidence(answer, strip(read_from)))
+}
+
+fn automatic(text: &str) -> Result<Vec<&str>, PluginError> {
     if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        return match find_json(text, Shape::Array).as_slice() {
-            [whole]
-                if whole.text == text
-                    && let Ok(Value::Array(items)) = &whole.value =>
-            {
-                items.clone()
-            }
-            // As Python prints a list.
-            _ => commas(inner),
-        };
+        // As Python prints a list.
+        return commas(inner);
     }
-    let bullets = texts(text.lines().filter_map(after_bullet));
+    let bullets = texts(text.lines().filter_map(after_bullet))?;
     if !bullets.is_empty() {
-        return bullets;
+        return Ok(bullets);
     }
-    match texts(text.lines()) {
-        lines if lines.len() > 1 => lines,
+    match texts(text.lines())? {
+        lines if lines.len() > 1 => Ok(lines),
         _ => commas(text),
     }
 }
@@ -103,9 +125,8 @@ fn automatic(text: &str) -> Vec<Value> {
 /// `invalid-input` where it cannot be read.
 fn last_array(text: &str) -> Result<Option<Answer>, PluginError> {
     let Some(found) = find_json(text, Shape::Array).pop() else { return Ok(None) };
-    match &found.value {
-        Ok(Value::Array(items)) => Ok(Some(with_evidence(Answer::list(items), found.text))),
-        Ok(_) => Ok(None),
+    match found.exact_text() {
+        Ok(array) => Ok(array_answer(&array, found.text)),
         Err(error) => {
             let message = format!("the JSON array at byte {} cannot be read: {error}", found.start);
             Err(PluginError::invalid_input(message))
@@ -124,15 +145,14 @@ fn without_fence(text: &str) -> &str {
 const JOINTS: [&str; 4] = [" and ", " or ", " & ", "以及"];
 const QUOTES: [char; 7] = ['"', '\'', '`', '“', '”', '「', '」'];
 
-fn commas(text: &str) -> Vec<Value> {
-    let mut items: Vec<&str> = text.split([',', '，', '、', ';', '；', '\n']).collect();
-    // Of `rock and roll, salt and pepper` the last is one as well.
-    let is_enumeration =
-        |items: &[&str]| !items.iter().any(|item| JOINTS.iter().any(|joint| item.contains(joint)));
-    if items.len() > 1
-        && items.split_last().is_some_and(|(_, others)| is_enumeration(others))
-        && let Some(last) = items.pop()
-    {
+const SEPARATORS: [char; 6] = [',', '，', '、', ';', '；', '\n'];
+
+fn commas(text: &str) -> Result<Vec<&str>, PluginError> {
+    let mut items: Vec<&str> = text.split(SEPARATORS).collect();
+    let before_last = text.rfind(SEPARATORS).and_then(|end| text.get(..end));
+    // Of `rock and roll, salt and pepper` the last is one as well. No joint has a separator in it.
+    let is_enumeration = before_last.is_some_and(|text| !JOINTS.iter().any(|joint| text.contains(joint)));
+    if is_enumeration && let Some(last) = items.pop() {
         items.extend(before_and_after_joint(last));
     }
     texts(items.into_iter())
@@ -158,8 +178,20 @@ fn before_and_after_joint(text: &str) -> [&str; 2] {
     joined.map_or([text, ""], |(before, after)| [before, after])
 }
 
-fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Vec<Value> {
-    items.map(bare).filter(|item| !item.is_empty()).map(Value::from).collect()
+/// Most items of a list that is not JSON; as JSON so many of one letter are more than an answer may hold.
+const MOST_ITEMS: usize = 250_000;
+
+/// The items that are not empty.
+///
+/// # Errors
+/// `limit-exceeded` for more than [`MOST_ITEMS`].
+fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Result<Vec<&'text str>, PluginError> {
+    let items: Vec<&str> = items.map(bare).filter(|item| !item.is_empty()).take(MOST_ITEMS + 1).collect();
+    if items.len() > MOST_ITEMS {
+        let message = format!("the list has more than {MOST_ITEMS} items");
+        return Err(PluginError::new(ErrorKind::LimitExceeded, message));
+    }
+    Ok(items)
 }
 
 /// An item without white space, quotes and a full stop around it.
@@ -240,6 +272,8 @@ mod tests {
     fn formats() {
         for (format, text, expected) in [
             ("json", r#"["x"] then ["a", ["b"]] and so on"#, json!(["a", ["b"]])),
+            ("json", "[12345678901234567890123, 5]", json!(["12345678901234567890123", 5])),
+            ("json", "[ ]", json!(null)),
             ("json", "a, b", json!(null)),
             ("bullets", "a\nb", json!(null)),
             ("lines", "- a\nb, c", json!(["- a", "b, c"])),

@@ -25,7 +25,7 @@ impl Extractor for Regex {
 
     fn spec() -> ExtractorSpec {
         let member = MemberSpec::new(
-            "2",
+            "3",
             "What a group of a pattern holds",
             json!({
                 "pattern": {

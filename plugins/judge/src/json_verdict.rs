@@ -105,7 +105,7 @@ impl JsonVerdict {
     fn objects(&self, text: &str) -> Vec<(Result<Said, String>, String)> {
         let found = find_json(text, Shape::Object).into_iter();
         found
-            .filter_map(|found| match found.value {
+            .filter_map(|found| match found.value() {
                 Ok(object) => {
                     object.get("score").or_else(|| object.get("verdict"))?;
                     let reason = object["reason"].as_str().map(excerpt).unwrap_or_default().into_owned();
@@ -235,7 +235,7 @@ mod tests {
     fn prompts_have_the_schema() {
         let text = user_text::<JsonVerdict>(json!({ "scale": [1, 10] }), &case(json!({}), ""));
         let schema =
-            find_json(&text, Shape::Object).pop().and_then(|found| found.value.ok()).unwrap_or_default();
+            find_json(&text, Shape::Object).pop().and_then(|found| found.value().ok()).unwrap_or_default();
         assert_eq!(schema["properties"]["score"], json!({ "type": "number", "minimum": 1, "maximum": 10 }));
     }
 }

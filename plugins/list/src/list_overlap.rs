@@ -1,6 +1,6 @@
 //! `list_overlap`: how much two lists have in common.
 
-use gage_list_kit::{List, Matching};
+use gage_list_kit::{List, Matching, check_size};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
@@ -22,6 +22,8 @@ const MOST_NAMED: usize = 8;
 /// never met. An item counts once however often it occurs, unless `unique` is false; then occurrences
 /// are counted. Where the order counts, the sub-score `order` is the share of the common items that
 /// need not be moved. A reference that is an object may say itself whether it is `ordered` and `unique`.
+///
+/// A list of more than 50,000 values is `invalid-input`.
 ///
 /// Two empty lists are the same; a list that is missing on either side scores 0. Values are
 /// rounded to four digits, or to as many as `digits` says.
@@ -60,7 +62,7 @@ impl Metric for ListOverlap {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("1", "How much two lists have in common")
+        let spec = MetricSpec::new("2", "How much two lists have in common")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)
@@ -92,6 +94,8 @@ impl Metric for ListOverlap {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
+        check_size(&prediction, self.separator.as_deref(), "prediction")?;
+        check_size(reference, self.separator.as_deref(), "reference")?;
         let key = |item: &serde_json::Value| key(item, self.normalization);
         let read = |value| List::read(value, &key, self.separator.as_deref());
         let (predicted, expected) = match (read(&prediction), read(reference)) {

@@ -4,7 +4,7 @@ use crate::compared::{Common, Compared, Item, with_common};
 use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
 use gage_overlap_kit::bleu::LARGEST_ORDER;
-use gage_overlap_kit::ngrams::{Ngrams, Occurrences, total};
+use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
 use gage_overlap_kit::params::{one_of, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{BleuCounts, BleuScoring};
@@ -106,22 +106,25 @@ impl Bleu {
         let mut vocabulary = Vocabulary::default();
         let prediction: Vec<u32> =
             words(&prepared).map(|word| vocabulary.learn(Cow::Borrowed(word))).collect();
-        let ngrams = Ngrams::new(&prediction, self.largest_order);
-        let mut most = Occurrences::default();
-        let mut nearest: Option<usize> = None;
-        for reference in references {
-            let reference: Vec<u32> =
-                words(&self.prepared(reference)).map(|word| vocabulary.find(word)).collect();
-            most.raise_to(&ngrams.occurrences_in(&reference));
-            let distance = |length: usize| (length.abs_diff(prediction.len()), length);
-            if nearest.is_none_or(|nearest| distance(reference.len()) < distance(nearest)) {
-                nearest = Some(reference.len());
+        let references: Vec<Vec<u32>> = references
+            .iter()
+            .map(|reference| words(&self.prepared(reference)).map(|word| vocabulary.find(word)).collect())
+            .collect();
+        let correct = match references.as_slice() {
+            [only] => common(&prediction, only, self.largest_order),
+            several => {
+                let ngrams = Ngrams::new(&prediction, self.largest_order);
+                let mut most = Occurrences::default();
+                several.iter().for_each(|reference| most.raise_to(&ngrams.occurrences_in(reference)));
+                ngrams.matches(&most).collect()
             }
-        }
+        };
+        let distance = |length: &usize| (length.abs_diff(prediction.len()), *length);
+        let nearest = references.iter().map(Vec::len).min_by_key(distance);
         BleuCounts {
             prediction_length: prediction.len() as u64,
             reference_length: nearest.unwrap_or_default() as u64,
-            correct: ngrams.matches(&most).collect(),
+            correct,
             total: (1..=self.largest_order).map(|order| total(prediction.len(), order)).collect(),
         }
     }

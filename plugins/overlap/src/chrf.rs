@@ -3,7 +3,7 @@
 use crate::compared::{Common, Compared, Item, with_common};
 use crate::references::Accepts;
 use gage_overlap_kit::chrf::{ChrfDetail, LARGEST_ORDER};
-use gage_overlap_kit::ngrams::{Ngrams, total};
+use gage_overlap_kit::ngrams::{Ngrams, common, total};
 use gage_overlap_kit::params::{number_within, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
 use gage_overlap_kit::{ChrfCounts, ChrfShape};
@@ -15,6 +15,8 @@ use gage_text_kit::text::{is_space, lower, words};
 use serde::Serialize;
 use std::borrow::Cow;
 
+/// How many times as long as its longest reference an answer is whose n-grams are not all kept.
+const MUCH_LONGER: usize = 8;
 const CHAR_ORDER: u8 = 6;
 const WORD_ORDER: u8 = 0;
 const BETA: f64 = 2.0;
@@ -111,18 +113,32 @@ impl Chrf {
     fn best(&self, prediction: &str, references: &[Cow<'_, str>]) -> (f64, ChrfCounts, usize) {
         let prediction = self.prepared(prediction);
         let characters = self.characters(&prediction);
-        let character_ngrams = Ngrams::new(&characters, usize::from(self.shape.char_order));
         let mut vocabulary = Vocabulary::default();
         let prediction_words: Vec<u32> =
             self.words(&prediction).map(|word| vocabulary.learn(Cow::Borrowed(word))).collect();
-        let word_ngrams = Ngrams::new(&prediction_words, usize::from(self.shape.word_order));
+        let (char_order, word_order) =
+            (usize::from(self.shape.char_order), usize::from(self.shape.word_order));
+        let longest = references.iter().map(|reference| reference.len()).max().unwrap_or_default();
+        // Of an answer that is much longer than its references not all n-grams need to be kept.
+        let kept = (prediction.len() / MUCH_LONGER <= longest)
+            .then(|| (Ngrams::new(&characters, char_order), Ngrams::new(&prediction_words, word_order)));
         let mut best: Option<(f64, ChrfCounts, usize)> = None;
         for (place, reference) in references.iter().enumerate() {
             let reference = self.prepared(reference);
             let reference_words: Vec<u32> =
                 self.words(&reference).map(|word| vocabulary.find(word)).collect();
-            let mut counts = matches(&character_ngrams, characters.len(), &self.characters(&reference));
-            counts.extend(matches(&word_ngrams, prediction_words.len(), &reference_words));
+            let reference_characters = self.characters(&reference);
+            let of = |kept: Option<&Ngrams>, predicted: &[u32], reference: &[u32], orders| {
+                let matches = match kept {
+                    Some(ngrams) => ngrams.matches(&ngrams.occurrences_in(reference)).collect(),
+                    None => common(predicted, reference, orders),
+                };
+                counts(&matches, predicted.len(), reference.len())
+            };
+            let (of_characters, of_words) =
+                (kept.as_ref().map(|kept| &kept.0), kept.as_ref().map(|kept| &kept.1));
+            let mut counts = of(of_characters, &characters, &reference_characters, char_order);
+            counts.extend(of(of_words, &prediction_words, &reference_words, word_order));
             let counts = ChrfCounts(counts);
             let score = self.shape.score(&counts);
             if best.as_ref().is_none_or(|(best, ..)| score > *best) {
@@ -167,15 +183,14 @@ fn split_punctuation(word: &str) -> (&str, Option<&str>) {
 }
 
 /// The counts of each order.
-fn matches(ngrams: &Ngrams, predicted: usize, reference: &[u32]) -> Vec<[u64; 3]> {
-    let occurrences = ngrams.occurrences_in(reference);
-    let matches = (1..).zip(ngrams.matches(&occurrences));
-    matches
+fn counts(matches: &[u64], predicted: usize, expected: usize) -> Vec<[u64; 3]> {
+    (1..)
+        .zip(matches)
         .map(|(order, matched)| {
-            let expected = total(reference.len(), order);
+            let expected = total(expected, order);
             // Where the reference has none there is nothing to hold those of the prediction against.
             let predicted = if expected > 0 { total(predicted, order) } else { 0 };
-            [predicted, expected, matched]
+            [predicted, expected, *matched]
         })
         .collect()
 }

@@ -48,7 +48,7 @@ impl Metric for ReferenceRouge {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Words that a summary shares with a reference")
+        let spec = MetricSpec::new("3", "Words that a summary shares with a reference")
             .value_name("rouge1")
             .sub_score("rouge1_precision", true)
             .sub_score("rouge1_recall", true);

@@ -31,7 +31,7 @@ impl Metric for RougeL {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Longest common subsequence of words with a reference")
+        let spec = MetricSpec::new("3", "Longest common subsequence of words with a reference")
             .value_name("rouge_l")
             .sub_score("precision", true)
             .sub_score("recall", true);

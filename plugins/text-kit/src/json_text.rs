@@ -1,6 +1,9 @@
 //! JSON that stands in other text: after a sentence, inside a code fence, before a remark.
 
 use gage_sdk::serde_json::{self, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt::Formatter;
 
 /// What begins the JSON that is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +15,152 @@ pub enum Shape {
 }
 
 /// A stretch of a text that begins like JSON.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundJson<'text> {
     /// Where it begins, in bytes.
     pub start: usize,
     /// The stretch up to its closing bracket, or to the end of the text where that is missing.
     pub text: &'text str,
-    /// Its value, or what is wrong with it.
-    pub value: Result<Value, String>,
+    is_closed: bool,
+}
+
+impl<'text> FoundJson<'text> {
+    /// Its value, as [`read_exactly`] reads it.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn value(&self) -> Result<Value, String> {
+        if !self.is_closed {
+            return Err("it ends before its closing bracket".to_owned());
+        }
+        read_exactly(self.text).map_err(|error| error.to_string())
+    }
+
+    /// Its spelling, once it is known that it can be read, with quotes around the long integers as in [`read_exactly`]. Needs
+    /// no memory for values.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn exact_text(&self) -> Result<Cow<'text, str>, String> {
+        if !self.is_closed {
+            return Err("it ends before its closing bracket".to_owned());
+        }
+        let text = with_long_integers_quoted(self.text);
+        serde_json::from_str::<Readable>(&text).map_err(|error| error.to_string())?;
+        Ok(text)
+    }
+}
+
+/// Any JSON that could be held, without holding it.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Readable, D::Error> {
+        // Numbers that are skipped are not read: 1e400 would pass.
+        deserializer.deserialize_any(Readable)
+    }
+}
+
+impl<'de> Visitor<'de> for Readable {
+    type Value = Readable;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Readable, E> {
+        Ok(Readable)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Readable, A::Error> {
+        while items.next_element::<Readable>()?.is_some() {}
+        Ok(Readable)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Readable, A::Error> {
+        while members.next_entry::<Readable, Readable>()?.is_some() {}
+        Ok(Readable)
+    }
+}
+
+/// Reads JSON in which whole numbers of more digits than 64 bits hold become texts of their digits, so that two of
+/// them are never the same by rounding.
+///
+/// # Errors
+/// Where it is no JSON.
+pub fn read_exactly(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(&with_long_integers_quoted(text))
+}
+
+/// The fewest digits of a whole number that 64 bits may not hold.
+const LONG_INTEGER: usize = 19;
+
+/// JSON with quotes around the whole numbers that 64 bits do not hold.
+fn with_long_integers_quoted(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    // Most texts have no such stretch of digits, which can be told from every 19th byte.
+    let may_have_any = bytes.iter().step_by(LONG_INTEGER).any(u8::is_ascii_digit);
+    if !may_have_any {
+        return Cow::Borrowed(text);
+    }
+    let (mut quoted, mut copied, mut at) = (String::new(), 0, 0);
+    let mut in_string = false;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' if in_string => at += 1,
+            b'"' => in_string = !in_string,
+            b'-' | b'0'..=b'9' if !in_string => {
+                let is_part =
+                    |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+                let end = at + bytes.iter().skip(at).take_while(|byte| is_part(byte)).count();
+                let number = text.get(at..end).unwrap_or_default();
+                if is_long_integer(number) {
+                    quoted.push_str(text.get(copied..at).unwrap_or_default());
+                    quoted.extend(["\"", number, "\""]);
+                    copied = end;
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    quoted.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(quoted)
+}
+
+/// Whether a JSON number is a whole one, without an exponent, that 64 bits do not hold.
+fn is_long_integer(number: &str) -> bool {
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    digits.len() >= LONG_INTEGER
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && !digits.starts_with('0')
+        && number.parse::<i64>().is_err()
+        && number.parse::<u64>().is_err()
 }
 
 /// The stretches of a text that begin like JSON of a shape, in order; none stands inside another.
@@ -42,12 +183,10 @@ pub fn find_json(text: &str, shape: Shape) -> Vec<FoundJson<'_>> {
             at = start + 1;
             continue;
         }
-        let (stretch, value) = match length(rest).and_then(|length| rest.get(..length)) {
-            Some(stretch) => (stretch, serde_json::from_str(stretch).map_err(|error| error.to_string())),
-            None => (rest, Err("it ends before its closing bracket".to_owned())),
-        };
+        let closed = length(rest).and_then(|length| rest.get(..length));
+        let stretch = closed.unwrap_or(rest);
         at = start + stretch.len();
-        found.push(FoundJson { start, text: stretch, value });
+        found.push(FoundJson { start, text: stretch, is_closed: closed.is_some() });
     }
     found
 }
@@ -67,8 +206,9 @@ fn begins(text: &str, shape: Shape) -> bool {
             after_key.find(|character| !character.is_whitespace()) == Some(':')
         }
         (Some(first), Shape::Array) => {
-            let rest = text.get(1..).unwrap_or_default().trim_start();
-            let is_name = ["true", "false", "null"].iter().any(|name| rest.starts_with(name));
+            let mut rest = std::iter::once(first).chain(characters);
+            let word: String = rest.by_ref().take_while(char::is_ascii_lowercase).take(5).collect();
+            let is_name = ["true", "false", "null"].iter().any(|name| word.starts_with(name));
             is_name || matches!(first, ']' | '[' | '{' | '-') || first.is_ascii_digit()
         }
         _ => false,
@@ -111,7 +251,7 @@ mod tests {
     use gage_sdk::json;
 
     fn objects(text: &str) -> Vec<Option<Value>> {
-        find_json(text, Shape::Object).into_iter().map(|found| found.value.ok()).collect()
+        find_json(text, Shape::Object).into_iter().map(|found| found.value().ok()).collect()
     }
 
     #[test]
@@ -137,9 +277,27 @@ mod tests {
     #[test]
     fn arrays_in_text() {
         let found = find_json(r#"see [note] and ["a", [1]] or [1 2] or [2"#, Shape::Array);
-        let texts: Vec<_> = found.iter().map(|found| (found.text, found.value.is_ok())).collect();
+        let texts: Vec<_> = found.iter().map(|found| (found.text, found.value().is_ok())).collect();
         assert_eq!(texts, [(r#"["a", [1]]"#, true), ("[1 2]", false), ("[2", false)]);
         assert_eq!(found.first().map(|found| found.start), Some(15));
+    }
+
+    #[test]
+    fn integers_keep_their_digits() {
+        for (text, expected) in [
+            ("[12345678901234567890123, 5]", json!(["12345678901234567890123", 5])),
+            ("{\"a\": -12345678901234567890123}", json!({"a": "-12345678901234567890123"})),
+            ("[18446744073709551615, -9223372036854775808]", json!([u64::MAX, i64::MIN])),
+            ("[18446744073709551616]", json!(["18446744073709551616"])),
+            (
+                r#"["\"12345678901234567890123", 1.2345678901234567890123]"#,
+                json!(["\"12345678901234567890123", 1.2345678901234567]),
+            ),
+            ("[123456789012345678901e3]", json!([1.23456789012345678901e23])),
+        ] {
+            assert_eq!(read_exactly(text).ok(), Some(expected), "{text}");
+        }
+        assert!(read_exactly("[012345678901234567890123]").is_err());
     }
 
     #[test]

@@ -14,6 +14,10 @@ const DIGIT_ZEROS: [u32; 66] = [
 
 /// The ASCII digit of the same value, for any decimal digit of Unicode.
 pub fn ascii_digit(character: char) -> Option<char> {
+    // What most texts consist of is told without the table.
+    if character.is_ascii() || matches!(character, '\u{2e80}'..='\u{a61f}') {
+        return character.is_ascii_digit().then_some(character);
+    }
     let code = u32::from(character);
     let block = DIGIT_ZEROS.partition_point(|&zero| zero <= code).checked_sub(1)?;
     let value = code.checked_sub(*DIGIT_ZEROS.get(block)?)?;

@@ -11,6 +11,9 @@ pub(crate) fn exponent(text: &str) -> Option<(i64, &str)> {
 /// The same without `e3`.
 pub(crate) fn times_ten(text: &str) -> Option<(i64, &str)> {
     let text = text.trim_start_matches(' ');
+    if !text.starts_with(['×', 'x', 'X', '*', '·', '⋅', '\\']) {
+        return None;
+    }
     let times = ["×", "x", "X", "*", "·", "⋅", "\\times", "\\cdot"];
     let text = times.iter().find_map(|times| text.strip_prefix(times))?;
     raised(text.trim_start_matches(' ').strip_prefix("10")?)
@@ -56,6 +59,9 @@ fn superscript(text: &str) -> Option<(i64, &str)> {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let unsigned = text.strip_prefix('⁻').unwrap_or(text);
     let end = unsigned.find(|character| !DIGITS.contains(&character)).unwrap_or(unsigned.len());
+    if end == 0 {
+        return None;
+    }
     let (raised, rest) = unsigned.split_at(end);
     let digit = |character| DIGITS.iter().position(|digit| *digit == character);
     let digits: String =

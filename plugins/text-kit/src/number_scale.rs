@@ -145,12 +145,14 @@ fn smaller_parts(text: &str, mut power: i64) -> Option<(f64, &str)> {
             None if digits.len() == 1 && !is_spaced => (power - 1, after),
             None => (0, after),
         };
-        if own >= power
-            || value * 10_f64.powi(i32::try_from(own).ok()?) >= 10_f64.powi(i32::try_from(power).ok()?)
-        {
+        if own >= power {
             return None;
         }
-        added += value * 10_f64.powi(i32::try_from(own).ok()?);
+        let part = value * 10_f64.powi(i32::try_from(own).ok()?);
+        if part >= 10_f64.powi(i32::try_from(power).ok()?) {
+            return None;
+        }
+        added += part;
         (power, rest, found) = (own, after, true);
     }
     found.then_some((added, rest))

@@ -1,5 +1,7 @@
 //! Numbers inside a running text.
 
+mod fractions;
+
 use crate::number::{ascii_digit, parse_float};
 use crate::number_fraction::vulgar;
 use crate::number_power::{power, raised, times_ten};
@@ -7,6 +9,7 @@ use crate::number_scale::{Place, Scale, read_scale};
 use crate::number_written::{Quantity, read_quantity};
 use crate::text::excerpt;
 use crate::unit_search::{is_currency_sign, unit_beside};
+use fractions::fraction_length;
 use gage_sdk::PluginError;
 
 /// A number in a text.
@@ -32,8 +35,11 @@ pub struct NumberSearch {
 impl NumberSearch {
     /// The first number of a text.
     ///
-    /// A number is digits of any script, with a comma before each group of three, a decimal point and an
-    /// exponent where it has them, and all that multiplies it: `1.2 × 10^3`, `10^3`, `3 million`, `5k`, 3万. A minus belongs to it where it stands right before it, or before its
+    /// A number is digits of any script, with a comma or a blank before each group of three, a decimal point and an
+    /// exponent where it has them, and all that multiplies it: `1.2 × 10^3`, `10^3`, `3 million`, `5k`, 3万. Blanks (thin
+    /// and no-break ones too) separate groups where one to three digits come first and each further number of the row has
+    /// exactly three; then a comma is a decimal one: `1 234,5`. `100 200` is such a row, `1 2 345` and `2024 100` are
+    /// none. A minus belongs to it where it stands right before it, or before its
     /// currency sign, and not behind a letter, a digit or a closing bracket: `10-12` ends in 12. Takes time
     /// in proportion to the text.
     ///
@@ -49,6 +55,17 @@ impl NumberSearch {
     /// # Errors
     /// As for [`NumberSearch::first`].
     pub fn last(self, text: &str) -> Result<Option<FoundNumber<'_>>, PluginError> {
+        // Of a long text the end will do, where it has several numbers: only the first may be cut by where it begins.
+        for tail in [1 << 17, 1 << 19] {
+            let start = text.len().saturating_sub(tail);
+            if start > 0 {
+                let spans = Spans { at: text.floor_char_boundary(start), ..self.spans(text) };
+                let (last, count) = spans.fold((None, 0), |(_, count), span| (Some(span), count + 1));
+                if let Some(span) = last.filter(|_| count > 2) {
+                    return read(text, span).map(Some);
+                }
+            }
+        }
         self.spans(text).last().map(|span| read(text, span)).transpose()
     }
 
@@ -92,8 +109,10 @@ struct Span {
     digits: usize,
     /// Where they end, before what multiplies the number.
     digits_end: usize,
-    /// Its value without the sign, where it is a fraction.
-    fraction: Option<f64>,
+    /// Whether it is a fraction.
+    is_fraction: bool,
+    /// Whether blanks separate its groups, and a comma its decimals.
+    is_spaced: bool,
     /// What multiplies it.
     tail: Tail,
 }
@@ -140,13 +159,17 @@ fn read(text: &str, span: Span) -> Result<FoundNumber<'_>, PluginError> {
 /// The value of a number without its sign.
 fn magnitude(digits: &str, span: &Span) -> Option<f64> {
     let Tail { raised, scale } = span.tail;
-    let digits = digits.replace(',', "");
-    let plain = |digits: &str| span.fraction.or_else(|| parse_float(digits));
+    let fraction = if span.is_fraction { Some(read_quantity(digits)?.value) } else { None };
+    let digits = match span.is_spaced {
+        true => digits.replace(is_group_blank, "").replace(',', "."),
+        false => digits.replace(',', ""),
+    };
+    let plain = |digits: &str| fraction.or_else(|| parse_float(digits));
     let number = match raised {
         Some(exponent) => power(plain(&digits)?, exponent)? * scale.size(),
         None if scale == Scale::ONE => plain(&digits)?,
         // The power goes into the text, so that the value is rounded once.
-        None if span.fraction.is_none() && !digits.contains(['e', 'E']) => {
+        None if !span.is_fraction && !digits.contains(['e', 'E']) => {
             parse_float(&format!("{digits}e{}", scale.power))? * scale.factor
         }
         None => plain(&digits)? * scale.size(),
@@ -164,63 +187,123 @@ impl Iterator for Spans<'_> {
     type Item = Span;
 
     fn next(&mut self) -> Option<Span> {
-        let rest = self.text.get(self.at..)?;
-        let (offset, _) = rest.char_indices().find(|(_, character)| self.begins(*character))?;
-        let first_digit = self.at + offset;
-        let before = self.text.get(self.at..first_digit)?;
-        // `.5`; a point behind a digit cannot come here, unless it ended a number: `1.2.3`.
+        let first_digit = self.next_digit()?;
         let after = self.text.get(first_digit..)?;
-        let is_whole = !before.ends_with('.') || after.starts_with(is_vulgar);
+        // `.5`; a point behind a digit cannot come here, unless it ended a number: `1.2.3`.
+        let is_whole = !self.text.get(self.at..first_digit)?.ends_with('.') || after.starts_with(is_vulgar);
         let digits = if is_whole { first_digit } else { first_digit - 1 };
         let (start, negative) = self.signed(digits);
         let fraction = (self.fractions && is_whole).then(|| self.fraction(first_digit)).flatten();
-        let length = fraction.map_or_else(|| unsigned_length(after, is_whole), |(length, _)| length);
+        let grouped = || if is_whole { self.grouped_length(first_digit) } else { None };
+        let spaced = if fraction.is_some() { None } else { grouped() };
+        let length = fraction.or(spaced).unwrap_or_else(|| unsigned_length(after, is_whole));
         let digits_end = first_digit + length;
-        let spelled = self.text.get(digits..digits_end)?;
         let behind = self.text.get(digits_end..)?;
-        let (tail, rest) = if may_multiply(behind) {
-            let before = self.text.get(..start.min(digits))?.trim_end_matches(['-', '+', '−', ' ']);
-            let has_currency = before.ends_with(is_currency_sign)
-                || self.text.get(start..digits).is_some_and(|signs| signs.contains(is_currency_sign));
-            Tail::read(behind, fraction.is_none() && spelled.chars().all(is_digit), has_currency)
-        } else {
-            (Tail::NONE, behind)
+        let (tail, rest) = match near_multiplier(behind) {
+            Some(near) => {
+                let spelled = self.text.get(digits..digits_end)?;
+                let is_plain = fraction.is_none() && spelled.chars().all(is_digit);
+                Tail::read(behind, is_plain, may_be_of_money(near) && self.has_currency(start, digits))
+            }
+            None => (Tail::NONE, behind),
         };
         let end = self.text.len() - rest.len();
         self.at = end;
-        Some(Span {
-            start,
-            end,
-            negative,
-            digits,
-            digits_end,
-            fraction: fraction.map(|(_, value)| value),
-            tail,
-        })
+        let (is_fraction, is_spaced) = (fraction.is_some(), spaced.is_some());
+        Some(Span { start, end, negative, digits, digits_end, is_fraction, is_spaced, tail })
     }
 }
 
 impl Spans<'_> {
-    fn begins(&self, character: char) -> bool {
-        is_digit(character) || (self.fractions && is_vulgar(character))
+    /// Where the next digit stands, or fraction in one character.
+    fn next_digit(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        loop {
+            // Looking at characters costs more than all else.
+            let byte = *bytes.get(at)?;
+            if byte.is_ascii_digit() {
+                return Some(at);
+            }
+            if byte.is_ascii() {
+                at += 1;
+                continue;
+            }
+            let character = self.text.get(at..)?.chars().next()?;
+            if is_digit(character) || (self.fractions && is_vulgar(character)) {
+                return Some(at);
+            }
+            at += character.len_utf8();
+        }
     }
 
-    /// The length of the fraction at a place, in bytes, and its value.
-    fn fraction(&self, start: usize) -> Option<(usize, f64)> {
+    /// The length of the fraction at a place, in bytes.
+    fn fraction(&self, start: usize) -> Option<usize> {
         let (before, text) = self.text.split_at_checked(start)?;
+        if !may_be_fraction(text) {
+            return None;
+        }
         // The end of `1/2/3`.
         let is_below_bar = before.strip_suffix(BARS).is_some_and(|before| before.ends_with(is_digit));
         if is_below_bar && text.starts_with(is_digit) {
             return None;
         }
-        let length = fraction_length(text)?;
-        let spelled = text.get(..length)?;
-        read_quantity(spelled).map(|quantity| (length, quantity.value))
+        fraction_length(text).filter(|length| *length <= LONGEST_FRACTION)
+    }
+
+    /// The length of the number at a place whose groups have blanks between them, in bytes; `None` where it has no groups.
+    fn grouped_length(&self, start: usize) -> Option<usize> {
+        let (before, text) = self.text.split_at_checked(start)?;
+        let (first, 1..=3) = digits(text) else { return None };
+        text.get(first..)?.chars().next().filter(|near| is_group_blank(*near))?;
+        // A row of numbers that began earlier, what is left of `10:30`, and an array as programs print it.
+        let goes_on = |joint: char| is_group_blank(joint) || matches!(joint, ':' | '/' | '.' | ',');
+        if before.ends_with('[')
+            || before.strip_suffix(goes_on).is_some_and(|before| before.ends_with(is_digit))
+        {
+            return None;
+        }
+        if text.starts_with(|first| ascii_digit(first) == Some('0')) {
+            return None;
+        }
+        let mut length = first;
+        let mut groups = 0;
+        while let Some(group) = text.get(length..)?.strip_prefix(is_group_blank)
+            && let (group_length, 1..) = digits(group)
+        {
+            let is_group = digits(group).1 == 3 && groups < MOST_GROUPS;
+            if !is_group {
+                return None;
+            }
+            groups += 1;
+            length = text.len() - group.len() + group_length;
+        }
+        let rest = text.get(length..).filter(|_| groups > 0)?;
+        let decimals = rest.strip_prefix(['.', ',']).map_or((0, 0), digits);
+        if decimals.1 == 0 {
+            return Some(length);
+        }
+        length += 1 + decimals.0;
+        // `1 234,567,890` is not clear.
+        let goes_on =
+            text.get(length..)?.strip_prefix([',', '.']).is_some_and(|after| after.starts_with(is_digit));
+        (!goes_on).then_some(length)
+    }
+
+    /// Whether the sign of a currency stands before a number, or between its sign and its digits.
+    fn has_currency(&self, start: usize, digits: usize) -> bool {
+        let before = self.text.get(..start.min(digits)).unwrap_or_default();
+        before.trim_end_matches(['-', '+', '−', ' ']).ends_with(is_currency_sign)
+            || self.text.get(start..digits).is_some_and(|signs| signs.contains(is_currency_sign))
     }
 
     /// Where the sign of a number begins, and whether it is a minus.
     fn signed(&self, digits: usize) -> (usize, bool) {
         let before = self.text.get(self.at..digits).unwrap_or_default();
+        if before.as_bytes().last().is_none_or(|last| last.is_ascii() && !matches!(last, b'-' | b'+' | b'$'))
+        {
+            return (digits, false);
+        }
         let direct = sign(before);
         let through_currency = || sign(before.strip_suffix(is_currency_sign)?);
         let Some((unsigned, negative)) = direct.or_else(through_currency) else { return (digits, false) };
@@ -233,13 +316,50 @@ impl Spans<'_> {
     }
 }
 
-/// Whether a text may begin with what multiplies a number; most do not, and are not looked at further.
-fn may_multiply(text: &str) -> bool {
+/// The first character of what may multiply the number that stands before a text; most texts begin with none, and
+/// are not looked at further.
+fn near_multiplier(text: &str) -> Option<char> {
     let text = text.strip_prefix([' ', '\u{a0}']).unwrap_or(text);
-    text.starts_with(|first: char| {
-        first.is_ascii_alphabetic() || matches!(first, '^' | '*' | '\\') || !first.is_ascii()
+    text.chars().next().filter(|first| {
+        // Of words and letters those that a scale begins with; an x only before a power of ten.
+        matches!(first.to_ascii_lowercase(), 'b' | 'c' | 'd' | 'h' | 'k' | 'l' | 'm' | 'q' | 't')
+            || (matches!(first, 'x' | 'X' | 'e' | 'E')
+                && text.get(1..).is_some_and(|behind| behind.trim_start_matches(' ').starts_with("10")))
+            || matches!(first, '^' | '*' | '\\' | '×' | '·' | '⋅' | '¹' | '²' | '³' | '⁰' | '⁴'..='⁹' | '⁻')
+            || matches!(first, '十' | '百' | '千' | '万' | '萬' | '亿' | '億')
     })
 }
+
+/// Whether the digits that a text begins with may be those of a fraction, as those of most numbers are not.
+fn may_be_fraction(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits_at = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = digits_at(0);
+    match bytes.get(whole) {
+        None => false,
+        Some(b' ') => {
+            let above = digits_at(whole + 1);
+            bytes.get(whole + 1 + above).is_some_and(|next| !next.is_ascii() || (*next == b'/' && above > 0))
+        }
+        Some(next) => *next == b'/' || !next.is_ascii(),
+    }
+}
+
+/// Whether what begins so may multiply a number only where the sign of a currency stands before it.
+fn may_be_of_money(first: char) -> bool {
+    !first.is_ascii_alphabetic() || matches!(first.to_ascii_lowercase(), 'k' | 'm' | 'b' | 't' | 'x')
+}
+
+/// Whether a character may stand between groups of three digits.
+fn is_group_blank(character: char) -> bool {
+    matches!(character, ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}')
+}
+
+/// Most groups behind the first that blanks separate; more are a row of numbers.
+const MOST_GROUPS: usize = 10;
+
+/// The longest fraction, in bytes.
+const LONGEST_FRACTION: usize = 256;
 
 /// The text before the sign that it ends in, and whether that is a minus.
 fn sign(text: &str) -> Option<(&str, bool)> {
@@ -274,39 +394,6 @@ fn unsigned_length(text: &str, whole: bool) -> usize {
     length
 }
 
-/// How long what looks like a fraction is that a text begins with: `3/4`, `1 1/2`, `½`, `1½`, `1 ½`.
-fn fraction_length(text: &str) -> Option<usize> {
-    let whole = whole_length(text)?;
-    let rest = text.get(whole..)?;
-    let apart = usize::from(whole > 0 && rest.starts_with(' '));
-    let next = rest.get(apart..)?;
-    if let Some(sign) = next.chars().next().filter(|next| is_vulgar(*next)) {
-        return Some(whole + apart + sign.len_utf8());
-    }
-    let ratio = if apart == 0 {
-        ratio_length(text)?
-    } else {
-        // Of `5 3/2` the 5 is a number of its own, which is for the reader to say.
-        whole + apart + ratio_length(next)?
-    };
-    let ends = !text.get(ratio..)?.strip_prefix(BARS).is_some_and(|after| after.starts_with(is_digit));
-    ends.then_some(ratio)
-}
-
-fn ratio_length(text: &str) -> Option<usize> {
-    let numerator = whole_length(text).filter(|length| *length > 0)?;
-    let below = text.get(numerator..)?.strip_prefix(BARS)?;
-    let denominator = whole_length(below).filter(|length| *length > 0)?;
-    Some(text.len() - below.len() + denominator)
-}
-
-/// The length of the digits that a text begins with; `None` where they are only the beginning of a number
-/// with a separator, a point or an exponent.
-fn whole_length(text: &str) -> Option<usize> {
-    let (length, _) = digits(text);
-    (length == 0 || unsigned_length(text, true) == length).then_some(length)
-}
-
 /// The bars of fractions.
 const BARS: &[char] = &['/', '\u{2044}', '\u{2215}'];
 
@@ -316,6 +403,10 @@ fn is_vulgar(character: char) -> bool {
 
 /// How many bytes of digits a text begins with, and how many digits.
 fn digits(text: &str) -> (usize, usize) {
+    let ascii = text.bytes().take_while(u8::is_ascii_digit).count();
+    if text.as_bytes().get(ascii).is_none_or(u8::is_ascii) {
+        return (ascii, ascii);
+    }
     text.chars()
         .take_while(|character| is_digit(*character))
         .fold((0, 0), |(length, count), digit| (length + digit.len_utf8(), count + 1))

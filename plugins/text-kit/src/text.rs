@@ -58,20 +58,25 @@ pub fn lower(text: &str) -> Cow<'_, str> {
             false => Cow::Borrowed(text),
         };
     }
-    if text.contains('Σ') {
-        // Its lower case depends on what is around it.
-        return Cow::Owned(text.to_lowercase());
-    }
     let mut lowered = String::new();
     let mut copied = 0;
-    for (at, character) in text.char_indices().filter(|(_, character)| !is_surely_lower(*character)) {
-        let mut lower = character.to_lowercase();
-        if lower.len() == 1 && lower.next() == Some(character) {
+    for (at, character) in text.char_indices() {
+        let quick = quick_lower(character);
+        if quick == Some(character) {
             continue;
         }
+        let behind = at + character.len_utf8();
         lowered.push_str(text.get(copied..at).unwrap_or_default());
-        lowered.extend(character.to_lowercase());
-        copied = at + character.len_utf8();
+        copied = behind;
+        match quick {
+            // Its lower case depends on what is around it.
+            Some('σ') => match is_final(text, at, behind) {
+                Some(is_final) => lowered.push(if is_final { 'ς' } else { 'σ' }),
+                None => return Cow::Owned(text.to_lowercase()),
+            },
+            Some(lower) => lowered.push(lower),
+            None => lowered.extend(character.to_lowercase()),
+        }
     }
     if copied == 0 {
         return Cow::Borrowed(text);
@@ -80,16 +85,41 @@ pub fn lower(text: &str) -> Cow<'_, str> {
     Cow::Owned(lowered)
 }
 
-/// Whether a character is its own lower case, for those of which that is known without a table: looking it up costs more
-/// than all else. Of others nothing is said.
-fn is_surely_lower(character: char) -> bool {
+/// The lower case of a character, for those of which it is known without a table: looking it up costs more than all else. Of
+/// others nothing is said. That of a capital sigma is for the middle of a word.
+fn quick_lower(character: char) -> Option<char> {
+    let shifted = |distance: u32| char::from_u32(u32::from(character) + distance);
     match character {
-        '\0'..='\x7f' => !character.is_ascii_uppercase(),
-        '\u{e0}'..='\u{ff}' | '\u{3b1}'..='\u{3ce}' | '\u{430}'..='\u{45f}' => true,
-        // Arabic, Hebrew and the scripts of India; punctuation; what is written in East Asia.
-        '\u{590}'..='\u{109f}' | '\u{2000}'..='\u{20ff}' | '\u{2e80}'..='\u{a4cf}' => true,
-        '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{fadf}' => true,
-        _ => false,
+        '\0'..='\x7f' => Some(character.to_ascii_lowercase()),
+        '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{de}' => shifted(0x20),
+        '\u{80}'..='\u{ff}' | '\u{300}'..='\u{344}' => Some(character),
+        '\u{391}'..='\u{3a1}' | '\u{3a3}'..='\u{3ab}' | '\u{410}'..='\u{42f}' => shifted(0x20),
+        '\u{3ac}'..='\u{3ce}' | '\u{430}'..='\u{45f}' => Some(character),
+        '\u{400}'..='\u{40f}' => shifted(0x50),
+        // Arabic, Hebrew and the scripts of India; punctuation; signs; what is written in East Asia; emoji.
+        '\u{590}'..='\u{109f}'
+        | '\u{2000}'..='\u{20ff}'
+        | '\u{2190}'..='\u{24b5}'
+        | '\u{2500}'..='\u{2bff}' => Some(character),
+        '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{fadf}' => Some(character),
+        '\u{ff21}'..='\u{ff3a}' => shifted(0x20),
+        '\u{ff01}'..='\u{ffef}' | '\u{1f000}'..='\u{1faff}' => Some(character),
+        _ => None,
+    }
+}
+
+/// Whether the capital sigma between two places of a text ends a word: a letter stands before it and none behind it.
+/// `None` where that takes tables to tell.
+fn is_final(text: &str, start: usize, end: usize) -> Option<bool> {
+    Some(has_case(text.get(..start)?.chars().rev())? && !has_case(text.get(end..)?.chars())?)
+}
+
+/// Whether the first character that counts is a letter with a case.
+fn has_case(mut characters: impl Iterator<Item = char>) -> Option<bool> {
+    match characters.find(|character| !matches!(character, '\'' | '.' | ':' | '^' | '`')) {
+        None | Some('\u{4e00}'..='\u{9fff}') => Some(false),
+        Some('\u{391}'..='\u{3a1}' | '\u{3a3}'..='\u{3ab}' | '\u{3ac}'..='\u{3ce}') => Some(true),
+        Some(near) => near.is_ascii().then_some(near.is_ascii_alphabetic()),
     }
 }
 
@@ -178,9 +208,13 @@ mod tests {
             let text = format!("éX{character}y");
             assert_eq!(lower(&text), text.to_lowercase(), "{character:?}");
         }
-        for (text, expected) in
-            [("ΟΔΟΣ ΟΣ", "οδος ος"), ("中文", "中文"), ("ÀB中", "àb中"), ("\u{130}", "i\u{307}")]
-        {
+        for (text, expected) in [
+            ("ΟΔΟΣ ΟΣ", "οδος ος"),
+            ("ΑΣ'Α Σ ΑΣ. ΑΣé ΑΣ\u{ad}Β", "ασ'α σ ας. ασé ασ\u{ad}β"),
+            ("中文", "中文"),
+            ("ÀB中", "àb中"),
+            ("\u{130}", "i\u{307}"),
+        ] {
             assert_eq!(lower(text), expected);
         }
         assert!(matches!(lower("中文 é"), Cow::Borrowed(_)));

@@ -12,13 +12,13 @@ const CLOSE: &str = "</think>";
 /// templates put the opening tag into the prompt), so everything up to it goes as well. An opening
 /// tag that is never closed stays; see [`before_open_thought`].
 pub fn strip_thought_tags(text: &str) -> Cow<'_, str> {
-    if !text.contains(CLOSE) {
+    if find(text, CLOSE).is_none() {
         return Cow::Borrowed(strip(text));
     }
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, thought)) = rest.split_once(OPEN) {
-        let Some((_, after)) = thought.split_once(CLOSE) else { break };
+    while let Some((before, thought)) = split_once(rest, OPEN) {
+        let Some((_, after)) = split_once(thought, CLOSE) else { break };
         kept.push_str(before);
         rest = after;
     }
@@ -30,7 +30,30 @@ pub fn strip_thought_tags(text: &str) -> Cow<'_, str> {
 /// The text before a thought that was never closed: what a model that ran out of tokens while it
 /// was still thinking has answered so far, which is mostly nothing.
 pub fn before_open_thought(text: &str) -> &str {
-    text.split_once(OPEN).map_or(text, |(before, _)| before)
+    split_once(text, OPEN).map_or(text, |(before, _)| before)
+}
+
+fn split_once<'text>(text: &'text str, tag: &str) -> Option<(&'text str, &'text str)> {
+    let (before, rest) = text.split_at_checked(find(text, tag)?)?;
+    Some((before, rest.get(tag.len()..)?))
+}
+
+/// Where a tag stands first. Goes over a text of nothing but `<` as fast as over others, which the search of the standard
+/// library does not.
+fn find(text: &str, tag: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (first, second) = (tag.as_bytes().first()?, tag.as_bytes().get(1)?);
+    let mut from = 0;
+    loop {
+        let near = bytes.get(from..)?.windows(2);
+        from += near
+            .into_iter()
+            .position(|pair| matches!(pair, [one, other] if one == first && other == second))?;
+        if text.get(from..)?.starts_with(tag) {
+            return Some(from);
+        }
+        from += 1;
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::text::is_space;
 use crate::unit::{SIGNS, is_spelled, singular, spellings};
+use std::sync::OnceLock;
 
 /// Signs of currencies beside those of [`SIGNS`]; the first two are fullwidth forms.
 const FURTHER_SIGNS: &[char] = &['￥', '＄', '₩', '₽'];
@@ -53,12 +54,19 @@ fn unit_at(near: &str) -> Option<&str> {
 
 /// Whether a text begins with a unit whose first character is a word for a number: 千克, 百帕.
 pub(crate) fn begins_unit(text: &str) -> bool {
-    text.starts_with(['千', '百'])
-        && spellings().any(|name| name.starts_with(['千', '百']) && text.starts_with(name))
+    static UNITS: OnceLock<Vec<&str>> = OnceLock::new();
+    if !text.starts_with(['千', '百']) {
+        return false;
+    }
+    let units = UNITS.get_or_init(|| spellings().filter(|name| name.starts_with(['千', '百'])).collect());
+    units.iter().any(|name| text.starts_with(name))
 }
 
 /// Whether a character is the sign of a currency.
 pub(crate) fn is_currency_sign(character: char) -> bool {
+    if character.is_ascii() {
+        return character == '$';
+    }
     let mut bytes = [0; 4];
     FURTHER_SIGNS.contains(&character) || SIGNS.contains(&&*character.encode_utf8(&mut bytes))
 }

@@ -5,7 +5,7 @@ use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
-use gage_text_kit::text::Normalization;
+use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::{Shown, shown};
 use serde::Serialize;
 
@@ -52,11 +52,43 @@ pub(crate) fn normalization(params: &Params, collapse: bool) -> Result<Normaliza
 struct Compared<'item> {
     prediction: Shown<'item>,
     reference: Shown<'item>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    normalized: Option<Normalized>,
+}
+
+/// The texts that are others once they are normalised, for aggregators that count categories.
+#[derive(Serialize)]
+struct Normalized {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prediction: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+}
+
+impl Normalized {
+    fn new(prediction: &Value, reference: &Value, normalization: Normalization) -> Option<Normalized> {
+        let changed = |value: &Value| match value {
+            // A longer text is no category, and is cut in a card.
+            Value::Text(text) if excerpt(text) == text.as_str() => {
+                let normalized = normalization.apply(text);
+                (normalized != text.as_str()).then(|| normalized.into_owned())
+            }
+            _ => None,
+        };
+        let (prediction, reference) = (changed(prediction), changed(reference));
+        (prediction.is_some() || reference.is_some()).then_some(Normalized { prediction, reference })
+    }
 }
 
 /// The card of a comparison, with what was compared and why it failed.
-pub(crate) fn card(prediction: &Value, reference: &Value, pass: bool) -> ScoreCard {
-    let detail = Compared { prediction: shown(prediction), reference: shown(reference) };
+pub(crate) fn card(
+    prediction: &Value,
+    reference: &Value,
+    pass: bool,
+    normalization: Normalization,
+) -> ScoreCard {
+    let normalized = Normalized::new(prediction, reference, normalization);
+    let detail = Compared { prediction: shown(prediction), reference: shown(reference), normalized };
     let card = ScoreCard::binary(pass).detail(&detail);
     match (prediction, reference) {
         _ if pass => card,

@@ -26,7 +26,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("1", "Whether the reference occurs in the prediction")
+        MetricSpec::new("2", "Whether the reference occurs in the prediction")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())
@@ -53,7 +53,7 @@ impl Metric for Contains {
                 occurs || is_same_number(prediction, reference)
             })
         });
-        Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass))
+        Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass, self.normalization))
     }
 }
 

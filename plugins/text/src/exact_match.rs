@@ -36,7 +36,7 @@ impl Metric for ExactMatch {
         let normalize =
             "Whether case and white space are ignored, inner white space too; decides before the others";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("1", "Whether the prediction is the reference")
+        let spec = MetricSpec::new("2", "Whether the prediction is the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());
@@ -60,14 +60,14 @@ impl Metric for ExactMatch {
         if !self.field.is_set() {
             let same = |reference: &Value| self.same(prediction, reference);
             let pass = comparison::meets(self.any_reference, reference, same);
-            return Ok(comparison::card(prediction, reference, pass));
+            return Ok(comparison::card(prediction, reference, pass, self.normalization));
         }
         let prediction = self.field.prediction(inputs);
         let key = key_of(prediction.as_ref(), self.normalization);
         let pass = comparison::meets(self.any_reference, reference, |reference| {
             key.is_some() && key == key_of(reference, self.normalization)
         });
-        Ok(comparison::card(&prediction, reference, pass))
+        Ok(comparison::card(&prediction, reference, pass, self.normalization))
     }
 }
 
@@ -217,5 +217,9 @@ mod tests {
         };
         assert_eq!(card.error_tags, ["missing_prediction"]);
         assert_eq!(card.detail, r#"{"prediction":null,"reference":"a"}"#);
+        let Ok(card) = metric.score(Inputs::new(&[text(" A"), text("a")])) else {
+            panic!("texts are scored")
+        };
+        assert_eq!(card.detail, r#"{"prediction":" A","reference":"a","normalized":{"prediction":"a"}}"#);
     }
 }

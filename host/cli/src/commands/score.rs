@@ -1,5 +1,7 @@
 //! `gage-host score`: the answers of a run, scored once more.
 
+mod overrides;
+
 use super::aggregators::Aggregators;
 use super::{observing, run, setup};
 use crate::arguments::ScoreArguments;
@@ -32,7 +34,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is a run '{run_id}' already in {}", root.display());
         return Ok(terminal::refuse(&message, Some("choose another --run-id")));
     }
-    let (config, mut problems) = match suite(arguments, &parent)? {
+    let (config, mut problems) = match suite(arguments, &arguments.overrides, &parent)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
     };
@@ -41,15 +43,26 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
     let config = config.filter(|_| !problems.has_errors());
-    if let Some(message) = config.as_ref().and_then(|config| other_repeats(config, &parent)) {
+    if let Some(config) = config.as_ref().filter(|_| !arguments.overrides.is_empty())
+        && let Ok((Some(unchanged), _)) = suite(arguments, &[], &parent)?
+        && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)
+    {
+        let message =
+            format!("`--set` changes `{key}`, which has no effect on answers that were given already");
+        return Ok(terminal::refuse(&message, Some(overrides::ALLOWED)));
+    }
+    let (asked, _) = load_expanded(&parent.manifest().identity["config"], &[], &parent);
+    if let Some(message) = config.as_ref().and_then(|config| other_repeats(config, asked.as_ref()?)) {
         return Ok(terminal::refuse(
             &message,
             Some("answers were asked for that often, and are averaged so"),
         ));
     }
-    let scoring = config
-        .as_ref()
-        .and_then(|config| Plan::scoring(config, parent.manifest(), &mut registry, &mut problems));
+    // Of a run that was scored again itself the suite need not be the one that asked.
+    let asked = asked.filter(|_| parent.manifest().parent_run.is_none());
+    let scoring = config.as_ref().and_then(|config| {
+        Plan::scoring(config, parent.manifest(), asked.as_ref(), &mut registry, &mut problems)
+    });
     terminal::show_problems(&problems);
     let (Some(config), Some(scoring)) = (config, scoring) else { return Ok(ExitCode::Configuration) };
 
@@ -94,10 +107,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
 /// some are given. The inner error is the code of what was said already.
 fn suite(
     arguments: &ScoreArguments,
+    overrides: &[String],
     parent: &RunReader,
 ) -> anyhow::Result<Result<(Option<PipelineConfig>, Problems), ExitCode>> {
     if let Some(path) = &arguments.config {
-        return Ok(Ok(setup::suite_at(path, &arguments.overrides)?));
+        return Ok(Ok(setup::suite_at(path, overrides)?));
     }
     let mut document = parent.manifest().identity["config"].clone();
     if !document.is_object() {
@@ -114,7 +128,7 @@ fn suite(
             }
         }
     }
-    Ok(Ok(load_expanded(&document, &arguments.overrides, parent)))
+    Ok(Ok(load_expanded(&document, overrides, parent)))
 }
 
 /// Reads a suite that was expanded when its run began.
@@ -139,9 +153,7 @@ fn add_scoring(of: &mut Value) {
 }
 
 /// Says where a task would be read as repeated in another way than its run asked.
-fn other_repeats(config: &PipelineConfig, parent: &RunReader) -> Option<String> {
-    let (asked, _) = load_expanded(&parent.manifest().identity["config"], &[], parent);
-    let asked = asked?;
+fn other_repeats(config: &PipelineConfig, asked: &PipelineConfig) -> Option<String> {
     config.tasks.iter().find_map(|task| {
         let before = asked.tasks.iter().find(|one| one.task_id == task.task_id)?;
         (before.repeat != task.repeat).then(|| {

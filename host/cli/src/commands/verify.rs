@@ -76,7 +76,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
         Err(error) => return Ok(Again::Impossible(error.to_string())),
     };
     let mut problems = gage_config::Problems::default();
-    let Some(scoring) = Plan::scoring(&config, run.manifest(), &mut registry, &mut problems) else {
+    let Some(scoring) = Plan::scoring(&config, run.manifest(), None, &mut registry, &mut problems) else {
         let first = problems.sorted().first().map(|problem| problem.message.clone());
         return Ok(Again::Impossible(first.unwrap_or_default()));
     };

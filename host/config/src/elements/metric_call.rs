@@ -3,16 +3,18 @@
 use crate::node::{Entry, Node, NodeValue};
 use crate::source::Span;
 
-/// Reads a name, or a name with parameters in parentheses. A text without a closing
-/// parenthesis at its end is a name.
+/// Reads a name, or a name with parameters in parentheses.
 ///
 /// Commas, parentheses and equals signs within quotes are part of the value. The values
 /// `true`, `false`, `none` and `null` (in any case) and numbers are what they say; `nan` and
-/// `inf` become strings, for JSON has no such numbers; everything else is a string.
+/// `inf` become strings, for JSON has no such numbers; everything else is a string. Lists cannot be written so.
 pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), String> {
     let text = text.trim();
     let call = text.split_once('(').and_then(|(name, rest)| Some((name.trim(), rest.strip_suffix(')')?)));
     let Some((name, arguments)) = call else {
+        if let Some(problem) = unclosed(text) {
+            return Err(problem);
+        }
         return Ok((text.to_owned(), Node::new(NodeValue::Map(Vec::new()), span)));
     };
     let mut entries: Vec<Entry> = Vec::new();
@@ -22,7 +24,15 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
             continue;
         }
         let Some((key, value)) = argument.split_once('=') else {
-            return Err(format!("`{argument}` in `{text}` is not `name=value`"));
+            let list =
+                entries.last().filter(|entry| entry.node.as_text().is_some_and(|text| text.starts_with('[')));
+            return Err(match list {
+                None => format!("`{argument}` in `{text}` is not `name=value`"),
+                Some(Entry { key, .. }) => format!(
+                    "a call cannot hold a list, as `{key}` of `{text}` is; write the parameters as a mapping: {{{name}: \
+                     {{{key}: […]}}}}"
+                ),
+            });
         };
         let key = key.trim().to_owned();
         if entries.iter().any(|entry| entry.key == key) {
@@ -32,6 +42,20 @@ pub(crate) fn parse_call(text: &str, span: Span) -> Result<(String, Node), Strin
         entries.push(Entry { key, key_span: span, node, written: None });
     }
     Ok((name.to_owned(), Node::new(NodeValue::Map(entries), span)))
+}
+
+/// What is wrong with a text that has an opening parenthesis and does not end in a closing one. A path may have any.
+fn unclosed(text: &str) -> Option<String> {
+    let open = text.find('(').filter(|_| !text.contains('/'))?;
+    let place = |byte: usize| text[..byte].chars().count() + 1;
+    Some(match text.rfind(')').filter(|close| *close > open) {
+        None => format!("the parenthesis at character {} of `{text}` is never closed; add `)`", place(open)),
+        Some(close) => format!(
+            "`{}` stands behind the closing parenthesis at character {} of `{text}`",
+            text[close + 1..].trim(),
+            place(close)
+        ),
+    })
 }
 
 /// Splits at commas that stand outside of quotes.
@@ -108,7 +132,10 @@ mod tests {
             ("m(a='1')", "m", json!({"a": "1"})),
             ("m(a=1,)", "m", json!({"a": 1})),
             ("m (a=1)", "m", json!({"a": 1})),
-            ("m(a=1", "m(a=1", json!({})),
+            ("./of (me)/m.wasm", "./of (me)/m.wasm", json!({})),
+            ("m(pattern=[0-9]+)", "m", json!({"pattern": "[0-9]+"})),
+            ("m(pattern=[1])", "m", json!({"pattern": "[1]"})),
+            ("m(pattern=[,b=2)", "m", json!({"pattern": "[", "b": 2})),
         ];
         for (text, name, params) in cases {
             assert_eq!(read(text), Ok((name.to_owned(), params)), "{text}");
@@ -125,8 +152,18 @@ mod tests {
 
     #[test]
     fn what_is_no_parameter_is_an_error() {
-        for text in ["m(a)", "m(a=[1,2])", "m(a=1,a=2)"] {
-            assert!(read(text).is_err(), "{text}");
+        for (text, message) in [
+            ("m(a)", "`a` in `m(a)` is not `name=value`"),
+            (
+                "pass_at_k(k=[1,2])",
+                "a call cannot hold a list, as `k` of `pass_at_k(k=[1,2])` is; write the parameters as a mapping: \
+                 {pass_at_k: {k: […]}}",
+            ),
+            ("m(a=1,a=2)", "the parameter `a` occurs twice in `m(a=1,a=2)`"),
+            ("m(a=1", "the parenthesis at character 2 of `m(a=1` is never closed; add `)`"),
+            ("m(a=1) x", "`x` stands behind the closing parenthesis at character 6 of `m(a=1) x`"),
+        ] {
+            assert_eq!(read(text), Err(message.to_owned()), "{text}");
         }
     }
 }

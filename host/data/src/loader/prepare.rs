@@ -6,9 +6,10 @@ use crate::filter::Filter;
 use crate::labels::Labels;
 use crate::missing_fields::FieldWatch;
 use crate::row::{Place, Row, RowProblem};
-use gage_core::Object;
+use gage_core::{Object, quote_long_integers};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// What happens to each record.
 pub(crate) struct Preparer {
@@ -70,11 +71,11 @@ impl Preparer {
             // Nobody needs the values, so they are not made.
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
-                None => Checked { body: Ok(text), is_kept: true },
+                None => Checked { body: Ok(with_all_digits(text)), is_kept: true },
                 Some(message) => broken(message, text.into_bytes()),
             };
         }
-        let mut object: Object = match serde_json::from_str(&text) {
+        let mut object: Object = match serde_json::from_str(&quote_long_integers(&text)) {
             Ok(object) => object,
             Err(error) => {
                 let message = problem_of(&text, begin).unwrap_or_else(|| describe(&error, begin));
@@ -89,8 +90,16 @@ impl Preparer {
         let value = Value::Object(object);
         self.watch.look_at(&value);
         let is_kept = self.filter.keeps(&value);
-        let body = if self.labels.is_some() && is_kept { value.to_string() } else { text };
+        let body = if self.labels.is_some() && is_kept { value.to_string() } else { with_all_digits(text) };
         Checked { body: Ok(body), is_kept }
+    }
+}
+
+/// A row in which whole numbers that 64 bits do not hold are texts.
+fn with_all_digits(text: String) -> String {
+    match quote_long_integers(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(quoted) => quoted,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What parts of a suite need of each other.
 
 use super::Scoring;
-use gage_config::{PipelineConfig, Problems, TaskSpec};
+use gage_config::{MetricSpec, PipelineConfig, Problems, TaskSpec};
 use gage_core::Root;
 
 /// A cost can be held to where every server that is asked has a price.
@@ -29,26 +29,67 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
 
 /// A metric that reads nothing but what a step leaves needs that step.
 pub(super) fn check_needs(task: &TaskSpec, scoring: &Scoring, problems: &mut Problems) {
-    let steps = &task.steps;
+    for lack in lacks(task, task, scoring) {
+        let Lack { root, step, .. } = lack;
+        let message = format!("{}, and the task `{}` has no step `{step}`", lack.reads(), task.task_id);
+        problems.error(lack.metric.span, "metrics", message).help(format!(
+            "add {{step: {step}}} before `{}`, or leave the metric out; what Samples bring along themselves is read by \
+             the path `sample.{}`",
+            if root == Root::JudgeOutput { "auto_eval" } else { "inference" },
+            lack.path
+        ));
+    }
+}
+
+/// The same for answers that were given already, of the task as it was `asked`: what it left out then is not made up for.
+pub(super) fn check_answers(task: &TaskSpec, asked: &TaskSpec, scoring: &Scoring, problems: &mut Problems) {
+    for lack in lacks(task, asked, scoring) {
+        let message = format!(
+            "{}, and the run has none: its task `{}` had no step `{}`",
+            lack.reads(),
+            task.task_id,
+            lack.step
+        );
+        problems.error(lack.metric.span, "metrics", message).help(format!(
+            "scoring again asks no model: run the suite with {{step: {}}}, or score with other metrics; what Samples bring \
+             along themselves is read by the path `sample.{}`",
+            lack.step, lack.path
+        ));
+    }
+}
+
+/// A metric that reads nothing but what a step leaves that a task does not have.
+struct Lack<'spec> {
+    metric: &'spec MetricSpec,
+    root: Root,
+    step: &'static str,
+    path: String,
+}
+
+impl Lack<'_> {
+    fn reads(&self) -> String {
+        format!("the metric `{}` reads `{}`", self.metric.metric_id, self.path)
+    }
+}
+
+/// What the metrics of a task lack in its `asked` form.
+fn lacks<'spec>(task: &'spec TaskSpec, asked: &TaskSpec, scoring: &Scoring) -> Vec<Lack<'spec>> {
+    let steps = &asked.steps;
     let needs = [
-        (Root::JudgeOutput, "judge", "auto_eval", steps.judge.is_some()),
-        (Root::SupportOutput, "support", "inference", !steps.support.is_empty()),
+        (Root::JudgeOutput, "judge", steps.judge.is_some()),
+        (Root::SupportOutput, "support", !steps.support.is_empty()),
     ];
-    for (root, step, before, _) in needs.into_iter().filter(|(.., is_there)| !is_there) {
-        for (spec, planned) in task.metrics.iter().zip(&scoring.metrics) {
-            let of_step = |input: &gage_plugin::Input| {
+    let mut lacks = Vec::new();
+    for (root, step, _) in needs.into_iter().filter(|(.., is_there)| !is_there) {
+        for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
+            let of_step = |input: &&gage_plugin::Input| {
                 !input.paths.is_empty() && input.paths.iter().all(|path| path.root() == root)
             };
-            if let Some(input) = planned.metric.inputs().iter().find(|input| of_step(input)) {
-                let path = input.paths.first().map_or(step, |path| path.as_str());
-                let message = format!(
-                    "the metric `{}` reads `{path}`, and the task `{}` has no step `{step}`",
-                    planned.metric_id, task.task_id
-                );
-                problems
-                    .error(spec.span, "metrics", message)
-                    .help(format!("add {{step: {step}}} before `{before}`, or leave the metric out"));
+            if let Some(input) = planned.metric.inputs().iter().find(of_step) {
+                let path = input.paths.first().map_or(step, |path| path.as_str()).to_owned();
+                lacks.push(Lack { metric, root, step, path });
             }
         }
     }
+    lacks
 }

@@ -109,3 +109,35 @@ fn figures_of(rows: Vec<Row>) -> Result<Vec<Figure>, PluginError> {
     rows.into_iter().try_for_each(|row| aggregator.add(&mut state, row))?;
     aggregator.finish(state)
 }
+
+#[test]
+fn categories_are_those_that_the_metric_compared() {
+    let card =
+        |pass: bool, detail: Value| ScoreCard::of(f64::from(u8::from(pass))).pass(pass).detail(&detail);
+    let rows = || {
+        vec![
+            row(
+                "1",
+                card(
+                    true,
+                    json!({ "prediction": "PARIS", "reference": "Paris", "normalized": { "prediction": "paris", "reference": "paris" } }),
+                ),
+            ),
+            row(
+                "2",
+                card(
+                    false,
+                    json!({ "prediction": "Paris", "reference": "rome", "normalized": { "prediction": "paris" } }),
+                ),
+            ),
+            row("3", card(true, json!({ "prediction": "5.0", "reference": 5 }))),
+        ]
+    };
+    for (params, accuracy, categories) in
+        [(json!({}), 2.0 / 3.0, 3.0), (json!({ "reference": "reference" }), 0.0, 5.0)]
+    {
+        let Ok(figures) = figures::<Confusion>(params.clone(), rows()) else { panic!("rows are taken in") };
+        assert_near(&figures, "accuracy", accuracy, 1e-12);
+        assert_near(&figures, "categories", categories, 0.0);
+    }
+}

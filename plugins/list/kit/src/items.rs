@@ -1,7 +1,8 @@
 //! The items of an answer that is a list.
 
 use gage_sdk::metric::Value;
-use gage_sdk::serde_json;
+use gage_sdk::{PluginError, serde_json};
+use gage_text_kit::json_text::read_exactly;
 use gage_text_kit::text::excerpt;
 
 /// A list, and what it says of itself.
@@ -13,6 +14,46 @@ pub struct List {
     pub ordered: Option<bool>,
     /// Whether an item counts once, however often it occurs.
     pub unique: Option<bool>,
+}
+
+/// Most values of a list, those inside its items among them: comparing more takes more than the budget of an item.
+pub const MOST_VALUES: usize = 50_000;
+
+/// Refuses a list that is too long to be compared, before it is read. `name` says whose it is.
+///
+/// # Errors
+/// `invalid-input` for one of more than [`MOST_VALUES`] values.
+pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<(), PluginError> {
+    let is_too_long = match value {
+        Value::Absent | Value::Number(_) | Value::Boolean(_) => false,
+        Value::Texts(texts) => texts.len() > MOST_VALUES,
+        Value::Json(json) => has_too_many_values(json),
+        Value::Text(text) if text.trim_start().starts_with(['[', '{']) && has_too_many_values(text) => true,
+        Value::Text(text) => {
+            let separator = separator.filter(|separator| !separator.is_empty());
+            separator.is_some_and(|separator| text.split(separator).nth(MOST_VALUES).is_some())
+        }
+    };
+    if !is_too_long {
+        return Ok(());
+    }
+    let message = format!("the {name} is a list of more than {MOST_VALUES} values, too long to be compared");
+    Err(PluginError::invalid_input(message))
+}
+
+/// Whether JSON has so many values: each but the first stands behind a comma or an opening bracket.
+fn has_too_many_values(json: &str) -> bool {
+    let (mut count, mut in_string, mut escaped) = (0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count > MOST_VALUES
 }
 
 /// One item.
@@ -44,7 +85,7 @@ impl List {
     fn of_text(text: &str, key: &impl ItemKey, separator: Option<&str>) -> List {
         let trimmed = text.trim();
         if trimmed.starts_with(['[', '{'])
-            && let Ok(json) = serde_json::from_str(trimmed)
+            && let Ok(json) = read_exactly(trimmed)
             && let Some(list) = List::of_json(&json, key)
         {
             return list;

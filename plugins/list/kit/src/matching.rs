@@ -1,7 +1,7 @@
 //! Which items of two lists are the same.
 
 use crate::items::Item;
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a comparison of two lists gives.
 #[derive(Debug, PartialEq)]
@@ -21,10 +21,10 @@ pub struct Matching<'items> {
 
 impl<'items> Matching<'items> {
     /// Matches each predicted item with the first equal one of the reference that is still free.
-    /// Takes n log n comparisons.
+    /// Takes time in proportion to both lists.
     pub fn new(predicted: &'items [Item], expected: &'items [Item], unique: bool) -> Matching<'items> {
         let (predicted, expected) = (counted(predicted, unique), counted(expected, unique));
-        let mut free: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut free: HashMap<&str, Vec<usize>> = HashMap::new();
         // From the end, so that the first place is taken first.
         for (place, item) in expected.iter().enumerate().rev() {
             if let Some(key) = &item.key {
@@ -112,7 +112,7 @@ fn counted(items: &[Item], unique: bool) -> Vec<&Item> {
     if !unique {
         return items.iter().collect();
     }
-    let mut known = std::collections::BTreeSet::new();
+    let mut known = HashSet::new();
     items.iter().filter(|item| known.insert(&item.key)).collect()
 }
 

@@ -5,7 +5,7 @@
 
 use crate::vocabulary::{NumberedText, UNKNOWN};
 
-/// Texts of more words are not even looked at.
+/// Most words of the shorter text, of those that the other has too.
 const MOST_WORDS: usize = 1 << 17;
 
 /// How much work an item may cause, over all of its references together, so that it ends before its budget does.
@@ -165,21 +165,40 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
     if reference.is_empty() || prediction.is_empty() {
         return Some(outer);
     }
-    if reference.len().max(prediction.len()) > MOST_WORDS {
+    // Words that the other text does not have are in no common subsequence.
+    let reference: Vec<u32> = reference.iter().copied().filter(|word| *word != UNKNOWN).collect();
+    let prediction = common(prediction, &reference);
+    let (rows, columns) = match prediction.len() > MOST_WORDS && reference.len() < prediction.len() {
+        true => (prediction, reference),
+        false => (reference, prediction),
+    };
+    if columns.len() > MOST_WORDS {
         return None;
     }
-    let columns = Columns::new(prediction);
-    if !Work::take(&mut work.table, columns.work_of(reference)) {
+    let columns = Columns::new(&columns);
+    if !Work::take(&mut work.table, columns.work_of(&rows)) {
         return None;
     }
     let mut row = columns.first_row();
-    for word in reference {
-        let passed = columns.advance(&mut row, *word);
+    for word in rows {
+        let passed = columns.advance(&mut row, word);
         if !Work::take(&mut work.table, passed) {
             return None;
         }
     }
-    Some(outer + u64::from(growth(&row.blocks, prediction.len())))
+    Some(outer + u64::from(growth(&row.blocks, columns.words.len())))
+}
+
+/// Those of some words that others have too, which are numbered without gaps.
+fn common(words: &[u32], others: &[u32]) -> Vec<u32> {
+    let most = others.iter().copied().max().map_or(0, |most| most as usize + 1);
+    let mut is_there = vec![false; most];
+    for other in others {
+        if let Some(place) = is_there.get_mut(*other as usize) {
+            *place = true;
+        }
+    }
+    words.iter().copied().filter(|word| is_there.get(*word as usize) == Some(&true)).collect()
 }
 
 /// How many words of the lines of a reference are in the union of their longest common subsequences
@@ -192,7 +211,9 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
 pub fn summary_hits(reference: &NumberedText, prediction: &NumberedText, work: &mut Work) -> Option<u64> {
     let rows = reference.words.len() + reference.lines().count();
     let all_blocks: usize = prediction.lines().map(|line| blocks(line) + 1).sum();
-    if !Work::take(&mut work.summary, rows.saturating_mul(all_blocks)) {
+    // A line takes work before any word is compared.
+    let preparation = 8 * prediction.lines().count();
+    if !Work::take(&mut work.summary, rows.saturating_mul(all_blocks).saturating_add(preparation)) {
         return None;
     }
     let lines: Vec<Columns<'_>> = prediction.lines().map(Columns::new).collect();

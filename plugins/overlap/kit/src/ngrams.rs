@@ -44,6 +44,14 @@ pub fn total(tokens: usize, order: usize) -> u64 {
     (tokens + 1).saturating_sub(order) as u64
 }
 
+/// For each order up to the largest, how many n-grams two texts have in common, each as often as in the one that has fewer. Only
+/// those of the shorter text are kept.
+pub fn common(left: &[u32], right: &[u32], orders: usize) -> Vec<u64> {
+    let (shorter, longer) = if left.len() < right.len() { (left, right) } else { (right, left) };
+    let ngrams = Ngrams::new(shorter, orders);
+    ngrams.matches(&ngrams.occurrences_in(longer)).collect()
+}
+
 impl Ngrams {
     /// Takes the n-grams of a text.
     pub fn new(tokens: &[u32], orders: usize) -> Ngrams {
@@ -182,6 +190,7 @@ mod tests {
                 prop_assert_eq!(found, plain(&prediction, &reference, order));
             }
             prop_assert_eq!(matches(&prediction, &reference, 3), matches(&reference, &prediction, 3));
+            prop_assert_eq!(matches(&prediction, &reference, 3), common(&prediction, &reference, 3));
         }
     }
 }

@@ -11,7 +11,26 @@ pub const UNKNOWN: u32 = u32::MAX;
 
 /// The words of a prediction, numbered in the order in which they come first.
 #[derive(Default)]
-pub struct Vocabulary<'text>(HashMap<Cow<'text, str>, u32, BuildHasherDefault<WordHasher>>);
+pub struct Vocabulary<'text> {
+    words: HashMap<Cow<'text, str>, u32, BuildHasherDefault<WordHasher>>,
+    /// The numbers of words of one character by its code: in a text of single letters, or of Chinese, there is hardly any other
+    /// word.
+    single: Vec<u32>,
+    count: u32,
+}
+
+/// How many places there are for words of one character: for those of ASCII, and for those of 16 bits.
+const SINGLE_PLACES: [usize; 2] = [0x80, 0x1_0000];
+
+/// The place of a word of one character.
+fn single_place(word: &str) -> Option<usize> {
+    if word.len() > 3 {
+        return None;
+    }
+    let mut characters = word.chars();
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first as usize)
+}
 
 /// Hashes words with one multiplication for every eight bytes, none of them wider than a register of WebAssembly: most
 /// words take one.
@@ -50,13 +69,36 @@ impl Hasher for WordHasher {
 impl<'text> Vocabulary<'text> {
     /// The number of a word, which is a new one where the word is.
     pub fn learn(&mut self, word: Cow<'text, str>) -> u32 {
-        let next = u32::try_from(self.0.len()).unwrap_or(UNKNOWN);
-        *self.0.entry(word).or_insert(next)
+        let next = self.count;
+        let number = match single_place(&word) {
+            Some(place) => {
+                if place >= self.single.len() {
+                    let places =
+                        SINGLE_PLACES.into_iter().find(|places| place < *places).unwrap_or(place + 1);
+                    self.single.resize(places, UNKNOWN);
+                }
+                match self.single.get_mut(place) {
+                    Some(number) if *number == UNKNOWN => {
+                        *number = next;
+                        next
+                    }
+                    Some(number) => *number,
+                    None => UNKNOWN,
+                }
+            }
+            None => *self.words.entry(word).or_insert(next),
+        };
+        self.count += u32::from(number == next);
+        number
     }
 
     /// The number of a word; [`UNKNOWN`] where it was never learned.
     pub fn find(&self, word: &str) -> u32 {
-        self.0.get(word).copied().unwrap_or(UNKNOWN)
+        let found = match single_place(word) {
+            Some(place) => self.single.get(place),
+            None => self.words.get(word),
+        };
+        found.copied().unwrap_or(UNKNOWN)
     }
 }
 

@@ -95,6 +95,46 @@ fn what_multiplies_a_number_belongs_to_it() {
 }
 
 #[test]
+fn blanks_separate_groups_of_three() {
+    for (text, expected, spelled) in [
+        ("so 1 000 000.", 1e6, "1 000 000"),
+        ("1 234,5", 1234.5, "1 234,5"),
+        ("-1 234.5 km", -1234.5, "-1 234.5"),
+        ("1\u{202f}234\u{a0}567", 1_234_567.0, "1\u{202f}234\u{a0}567"),
+        ("12\u{2009}345", 12345.0, "12\u{2009}345"),
+        ("$1 500", 1500.0, "1 500"),
+        ("1 200 300", 1_200_300.0, "1 200 300"),
+        ("1 000-2 000", 2000.0, "2 000"),
+        ("1 200 thousand", 1_200_000.0, "1 200 thousand"),
+        ("1 200, 300", 300.0, "300"),
+        ("１ ２００", 1200.0, "１ ２００"),
+        // No rows of groups.
+        ("1 2 345", 345.0, "345"),
+        ("2024 100", 100.0, "100"),
+        ("2024 100 200", 200.0, "200"),
+        ("1 234 56", 56.0, "56"),
+        ("1 2345", 2345.0, "2345"),
+        ("0 500", 500.0, "500"),
+        ("at 10:30 200", 200.0, "200"),
+        ("[100 200]", 200.0, "200"),
+        ("1,5 200", 200.0, "200"),
+        ("1 234,567,890", 234_567_890.0, "234,567,890"),
+        ("1  234", 234.0, "234"),
+        ("1\n234", 234.0, "234"),
+    ] {
+        let found = NumberSearch::default().last(text).ok().flatten();
+        assert_eq!(found.map(|found| (found.value, found.spelled)), Some((expected, spelled)), "{text}");
+    }
+    let many = format!("1{}", " 234".repeat(MOST_GROUPS + 1));
+    assert_eq!(last(&many), Some((234.0, "234")));
+    for (text, expected) in
+        [("1 000 000", Some(1e6)), ("so 1 234,5 kg", Some(1234.5)), ("5 300/400", None), ("1 000/300", None)]
+    {
+        assert_eq!(only_number(text).ok().flatten().map(|found| found.value), expected, "{text}");
+    }
+}
+
+#[test]
 fn what_a_float_cannot_hold_is_an_error() {
     for text in ["1 or 1e400", "-1e400", &"9".repeat(400)] {
         assert!(NumberSearch::default().last(text).is_err(), "{text}");
@@ -129,6 +169,8 @@ fn fractions() {
         (".½", Some((0.5, "½"))),
         ("1/½", Some((0.5, "½"))),
         ("x²", None),
+        ("5 300/400", Some((400.0, "400"))),
+        ("1 000/300", Some((300.0, "300"))),
     ] {
         let found = (NumberSearch { fractions: true }).last(text);
         let found = found.map(|found| found.map(|found| (found.value, found.spelled)));

@@ -52,7 +52,11 @@ fn next_tag<'names, 'text, Name: AsRef<str>>(
 fn tag_at<'names, Name: AsRef<str>>(text: &str, names: &'names [Name]) -> Option<(Tag<'names>, usize)> {
     let closes = text.starts_with("</");
     let begin = if closes { 2 } else { 1 };
-    names.iter().map(AsRef::as_ref).find_map(|name| {
+    // A text may be full of `<`, and hardly any of them begins a tag.
+    let first = text.as_bytes().get(begin)?;
+    let begins_alike =
+        |name: &&str| name.as_bytes().first().is_none_or(|own| own.eq_ignore_ascii_case(first));
+    names.iter().map(AsRef::as_ref).filter(begins_alike).find_map(|name| {
         let end = begin + name.len();
         let is_name = text.get(begin..end)?.eq_ignore_ascii_case(name);
         let after = is_name.then(|| text[end..].trim_start().strip_prefix('>'))??;

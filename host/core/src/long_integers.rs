@@ -1,0 +1,84 @@
+//! Whole numbers in JSON that 64 bits do not hold.
+
+use std::borrow::Cow;
+
+/// The fewest digits of such a number.
+const FEWEST_DIGITS: usize = 19;
+
+/// JSON with quotes around the whole numbers that 64 bits do not hold, so that they are read as the texts of their digits: two
+/// of them are never the same by rounding. The text must be JSON; what else it is it stays.
+pub fn quote_long_integers(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    if !may_have_any(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let (mut quoted, mut copied, mut at) = (String::new(), 0, 0);
+    let mut is_in_text = false;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' if is_in_text => at += 1,
+            b'"' => is_in_text = !is_in_text,
+            b'-' | b'0'..=b'9' if !is_in_text => {
+                let is_part =
+                    |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+                let end = at + bytes[at..].iter().take_while(is_part).count();
+                if is_long(&text[at..end]) {
+                    quoted.extend([&text[copied..at], "\"", &text[at..end], "\""]);
+                    copied = end;
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    quoted.push_str(&text[copied..]);
+    Cow::Owned(quoted)
+}
+
+/// Whether there are so many digits side by side. Looks at few of the bytes, for most texts have none.
+fn may_have_any(bytes: &[u8]) -> bool {
+    let is_digit = |byte: &&u8| byte.is_ascii_digit();
+    // A stretch of so many covers one of these places.
+    (FEWEST_DIGITS - 1..bytes.len()).step_by(FEWEST_DIGITS).any(|place| {
+        let (before, behind) = bytes.split_at(place);
+        let digits = behind.iter().take_while(is_digit).count();
+        digits > 0 && digits + before.iter().rev().take_while(is_digit).count() >= FEWEST_DIGITS
+    })
+}
+
+fn is_long(number: &str) -> bool {
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    digits.len() >= FEWEST_DIGITS
+        && !digits.starts_with('0')
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && number.parse::<i64>().is_err()
+        && number.parse::<u64>().is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_64_bits_do_not_hold_is_quoted() {
+        for (text, expected) in [
+            (r#"{"a": 12345678901234567890123, "b": 5}"#, r#"{"a": "12345678901234567890123", "b": 5}"#),
+            (
+                "[-12345678901234567890,18446744073709551616]",
+                r#"["-12345678901234567890","18446744073709551616"]"#,
+            ),
+            ("[18446744073709551615,-9223372036854775808]", "[18446744073709551615,-9223372036854775808]"),
+            (r#"["\"12345678901234567890123"]"#, r#"["\"12345678901234567890123"]"#),
+            ("[1.2345678901234567890123]", "[1.2345678901234567890123]"),
+            ("[12345678901234567890123e2]", "[12345678901234567890123e2]"),
+            ("{}", "{}"),
+        ] {
+            assert_eq!(quote_long_integers(text), expected, "{text}");
+        }
+    }
+}

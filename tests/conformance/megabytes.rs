@@ -1,0 +1,218 @@
+//! Answers of a megabyte of every shape, through the components that come with the program, under the default budget of
+//! an item: each has a result, which is stated here.
+
+use crate::large::{MEGABYTE, of_component};
+use gage_core::Roots;
+use gage_plugin::{ExtractorKind, MetricKind};
+use serde_json::{Value, json};
+
+/// What an answer is made of: this, again and again.
+fn repeated(piece: &str) -> String {
+    piece.repeat(MEGABYTE / piece.len())
+}
+
+fn options() -> Value {
+    json!([{"id": "A", "content": "Shark"}, {"id": "B", "content": "Dolphin"}, {"id": "C", "content": "Trout"}, {"id": "D", "content": "Octopus"}])
+}
+
+/// What stands in the answers, and the option that both the metric and the extractor find.
+const CHOICES: [(&str, Option<&str>); 30] = [
+    ("A mammal that lives in a sea is a fish, I think, and a whale is not a bird. ", None),
+    ("x", None),
+    ("a ", None),
+    ("I ", None),
+    ("z ", None),
+    ("not A ", None),
+    ("A is wrong, ", Some("A")),
+    ("neither A nor B ", None),
+    ("rule out A, ", None),
+    ("eliminate A, B, C and D; ", None),
+    ("A [x ", Some("A")),
+    ("A (x ", Some("A")),
+    ("A: x ", Some("A")),
+    ("(", None),
+    ("the answer A ", Some("A")),
+    ("答案", None),
+    ("答案是", None),
+    ("dolphin ", Some("B")),
+    ("not dolphin ", None),
+    ("not a shark or a dolphin ", Some("B")),
+    ("dolphin", None),
+    ("中", None),
+    ("e\u{301}", None),
+    ("👩\u{200d}💻 ", None),
+    ("ＡＢ ", None),
+    ("ΑΣ", None),
+    ("</", None),
+    ("1 ", None),
+    ("\\boxed{", None),
+    ("\n", None),
+];
+
+#[test]
+fn options_are_found_in_any_text() {
+    let metric = of_component::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
+    let extractor = of_component::<ExtractorKind>("extract", "choice_letter", json!({}));
+    for (piece, expected) in CHOICES {
+        for label in [json!("B")] {
+            let (sample, output) =
+                (json!({"options": options(), "label": label}), json!({"answer": repeated(piece)}));
+            let nothing = &Value::Null;
+            let roots = Roots {
+                sample: &sample,
+                model_output: &output,
+                judge_output: nothing,
+                support_output: nothing,
+            };
+            let mut scored = metric.score(vec![metric.resolve("long", roots)]);
+            eprintln!("{piece:?} {label}: {} million", scored.fuel / 1_000_000);
+            let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
+            let is_right = expected == Some("B") && label.is_string();
+            assert_eq!(card.primary_score, Some(f64::from(u8::from(is_right))), "{piece:?} {label}");
+            if label.is_string() {
+                let mut answers = extractor.extract(vec![extractor.resolve("long", roots)]);
+                let answer = answers.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
+                let letter = answer.map(|answer| answer.value["value"].clone());
+                assert_eq!(letter, expected.map(Value::from), "{piece:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_are_found_in_any_text() {
+    for (piece, plain, with_fractions) in [
+        ("x", json!(null), json!(null)),
+        ("1 ", json!(1), json!(1)),
+        ("123 ", json!(123), json!(123)),
+        ("1,", json!(1), json!(1)),
+        ("1/2 ", json!(2), json!(0.5)),
+        ("1/", json!(1), json!(1)),
+        ("1 1/2 ", json!(2), json!(1.5)),
+        ("½", json!(null), json!(0.5)),
+        ("1 2/", json!(2), json!(2)),
+        ("1万", json!(10_000), json!(10_000)),
+        ("3万5千 ", json!(35_000), json!(35_000)),
+        ("1十", json!(10), json!(10)),
+        ("1 k^", json!(1), json!(1)),
+        ("10^3 ", json!(1000), json!(1000)),
+        ("5 x", json!(5), json!(5)),
+        ("5 km ", json!(5), json!(5)),
+        ("5% ", json!(5), json!(5)),
+        ("-5", json!(5), json!(5)),
+        ("$5 ", json!(5), json!(5)),
+        ("٣ ", json!(3), json!(3)),
+        ("3 million ", json!(3_000_000), json!(3_000_000)),
+        ("1 234,5; ", json!(1234.5), json!(1234.5)),
+    ] {
+        for (fractions, expected) in [(false, plain), (true, with_fractions)] {
+            let extractor =
+                of_component::<ExtractorKind>("extract", "last_number", json!({"fractions": fractions}));
+            let item =
+                extractor.item("long", json!({"text": repeated(piece)}).as_object().expect("an object"));
+            let found = extractor.extract(vec![item]).remove(0);
+            let answer = found.unwrap_or_else(|error| panic!("{piece:?} {fractions}: {error:?}"));
+            let value = answer.map_or(Value::Null, |answer| answer.value["value"].clone());
+            assert_eq!(value, expected, "{piece:?} {fractions}");
+        }
+    }
+}
+
+#[test]
+fn lists_are_found_in_any_text_that_they_fit_into() {
+    // An answer holds a mebibyte of JSON.
+    let too_long = "an answer has";
+    for (format, text, expected) in [
+        ("auto", repeated("x"), Ok(1)),
+        ("auto", repeated("a word and "), Ok(1)),
+        ("auto", repeated("an item,  "), Ok(100_000)),
+        ("auto", repeated("- an item\n"), Ok(100_000)),
+        ("auto", repeated("an item   \n"), Ok(90_909)),
+        ("auto", repeated("an item\n"), Err(too_long)),
+        ("auto", repeated("a,"), Err("more than 250000 items")),
+        ("auto", repeated("\n"), Ok(0)),
+        ("auto", repeated(","), Ok(0)),
+        ("auto", format!("[{}1]", "1,".repeat(499_000)), Ok(499_001)),
+        ("auto", format!("[{}]", "'a', ".repeat(100_000)), Ok(100_000)),
+        ("json", repeated("[1] "), Ok(1)),
+        ("json", repeated("["), Err("ends before its closing bracket")),
+        ("lines", repeated("an item   \n"), Ok(90_909)),
+        ("bullets", repeated("1. item\n"), Ok(125_000)),
+        ("commas", repeated("apples,  "), Ok(111_111)),
+    ] {
+        let extractor = of_component::<ExtractorKind>("extract", "list_items", json!({"format": format}));
+        let shown: String = text.chars().take(20).collect();
+        let item = extractor.item("long", json!({"text": text}).as_object().expect("an object"));
+        let found = extractor.extract(vec![item]).remove(0);
+        let count =
+            |answer: gage_plugin::ExtractedAnswer| answer.value["items"].as_array().map_or(0, Vec::len);
+        match (found, expected) {
+            (Ok(answer), Ok(expected)) => assert_eq!(answer.map_or(0, count), expected, "{format} {shown:?}"),
+            (Err(error), Err(message)) => {
+                assert!(error.message.contains(message), "{format} {shown:?}: {error:?}")
+            }
+            (found, _) => panic!("{format} {shown:?}: {:?}", found.map(|answer| answer.map(count))),
+        }
+    }
+}
+
+#[test]
+fn words_and_lists_of_any_text_are_compared() {
+    let long = |piece: &str| json!(repeated(piece));
+    let listed =
+        |count: usize| Value::from((0..count).map(|number| format!("w{number}")).collect::<Vec<_>>());
+    for (component, name, answer, reference, expected) in [
+        ("overlap", "token_f1", long("a "), long("a "), Ok(1.0)),
+        ("overlap", "token_f1", long("a b c d "), long("d c b a "), Ok(1.0)),
+        (
+            "overlap",
+            "token_f1",
+            long("中"),
+            json!("中"),
+            Ok(2.0 * (1.0 / 333_333.0) / (1.0 + 1.0 / 333_333.0)),
+        ),
+        ("overlap", "token_f1", long("1 "), json!("2"), Ok(0.0)),
+        ("overlap", "squad", long("b "), json!("b"), Ok(2.0 / 500_001.0)),
+        ("overlap", "rouge_l", long("b "), json!("b"), Ok(2.0 / 500_001.0)),
+        ("overlap", "rouge_l", long("a word "), json!("no such thing"), Ok(0.0)),
+        ("text", "exact_match", long("ΑΣ"), long("ας"), Ok(0.0)),
+        ("text", "contains", long("ΑΣ"), json!("no"), Ok(0.0)),
+        ("text", "contains", long("ＡＢ "), json!("ab"), Ok(0.0)),
+        ("list", "list_overlap", listed(20_000), listed(20_000), Ok(1.0)),
+        ("list", "list_overlap", listed(50_001), listed(1), Err("more than 50000 values")),
+        (
+            "list",
+            "list_overlap",
+            json!(format!("[{}1]", "1,".repeat(499_000))),
+            json!([1]),
+            Err("more than 50000 values"),
+        ),
+        ("choice", "mmmu_accuracy", long("<"), json!("B"), Ok(0.0)),
+        ("choice", "docvqa_anls", long("<"), json!("dolphin"), Ok(0.0)),
+    ] {
+        let params = match name {
+            "mmmu_accuracy" => json!({"label_field": "label"}),
+            "docvqa_anls" => json!({"answers_field": "label"}),
+            _ => json!({}),
+        };
+        let metric = of_component::<MetricKind>(component, name, params);
+        let (sample, output) =
+            (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
+        let nothing = &Value::Null;
+        let roots =
+            Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+        let mut scored = metric.score(vec![metric.resolve("long", roots)]);
+        let shown: String = answer.to_string().chars().take(20).collect();
+        eprintln!("{name} {shown}: {} million", scored.fuel / 1_000_000);
+        match (scored.results.remove(0), expected) {
+            (Ok(card), Ok(expected)) => {
+                let score = card.primary_score.expect("a score");
+                assert!((score - expected).abs() < 1e-12, "{name} {shown}: {score}");
+            }
+            (Err(error), Err(message)) => {
+                assert!(error.message.contains(message), "{name} {shown}: {error:?}")
+            }
+            (found, _) => panic!("{name} {shown}: {found:?}"),
+        }
+    }
+}
