@@ -140,11 +140,12 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     }
 }
 
-/// The manifest of a run that was begun as another was, and has not ended. Like those of older programs it has no digest.
+/// The manifest of a run that was begun as another was, and has not ended: like those of older programs, without a digest.
 pub(crate) fn begun_like(workspace: &Workspace, whole: &str, run_id: &str) -> String {
     let mut manifest = workspace.json(whole, "manifest.json");
     manifest["run_id"] = run_id.into();
     manifest["status"] = "running".into();
+    manifest["format_version"] = 1.into();
     let keys = manifest.as_object_mut().expect("a manifest");
     keys.retain(|key, _| !["digest", "files", "finished_at"].contains(&key.as_str()));
     manifest.to_string()

@@ -40,8 +40,12 @@ impl ActiveTask {
     }
 
     /// A sample is finished and recorded.
-    pub(crate) fn finished(&self, outcome: Outcome, sample_id: &str) {
+    pub(crate) fn recorded(&self, outcome: Outcome) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).add(outcome);
+    }
+
+    /// A sample is finished. Its failure counts before it is recorded: the next ones do not wait for the disk.
+    pub(crate) fn finished(&self, outcome: Outcome, sample_id: &str) {
         if !is_failure(outcome) {
             return;
         }

@@ -88,7 +88,7 @@ pub(crate) fn work(
                 None if matches!(what, What::Unjudged(_)) => {}
                 None => progress.sample_answered(task.id()),
                 Some(finished) => {
-                    task.finished(finished.outcome, finished.sample_id);
+                    task.recorded(finished.outcome);
                     progress.sample_finished(&finished);
                 }
             }

@@ -35,6 +35,7 @@ pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
         let scored = score(&task.planned.scoring, &answers);
         task.evaluated(began.elapsed());
         for (entry, waiting) in scored.into_iter().zip(batch) {
+            task.finished(entry.outcome, &entry.sample_id);
             // The recorder ends early only when the journal cannot be written.
             let (task, what) = (Arc::clone(&task), What::Scores(Box::new(entry)));
             if recorder.blocking_send(ToRecord { task, what, permit: Some(waiting.held) }).is_err() {

@@ -420,6 +420,7 @@ impl Hand {
         permit: Option<OwnedSemaphorePermit>,
     ) -> bool {
         let index = record.index;
+        self.task.finished(record.outcome, &record.sample_id);
         let is_recorded = self.record(What::Whole(Box::new(record), is_earlier), permit).await;
         self.end(index, None).await && is_recorded
     }

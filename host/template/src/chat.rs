@@ -29,7 +29,9 @@ pub enum ChatTemplateError {
     #[error("the chat template cannot be compiled: {0}")]
     Compile(String),
     /// The template refuses the conversation, or fails on it.
-    #[error("the chat template cannot render the conversation: {0}")]
+    #[error(
+        "the chat template cannot render the conversation: {0}; give another template, or messages that it takes"
+    )]
     Render(String),
 }
 

@@ -2,11 +2,14 @@
 
 use super::details::details_of;
 use super::gguf::Gguf;
+use super::held::check_schema;
 use super::link::Link;
 use super::model::ModelFacts;
-use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
+use super::options::{
+    ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions, ModelOptions, Settings, to_usize,
+};
 use super::process::{self, ModelProgram};
-use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
+use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, Loaded, ScoredText, Task};
 use super::runtime::internal;
 use super::showing::{images_of, rendered_with, with_marked_images};
 use super::special::{SpecialTokens, texts_of, unused_mark};
@@ -76,6 +79,7 @@ pub async fn open(
         .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
         .map_err(LlamaCppOpenError::Model)?;
 
+    warn_of_less(&model, &loaded);
     let (template, template_source) = template_of(&options.chat_template, &loaded.facts)?;
     let mut details = details_of(&loaded, &model, is_apart);
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
@@ -132,6 +136,8 @@ fn constraint_of(constraint: OutputConstraint) -> Result<Constraint, LlamaCppOpe
         OutputConstraint::Grammar(text) => Constraint::Grammar(text),
         OutputConstraint::Choices(texts) => Constraint::Choices(texts),
         OutputConstraint::JsonSchema(schema) => {
+            check_schema(&schema)
+                .map_err(|why| LlamaCppOpenError::Setting(format!("`json_schema`: {why}")))?;
             let grammar = json_schema_to_grammar(&schema.to_string()).map_err(|error| {
                 LlamaCppOpenError::Setting(format!(
                     "`json_schema` cannot be turned into a grammar: {error}; llama.cpp knows types, properties, enum, \
@@ -344,5 +350,22 @@ impl Backend for LlamaCppBackend {
             statistics.insert("process_id".to_owned(), state.process_id.into());
         }
         statistics
+    }
+}
+
+/// Says where a model runs with less than was asked for, or with more than it was made for.
+fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
+    let Settings { slots, context_length, .. } = loaded.settings;
+    let is_shorter = asked.context_length.is_some_and(|asked| context_length < to_usize(asked));
+    if slots < to_usize(asked.slots) || is_shorter {
+        tracing::warn!(
+            "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
+        );
+    }
+    let trained = to_usize(loaded.facts.training_context);
+    if trained > 0 && context_length > trained {
+        tracing::warn!(
+            "a context of {context_length} is longer than the {trained} tokens that the model was trained for"
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::batch::{TokenBatch, shorten};
 use super::likelihood::{Distribution, most_likely};
 use super::model::keeps_prefixes;
 use super::opening::load_model;
-use super::options::{ModelOptions, to_usize};
+use super::options::{ModelOptions, Settings, to_usize};
 use super::protocol::{Answer, GenerateTask, Job, ScoredText, Task};
 use super::runtime::new_context;
 use super::scheduler::{Event, Scheduler, sequence_count};
@@ -86,8 +86,10 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);
     let mut host = Scheduler::new(model, context, settings, &model_options, shares, vision);
+    // The bare loop works on several sequences in either mode.
+    let together = Settings { deterministic: false, ..settings };
     let parameters =
-        settings.context_parameters(&model_options, sequence_count(&settings, shares).max(SLOTS));
+        together.context_parameters(&model_options, sequence_count(&together, shares).max(SLOTS));
     let mut bare = Bare {
         context: new_context(model, parameters).map_err(|error| error.message)?,
         tokenizer: Tokenizer::new(model),

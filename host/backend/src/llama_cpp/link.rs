@@ -107,9 +107,9 @@ impl Link {
                 Some(opening) => drop(opening.send(Err(reason))),
                 None => state.end(internal(format!("the model could not be loaded again: {reason}"))),
             },
-            FromModel::Began(number) => {
+            FromModel::Began(number) | FromModel::Waits(number) => {
                 if let Some(pending) = state.pending.get_mut(&number) {
-                    pending.has_begun = true;
+                    pending.has_begun = matches!(message, FromModel::Began(_));
                 }
             }
             FromModel::Done(number, done, counts) => {
@@ -253,6 +253,9 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(asked(&inbox), [0, 1, 2]);
+        // What only waits when the model crashes is not suspected.
+        link.hear(FromModel::Began(2));
+        link.hear(FromModel::Waits(2));
         link.hear(FromModel::Began(0));
         link.hear(FromModel::Began(1));
         let failed = || BackendError::new(BackendErrorKind::ModelCrashed, "crashed");

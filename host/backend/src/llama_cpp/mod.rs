@@ -17,6 +17,7 @@ mod continuations;
 mod details;
 mod embedding;
 pub mod gguf;
+mod held;
 mod likelihood;
 mod link;
 pub mod memory;

@@ -106,7 +106,9 @@ impl OpenModel {
             let mut context = match made {
                 Ok(context) => context,
                 Err(reason) => {
-                    tracing::warn!(slots, context_length, reason, "the model does not fit; less is tried");
+                    tracing::warn!(
+                        "the model does not fit with {slots} slots and a context of {context_length}: {reason}; less is tried"
+                    );
                     last = reason;
                     continue;
                 }

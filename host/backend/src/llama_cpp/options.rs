@@ -263,7 +263,8 @@ impl Settings {
 
     /// Parameters of the context for so many sequences.
     pub fn context_parameters(&self, options: &ModelOptions, sequences: usize) -> LlamaContextParams {
-        let tokens = to_u32(self.largest_call());
+        // llama.cpp wants room for a token of each sequence, whatever a call holds.
+        let tokens = to_u32(self.largest_call().max(sequences));
         // The fused kernel splits its sums by the number of threads.
         let flash = if self.deterministic { 0 } else { options.flash_attention };
         LlamaContextParams::default()

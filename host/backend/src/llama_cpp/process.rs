@@ -133,6 +133,8 @@ fn spawn(program: &ModelProgram) -> std::io::Result<Spawned> {
     command
         .args(&program.arguments)
         .envs(thread_environment())
+        // A failed assertion is to end it with its own signal, and to write nothing to the stream of its answers.
+        .env("GGML_NO_BACKTRACE", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -15,7 +15,7 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::time::Duration;
 
 /// The version of these messages.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Longest message in bytes, 1 GiB.
 const MOST_BYTES: u32 = 1 << 30;
@@ -43,8 +43,10 @@ pub enum FromModel {
     Opened(Box<Loaded>),
     /// It cannot be loaded, for this reason.
     Refused(String),
-    /// A request is being worked on.
+    /// A request is being worked on, be it only that its text is made tokens.
     Began(u64),
+    /// It waits for room, and is not worked on.
+    Waits(u64),
     /// A request is done.
     Done(u64, Box<Result<Done, JobError>>, Counts),
 }

@@ -50,23 +50,30 @@ pub fn run(
                 },
             };
             match message {
-                ToModel::Ask(number, job) => match *job {
-                    Job { name, task: Task::Embed(texts) } => {
-                        let made = match embedder.take() {
-                            Some(made) => Ok(made),
-                            None => Embedder::new(model, &settings, &options),
-                        };
-                        let done = made.and_then(|made| embedder.insert(made).embed(&name, texts));
-                        let done = Box::new(done.map_err(JobError::from));
-                        let began = say(FromModel::Began(number));
-                        if began.is_break()
-                            || say(FromModel::Done(number, done, scheduler.counts())).is_break()
-                        {
-                            return;
-                        }
+                ToModel::Ask(number, job) => {
+                    // What is done with a text before its turn comes may crash, too.
+                    if say(FromModel::Began(number)).is_break() {
+                        return;
                     }
-                    job => scheduler.push(number, job),
-                },
+                    let said = match *job {
+                        Job { name, task: Task::Embed(texts) } => {
+                            let made = match embedder.take() {
+                                Some(made) => Ok(made),
+                                None => Embedder::new(model, &settings, &options),
+                            };
+                            let done = made.and_then(|made| embedder.insert(made).embed(&name, texts));
+                            let done = Box::new(done.map_err(JobError::from));
+                            say(FromModel::Done(number, done, scheduler.counts()))
+                        }
+                        job => {
+                            scheduler.push(number, job);
+                            say(FromModel::Waits(number))
+                        }
+                    };
+                    if said.is_break() {
+                        return;
+                    }
+                }
                 ToModel::GiveUp(number) => scheduler.give_up(number),
                 ToModel::Open { .. } => tracing::warn!("a model is loaded already"),
             }

@@ -6,6 +6,7 @@ use gage_backend::{BackendErrorKind, OpenOptions};
 use gage_load_server::{Reply, completion};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 fn address(url: &str) -> SocketAddr {
     url.trim_start_matches("http://").parse().expect("an address")
@@ -16,22 +17,26 @@ const ONCE: &str = ", model: m, max_retries: 0";
 
 #[tokio::test]
 async fn a_proxy_gets_the_request_with_its_whole_address_and_who_asks() {
-    let proxy = server(|request| {
-        let asked =
-            format!("{} as {}", request.path, request.header("proxy-authorization").unwrap_or("nobody"));
-        completion(&asked).into()
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let asked = Arc::clone(&seen);
+    let proxy = server(move |request| {
+        let by = request.header("proxy-authorization").unwrap_or("nobody");
+        asked.lock().expect("a lock").push(format!("{} as {by}", request.path));
+        // What repeats a password is no answer to show.
+        completion(by).into()
     });
     let url = proxy.url();
     for (keys, expected) in [
-        (format!("{ONCE}, proxy: '{url}'"), "http://models.invalid/chat/completions as nobody"),
+        (format!("{ONCE}, proxy: '{url}'"), ("http://models.invalid/chat/completions as nobody", "nobody")),
         (
             format!("{ONCE}, proxy: '{url}', proxy_user: me, proxy_password: s3cret"),
-            "http://models.invalid/chat/completions as Basic bWU6czNjcmV0",
+            ("http://models.invalid/chat/completions as Basic bWU6czNjcmV0", "Basic (secret)"),
         ),
     ] {
         let backend = backend("openai_http", "http://models.invalid", &keys, &OpenOptions::default()).await;
         let reply = ask(backend.as_ref(), "q").await.expect("an answer");
-        assert_eq!(reply.output.answer, expected);
+        let sent = seen.lock().expect("a lock").pop().unwrap_or_default();
+        assert_eq!((sent.as_str(), reply.output.answer.as_str()), expected);
     }
     assert_eq!(proxy.requests(), 2);
 }
