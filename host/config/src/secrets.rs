@@ -121,7 +121,11 @@ pub fn is_secret_name(name: &str) -> bool {
         "CREDENTIAL",
         "CREDENTIALS",
     ];
-    name.to_uppercase().split(['_', '-', '.']).any(|word| WORDS.contains(&word))
+    /// What says something of a secret, or has another meaning: `ANSWER_KEY_FIELD`, `TOKEN_LIMIT`.
+    const OTHERS: [&str; 8] = ["FIELD", "FIELDS", "COLUMN", "COUNT", "LIMIT", "MODE", "STYLE", "TYPE"];
+    let name = name.to_uppercase();
+    let mut words = name.split(['_', '-', '.']).rev().peekable();
+    words.peek().is_some_and(|last| !OTHERS.contains(last)) && words.any(|word| WORDS.contains(&word))
 }
 
 /// The value of a secret as it was written, before `${…}` was replaced in it, without whatever of it is

@@ -100,6 +100,7 @@ fn description(task_id: &str) -> TaskDescription {
         aggregation,
         value_name: "score".to_owned(),
         higher_is_better: true,
+        is_proportion: true,
     };
     TaskDescription {
         task_id: task_id.to_owned(),

@@ -19,6 +19,8 @@ pub struct MetricDescription {
     pub value_name: String,
     /// Whether more is better.
     pub higher_is_better: bool,
+    /// Whether scores of nothing but 0 and 1 are a proportion: those of a length, or on a scale to 100, are not.
+    pub is_proportion: bool,
 }
 
 /// A prompt of a task, and which version of it.

@@ -13,6 +13,7 @@ pub(crate) fn description(metric_id: &str) -> MetricDescription {
         aggregation: Aggregation::Mean,
         value_name: "score".to_owned(),
         higher_is_better: true,
+        is_proportion: true,
     }
 }
 

@@ -68,6 +68,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         aggregation,
         value_name: "s".to_owned(),
         higher_is_better: true,
+        is_proportion: true,
     };
     let task = TaskDescription {
         task_id: "t".to_owned(),

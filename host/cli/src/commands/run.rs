@@ -310,6 +310,9 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
                     },
                     value_name: value.map(|value| value.name.clone()).unwrap_or_default(),
                     higher_is_better: value.is_none_or(|value| value.higher_is_better),
+                    is_proportion: value.is_none_or(|value| {
+                        matches!((value.minimum, value.maximum), (None, None) | (Some(0.0), Some(1.0)))
+                    }),
                 }
             })
             .collect()

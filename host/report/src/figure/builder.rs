@@ -167,6 +167,7 @@ impl<'a> FigureBuilder<'a> {
             aggregation,
             value_name,
             higher_is_better,
+            is_proportion: _,
         } = self.description;
         let Tallied { value, n, total, coverage, stderr, interval, clusters, figures, error } =
             self.whole.finish(&aggregation);
@@ -243,7 +244,8 @@ fn tally(
         Aggregation::Custom(name) => Some(FoldState::new(name, folds(task_id, &description.metric_id))),
         _ => None,
     };
-    Tally::new(&description.aggregation, is_clustered, most_resampled, fold)
+    let is_proportion = description.is_proportion || description.aggregation == Aggregation::PassRate;
+    Tally::new(&description.aggregation, is_proportion, is_clustered, most_resampled, fold)
 }
 
 fn slice_figure(by: &str, key: &str, tallied: Tallied) -> SliceFigure {

@@ -48,9 +48,11 @@ pub(super) struct Tallied {
 }
 
 impl Tally {
-    /// A tally without samples, that resamples at most so many scores.
+    /// A tally without samples, that resamples at most so many scores. Scores that are no proportion are not one
+    /// either where all of them are 0 or 1.
     pub(super) fn new(
         aggregation: &Aggregation,
+        is_proportion: bool,
         is_clustered: bool,
         most_resampled: u64,
         fold: Option<FoldState>,
@@ -59,7 +61,7 @@ impl Tally {
         Tally {
             scores: Accumulator::new(aggregation),
             spread: Spread::default(),
-            is_binary: true,
+            is_binary: is_proportion,
             clusters: is_clustered.then(ClusterSums::default),
             reservoir: statistic.map(|statistic| (statistic, Reservoir::new(most_resampled))),
             fold,

@@ -64,6 +64,16 @@ fn what_failed_is_not_a_wrong_answer() {
 }
 
 #[test]
+fn a_length_of_one_is_no_proportion() {
+    let length = MetricDescription { is_proportion: false, ..description("m") };
+    let task = task("t");
+    let mut set = FigureSet::new(&task, &[length], &no_folds);
+    scores(&[1.0; 10]).iter().for_each(|record| set.add(&record.metrics, record).unwrap());
+    let interval = set.finish().remove(0).interval.unwrap();
+    assert_eq!((interval.low, interval.high, interval.method), (1.0, 1.0, IntervalMethod::T));
+}
+
+#[test]
 fn the_interval_of_a_mean_is_wilson_for_few_of_0_and_1_else_that_of_t() {
     let binary =
         |count: usize| (0..count).map(|number| f64::from(u8::from(number % 4 > 0))).collect::<Vec<_>>();

@@ -168,6 +168,7 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
         aggregation: Aggregation::Mean,
         value_name: "score".to_owned(),
         higher_is_better: true,
+        is_proportion: true,
     };
     let task = TaskDescription {
         task_id: "t".to_owned(),
