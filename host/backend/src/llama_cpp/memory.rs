@@ -17,7 +17,7 @@ pub struct MemoryNeeds {
 
 impl MemoryNeeds {
     /// What a model needs for so many cells of memory whose keys and values take so many bits each, and
-    /// calls of so many tokens, whose logits are wanted of no more than [`most_rows`]. `None` where the file does
+    /// calls of so many tokens, whose logits are wanted of no more than take 128 MiB. `None` where the file does
     /// not say how it is built.
     pub fn of(gguf: &Gguf, cells: u64, bits: (f64, f64), call_tokens: u64) -> Option<MemoryNeeds> {
         let layers = gguf.of_architecture("block_count")?;
