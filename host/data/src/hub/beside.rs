@@ -116,6 +116,8 @@ impl HubFiles {
             match self.is_sound(entry, patience) {
                 Ok(true) => drop(state.sound.insert(entry.path.clone())),
                 Ok(false) => missing.push(entry),
+                // Whoever was stopped has not found anything out.
+                Err(_) if is_stopped() => return,
                 Err(error) => drop(state.failed.insert(entry.path.clone(), error)),
             }
         }
@@ -146,6 +148,7 @@ impl HubFiles {
                         state.sound.insert(entry.path.clone());
                         continue;
                     }
+                    Err(_) if is_stopped() => return,
                     Ok(false) => format!("'{shown}' was changed by another program while it was fetched"),
                     Err(error) => error,
                 },
