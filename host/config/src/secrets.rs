@@ -121,7 +121,7 @@ pub fn is_secret_name(name: &str) -> bool {
         "CREDENTIAL",
         "CREDENTIALS",
     ];
-    /// What says something of a secret, or has another meaning: `ANSWER_KEY_FIELD`, `TOKEN_LIMIT`.
+    /// Last words of what only says something about keys and tokens: `ANSWER_KEY_FIELD`, `TOKEN_LIMIT`.
     const OTHERS: [&str; 8] = ["FIELD", "FIELDS", "COLUMN", "COUNT", "LIMIT", "MODE", "STYLE", "TYPE"];
     let name = name.to_uppercase();
     let mut words = name.split(['_', '-', '.']).rev().peekable();
@@ -191,6 +191,21 @@ fn literals(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_word_of_a_variable_may_say_that_it_is_no_secret() {
+        for (name, is_secret) in [
+            ("HUB_TOKEN", true),
+            ("OPENAI_API_KEY", true),
+            ("KEY_OF_SERVER", true),
+            ("MAX_TOKENS", false),
+            ("ANSWER_KEY_FIELD", false),
+            ("TOKEN_LIMIT", false),
+            ("", false),
+        ] {
+            assert_eq!(is_secret_name(name), is_secret, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_variables_stay_and_secrets_do_not() {
