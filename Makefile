@@ -23,7 +23,9 @@ test: setup ## Run all tests (installs Chromium for those of reports, where it c
 
 lint: setup ## Check the format, and every warning of the compiler and of clippy
 	cargo fmt --all --check
+	cargo fmt --manifest-path plugins/Cargo.toml --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	cargo clippy --manifest-path plugins/Cargo.toml --workspace --all-targets --locked --target-dir target/plugins-native -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
 
 release: setup ## Build the program as it is meant to be used, into target/release

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::fmt::{Display, Formatter, Result as FormatResult, Write as _};
 
 pub(crate) mod direct;
+pub(crate) mod scan;
 
 /// The way from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {

@@ -5,56 +5,104 @@
 
 use super::checks;
 use crate::content::Role;
-use crate::reading::direct::{Text, checked, give_up};
+use crate::reading::direct::checked;
+use crate::reading::scan::{Raw, Scan};
 use crate::schema::SCHEMA_VERSION;
-use serde::Deserialize;
 use serde::de::value::Error as Problem;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::fmt::{Formatter, Result as FormatResult};
 
 /// The id of such a Sample: its messages are texts, and it holds nothing for whoever samples, renders or
 /// runs tools.
 pub(super) fn id(text: &str) -> Option<String> {
-    let plain: Plain = serde_json::from_str(text).ok()?;
-    let Text(id) = &plain.id;
-    let are_known = plain.messages.iter().all(|message| Role::from_name(&message.role.0).is_some());
+    let mut scan = Scan::new(text);
+    let mut plain = Plain::default();
+    scan.object(|scan, name| plain.member(scan, name))?;
+    let id = plain.id?;
+    let is_whole = plain.has_version && plain.has_messages && plain.has_references && scan.is_at_end();
     let has_id = checked::<_, Problem>(|reading| checks::id(id, reading)).is_ok();
-    let is_sound = plain.schema_version.0 == SCHEMA_VERSION && has_id && are_known;
-    (is_sound && plain.options_differ() && plain.label_is_first_answer()).then(|| plain.id.0.into_owned())
+    (is_whole && has_id && plain.options_differ() && plain.label_is_first_answer()).then(|| id.to_owned())
 }
 
-/// A key that is not here is one that somebody looks at.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is known of a Sample. A name that is not among [`Plain::member`]'s is one that somebody looks at.
+#[derive(Default)]
 struct Plain<'t> {
-    #[serde(borrow)]
-    schema_version: Text<'t>,
-    #[serde(borrow)]
-    id: Text<'t>,
-    #[serde(borrow, default, rename = "task_type")]
-    _task_type: Option<Text<'t>>,
-    #[serde(borrow)]
-    messages: Vec<PlainMessage<'t>>,
-    #[serde(borrow, default)]
-    options: Option<Vec<PlainOption<'t>>>,
-    #[serde(borrow)]
-    references: Vec<PlainReference<'t>>,
-    #[serde(borrow, default)]
-    label: Option<Text<'t>>,
-    #[serde(default, rename = "metadata")]
-    _metadata: Option<SoundObject>,
-    #[serde(default, rename = "choices")]
-    _choices: Option<Vec<Sound>>,
+    has_version: bool,
+    id: Option<&'t str>,
+    has_task_type: bool,
+    has_messages: bool,
+    options: Option<Vec<&'t str>>,
+    has_references: bool,
+    /// The text of the first reference, if it is one text alone.
+    first_answer: Option<Raw<'t>>,
+    /// Whether there is a first reference.
+    has_answer: bool,
+    label: Option<Option<Raw<'t>>>,
+    has_metadata: bool,
+    has_choices: bool,
 }
 
-impl Plain<'_> {
+impl<'t> Plain<'t> {
+    /// Reads a member; nothing where it is none of a plain Sample, or comes twice.
+    fn member(&mut self, scan: &mut Scan<'t>, name: Raw<'t>) -> Option<()> {
+        match name.plain()? {
+            "schema_version" => {
+                (scan.string()?.plain()? == SCHEMA_VERSION).then_some(())?;
+                first(&mut self.has_version)
+            }
+            "id" if self.id.is_none() => {
+                self.id = Some(scan.string()?.plain()?);
+                Some(())
+            }
+            "task_type" => {
+                let _ = text_or_null(scan)?;
+                first(&mut self.has_task_type)
+            }
+            "messages" => {
+                scan.list(message)?;
+                first(&mut self.has_messages)
+            }
+            "options" if self.options.is_none() => {
+                let mut ids = Vec::new();
+                if !scan.null() {
+                    scan.list(|scan| {
+                        ids.push(option(scan)?);
+                        Some(())
+                    })?;
+                }
+                self.options = Some(ids);
+                Some(())
+            }
+            "references" => {
+                scan.list(|scan| {
+                    let only = reference(scan)?;
+                    if first(&mut self.has_answer).is_some() {
+                        self.first_answer = only;
+                    }
+                    Some(())
+                })?;
+                first(&mut self.has_references)
+            }
+            "label" if self.label.is_none() => {
+                self.label = Some(text_or_null(scan)?);
+                Some(())
+            }
+            "metadata" => {
+                (scan.null() || scan.next_is(b'{') && scan.skip().is_some()).then_some(())?;
+                first(&mut self.has_metadata)
+            }
+            "choices" => {
+                (scan.null() || scan.next_is(b'[') && scan.skip().is_some()).then_some(())?;
+                first(&mut self.has_choices)
+            }
+            _ => None,
+        }
+    }
+
     fn options_differ(&self) -> bool {
-        let ids = self.options.iter().flatten().map(|option| Some(option.id.0.as_ref()));
+        let Some(ids) = self.options.as_deref().filter(|ids| !ids.is_empty()) else { return true };
         checked::<_, Problem>(|reading| {
-            checks::distinct_option_ids(ids, reading);
-            for option in self.options.iter().flatten() {
-                checks::id(&option.id.0, reading);
+            checks::distinct_option_ids(ids.iter().copied().map(Some), reading);
+            for id in ids {
+                checks::id(id, reading);
             }
         })
         .is_ok()
@@ -62,147 +110,94 @@ impl Plain<'_> {
 
     /// Whether there is no label, or one that spells the first reference. Others may agree with it, too.
     fn label_is_first_answer(&self) -> bool {
-        match (&self.label, self.references.first()) {
-            (Some(Text(label)), Some(first)) => first.answer.only.as_ref() == Some(label),
-            (None, _) | (_, None) => true,
+        match self.label.flatten() {
+            Some(label) if self.has_answer => self
+                .first_answer
+                .is_some_and(|answer| (answer.text, answer.is_escaped) == (label.text, label.is_escaped)),
+            _ => true,
         }
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainMessage<'t> {
-    #[serde(borrow)]
-    role: Text<'t>,
-    #[serde(borrow, rename = "content")]
-    _content: PlainContent<'t>,
+/// Notes that something is there; nothing where it was there already.
+fn first(is_there: &mut bool) -> Option<()> {
+    (!std::mem::replace(is_there, true)).then_some(())
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainReference<'t> {
-    #[serde(borrow)]
-    answer: PlainContent<'t>,
+fn text_or_null<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+    if scan.null() { Some(None) } else { scan.string().map(Some) }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainPart<'t> {
-    #[serde(borrow)]
-    r#type: Text<'t>,
-    #[serde(borrow)]
-    text: Text<'t>,
+fn message(scan: &mut Scan<'_>) -> Option<()> {
+    let (mut has_role, mut has_content) = (false, false);
+    scan.object(|scan, name| match name.plain()? {
+        "role" => {
+            Role::from_name(scan.string()?.plain()?)?;
+            first(&mut has_role)
+        }
+        "content" => {
+            let _ = content(scan)?;
+            first(&mut has_content)
+        }
+        _ => None,
+    })?;
+    (has_role && has_content).then_some(())
 }
 
-/// A text, or a list of parts that are texts.
-struct PlainContent<'t> {
-    /// The text, if there is one alone.
-    only: Option<Cow<'t, str>>,
+/// The text of a reference, if it is one text alone.
+fn reference<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+    let mut answer = None;
+    scan.object(|scan, name| match name.plain()? {
+        "answer" if answer.is_none() => {
+            answer = Some(content(scan)?);
+            Some(())
+        }
+        _ => None,
+    })?;
+    answer
 }
 
-impl<'de: 't, 't> Deserialize<'de> for PlainContent<'t> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PlainContent { only: None })
+/// A text, or a list of parts that are texts: the text, if there is one alone.
+fn content<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+    if scan.next_is(b'"') {
+        return scan.string().map(Some);
     }
-}
-
-impl<'de: 't, 't> Visitor<'de> for PlainContent<'t> {
-    type Value = PlainContent<'t>;
-
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
-        formatter.write_str("a text or parts that are texts")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self, E> {
-        Ok(PlainContent { only: Some(text.into()) })
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self, E> {
-        Ok(PlainContent { only: Some(text.to_owned().into()) })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self, A::Error> {
-        let mut only = None;
-        let mut count = 0;
-        while let Some(PlainPart { r#type, text }) = parts.next_element()? {
-            if r#type.0 != "text" {
-                return Err(give_up());
+    let (mut only, mut count) = (None, 0);
+    scan.list(|scan| {
+        let (mut has_type, mut text) = (false, None);
+        scan.object(|scan, name| match name.plain()? {
+            "type" => {
+                (scan.string()?.plain()? == "text").then_some(())?;
+                first(&mut has_type)
             }
-            count += 1;
-            only = Some(text.0).filter(|_| count == 1);
+            "text" if text.is_none() => {
+                text = Some(scan.string()?);
+                Some(())
+            }
+            _ => None,
+        })?;
+        count += 1;
+        only = text.filter(|_| count == 1);
+        (has_type && text.is_some()).then_some(())
+    })?;
+    Some(only)
+}
+
+/// The id of an option.
+fn option<'t>(scan: &mut Scan<'t>) -> Option<&'t str> {
+    let (mut id, mut has_content) = (None, false);
+    scan.object(|scan, name| match name.plain()? {
+        "id" if id.is_none() => {
+            id = Some(scan.string()?.plain()?);
+            Some(())
         }
-        Ok(PlainContent { only })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlainOption<'t> {
-    #[serde(borrow)]
-    id: Text<'t>,
-    #[serde(borrow, rename = "content")]
-    _content: Text<'t>,
-}
-
-/// Any value that JSON can hold; unlike [`serde::de::IgnoredAny`] it is read, so that numbers out of range
-/// and halves of surrogate pairs are found.
-struct Sound;
-
-impl<'t> Deserialize<'t> for Sound {
-    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Sound, D::Error> {
-        deserializer.deserialize_any(Sound)
-    }
-}
-
-impl<'t> Visitor<'t> for Sound {
-    type Value = Sound;
-
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
-        formatter.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_bool<E>(self, _value: bool) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_i64<E>(self, _value: i64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_u64<E>(self, _value: u64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_f64<E>(self, _value: f64) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_str<E>(self, _value: &str) -> Result<Sound, E> {
-        Ok(Sound)
-    }
-
-    fn visit_seq<A: SeqAccess<'t>>(self, mut items: A) -> Result<Sound, A::Error> {
-        while let Some(Sound) = items.next_element()? {}
-        Ok(Sound)
-    }
-
-    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<Sound, A::Error> {
-        while let Some((Text(_), Sound)) = members.next_entry()? {}
-        Ok(Sound)
-    }
-}
-
-/// Any object.
-struct SoundObject;
-
-impl<'t> Deserialize<'t> for SoundObject {
-    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<SoundObject, D::Error> {
-        deserializer.deserialize_map(Sound).map(|Sound| SoundObject)
-    }
+        "content" => {
+            scan.string()?;
+            first(&mut has_content)
+        }
+        _ => None,
+    })?;
+    id.filter(|_| has_content)
 }
 
 #[cfg(test)]
@@ -246,7 +241,16 @@ mod tests {
             r#","inputs":{}"#,
             r#","few_shot_examples":[]"#,
             r#","note":1"#,
+            r#","id":"q2""#,
+            r#","label":"4","label":"4""#,
+            r#","label":"\u0034""#,
+            r#","task_type":1"#,
+            r#","references":[]"#,
+            r#","messages":[{"role":"user"}]"#,
+            r#","options":[{"id":"A"}]"#,
+            r#","choices":{}"#,
             r#",}"#,
+            r#"} {"#,
         ];
         for members in given_up {
             assert_eq!(id(&with(members)), None, "{members}");
@@ -260,6 +264,10 @@ mod tests {
             ("\"a\\u00e9\"", "null"),
             ("[{\"answer\":\"4\"}]", "null"),
             ("\"4\"", "{}"),
+            ("\"4\"", "[{\"type\":\"text\"}]"),
+            ("\"user\"", "\"user\",\"role\":\"user\""),
+            ("\"user\"", "\"user\",\"name\":\"a\""),
+            ("{\"answer\":\"4\"}", "{}"),
             ("\"id\":\"q1\",", ""),
         ] {
             let text = with("").replace(from, to);

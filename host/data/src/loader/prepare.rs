@@ -6,7 +6,7 @@ use crate::filter::Filter;
 use crate::labels::Labels;
 use crate::missing_fields::FieldWatch;
 use crate::row::{Place, Row, RowProblem};
-use gage_core::{Object, quote_long_integers};
+use gage_core::{Object, is_surely_object, quote_long_integers};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -69,6 +69,9 @@ impl Preparer {
         };
         if self.labels.is_none() && self.filter.is_empty() {
             // Nobody needs the values, so they are not made.
+            if is_surely_object(&text) {
+                return Checked { body: Ok(text), is_kept: true };
+            }
             let problem = if is_sound { None } else { problem_of(&text, begin) };
             return match problem {
                 None => Checked { body: Ok(with_all_digits(text)), is_kept: true },

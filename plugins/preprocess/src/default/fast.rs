@@ -18,6 +18,7 @@ mod metadata;
 mod nested;
 mod options;
 mod row;
+mod scan;
 mod text;
 
 /// Room for what a Sample has that its row had not, beside the parameters.

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// Room for the fields of most rows.
-const USUAL_FIELDS: usize = 16;
+pub(super) const USUAL_FIELDS: usize = 16;
 
 /// Room for a nested value at first.
 const NESTED_BYTES: usize = 128;
@@ -22,10 +22,12 @@ pub(super) enum Field<'row> {
     Null,
     Bool(bool),
     Number(Number),
+    /// A number as it stands, which is how it is written.
+    Integer(&'row str),
     /// A text.
     Text(Text<'row>),
     /// A list or an object: its JSON text without white space.
-    Nested(String),
+    Nested(Cow<'row, str>),
 }
 
 /// The fields of a row, in order. Each name is there once.
@@ -62,6 +64,7 @@ impl Field<'_> {
     pub(super) fn as_text(&self) -> Option<Text<'_>> {
         match self {
             Field::Text(text) => Some(text.borrowed()),
+            Field::Integer(digits) => Some(Text::Plain(digits)),
             Field::Null | Field::Nested(_) => None,
             Field::Bool(_) | Field::Number(_) => {
                 let value = self.to_value()?;
@@ -77,6 +80,7 @@ impl Field<'_> {
             Field::Bool(value) => Some(Value::Bool(*value)),
             Field::Number(number) => Some(Value::Number(number.clone())),
             Field::Text(text) => Some(text.as_str().into()),
+            Field::Integer(text) => serde_json::from_str(text).ok(),
             Field::Nested(text) => serde_json::from_str(text).ok(),
         }
     }
@@ -91,6 +95,7 @@ impl Field<'_> {
                 let _ = write!(json, "{number}");
             }
             Field::Text(text) => text.write(json),
+            Field::Integer(text) => json.push_str(text),
             Field::Nested(text) => json.push_str(text),
         }
     }
@@ -99,6 +104,11 @@ impl Field<'_> {
 /// Reads a row; none where it is no object of distinct names, where an object in it is none, or where one
 /// has more than [`MOST_MEMBERS`].
 pub(super) fn read(row: &str) -> Option<Row<'_>> {
+    super::scan::row(row).or_else(|| thoroughly(row))
+}
+
+/// The same through serde_json.
+pub(super) fn thoroughly(row: &str) -> Option<Row<'_>> {
     let mut deserializer = serde_json::Deserializer::from_str(row);
     let fields = deserializer.deserialize_map(RowVisitor).ok()?;
     deserializer.end().ok()?;
@@ -165,12 +175,12 @@ impl<'row> Visitor<'row> for FieldSeed<'_, 'row> {
     fn visit_seq<A: SeqAccess<'row>>(self, access: A) -> Result<Field<'row>, A::Error> {
         let mut json = String::with_capacity(NESTED_BYTES);
         Writer { json: &mut json, names: self.names, place: self.place }.visit_seq(access)?;
-        Ok(Field::Nested(json))
+        Ok(Field::Nested(Cow::Owned(json)))
     }
 
     fn visit_map<A: MapAccess<'row>>(self, access: A) -> Result<Field<'row>, A::Error> {
         let mut json = String::with_capacity(NESTED_BYTES);
         Writer { json: &mut json, names: self.names, place: self.place }.visit_map(access)?;
-        Ok(Field::Nested(json))
+        Ok(Field::Nested(Cow::Owned(json)))
     }
 }

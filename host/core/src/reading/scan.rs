@@ -1,0 +1,311 @@
+//! Walks over JSON text without making values of it, for who has a million texts to look at.
+//!
+//! It says of a text only what is surely so, and gives up where it would have to look closer: at numbers with
+//! an exponent or many digits, at deep nesting. Whoever asks then reads the text as it
+//! is usually read.
+
+/// Whether a text surely is a JSON object, read without any loss by whoever reads numbers into 64 bits. `false`
+/// says nothing about it.
+pub fn is_surely_object(text: &str) -> bool {
+    let mut scan = Scan::new(text);
+    scan.next_is(b'{') && scan.skip().is_some() && scan.is_at_end()
+}
+
+/// How deep values may be nested that are walked over; serde_json reads some more.
+const MOST_DEPTH: usize = 64;
+/// Digits that 64 bits and a float hold, whatever they are.
+const MOST_DIGITS: usize = 15;
+
+/// A place in a text.
+pub(crate) struct Scan<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// A string as it stands between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Raw<'t> {
+    /// The text, with whatever escapes it has.
+    pub(crate) text: &'t str,
+    /// Whether it has any.
+    pub(crate) is_escaped: bool,
+}
+
+impl<'t> Raw<'t> {
+    /// What it says, where that is what stands there.
+    pub(crate) fn plain(self) -> Option<&'t str> {
+        (!self.is_escaped).then_some(self.text)
+    }
+}
+
+impl<'t> Scan<'t> {
+    pub(crate) fn new(text: &'t str) -> Scan<'t> {
+        Scan { text, at: 0 }
+    }
+
+    /// The next byte that is no white space; it is still to be taken.
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at)? {
+                b' ' | b'\n' | b'\r' | b'\t' => self.at += 1,
+                other => return Some(*other),
+            }
+        }
+    }
+
+    /// Whether a value begins with such a byte.
+    pub(crate) fn next_is(&mut self, byte: u8) -> bool {
+        self.peek() == Some(byte)
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// Walks over an object; `value` walks over the value of each member, whose name it gets.
+    pub(crate) fn object(
+        &mut self,
+        mut value: impl FnMut(&mut Scan<'t>, Raw<'t>) -> Option<()>,
+    ) -> Option<()> {
+        self.take(b'{')?;
+        if self.next_is(b'}') {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            let name = self.string()?;
+            self.take(b':')?;
+            value(self, name)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Walks over a list; `item` walks over each item.
+    pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Scan<'t>) -> Option<()>) -> Option<()> {
+        self.take(b'[')?;
+        if self.next_is(b']') {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            item(self)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b']' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Takes a string.
+    pub(crate) fn string(&mut self) -> Option<Raw<'t>> {
+        self.take(b'"')?;
+        let (bytes, begin) = (self.text.as_bytes(), self.at);
+        let mut is_escaped = false;
+        loop {
+            self.at += usual_bytes(bytes.get(self.at..)?);
+            match bytes.get(self.at)? {
+                b'"' => {
+                    let text = self.text.get(begin..self.at)?;
+                    self.at += 1;
+                    return Some(Raw { text, is_escaped });
+                }
+                b'\\' => {
+                    is_escaped = true;
+                    self.at += escape_bytes(bytes.get(self.at + 1..)?)? + 1;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Takes `null`, if that is what comes.
+    pub(crate) fn null(&mut self) -> bool {
+        self.next_is(b'n') && self.word("null").is_some()
+    }
+
+    /// Walks over a value, whatever it is.
+    pub(crate) fn skip(&mut self) -> Option<()> {
+        self.skip_at(0)
+    }
+
+    fn skip_at(&mut self, depth: usize) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.string().map(drop),
+            b'{' if depth < MOST_DEPTH => self.object(|scan, _| scan.skip_at(depth + 1)),
+            b'[' if depth < MOST_DEPTH => self.list(|scan| scan.skip_at(depth + 1)),
+            b'n' => self.word("null"),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            _ => self.number(),
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        let begins = self.text.as_bytes().get(self.at..)?.starts_with(word.as_bytes());
+        begins.then(|| self.at += word.len())
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        let digits = |at: usize| {
+            bytes.get(at..).map_or(0, |rest| rest.iter().take_while(|one| one.is_ascii_digit()).count())
+        };
+        let whole = digits(self.at);
+        if whole == 0 || (whole > 1 && bytes.get(self.at) == Some(&b'0')) {
+            return None;
+        }
+        self.at += whole;
+        let mut all = whole;
+        if bytes.get(self.at) == Some(&b'.') {
+            let behind = digits(self.at + 1);
+            if behind == 0 {
+                return None;
+            }
+            all += behind;
+            self.at += 1 + behind;
+        }
+        let goes_on = matches!(bytes.get(self.at), Some(b'e' | b'E'));
+        (all <= MOST_DIGITS && !goes_on).then_some(())
+    }
+}
+
+/// How many bytes an escape has behind its backslash; nothing where it is none, or half of a character.
+fn escape_bytes(bytes: &[u8]) -> Option<usize> {
+    match bytes.first()? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(1),
+        b'u' => match code_unit(bytes.get(1..)?)? {
+            0xD800..0xDC00 => {
+                let low = bytes.get(5..)?.strip_prefix(b"\\u")?;
+                (0xDC00..0xE000).contains(&code_unit(low)?).then_some(11)
+            }
+            0xDC00..0xE000 => None,
+            _ => Some(5),
+        },
+        _ => None,
+    }
+}
+
+/// What four hexadecimal digits say.
+fn code_unit(bytes: &[u8]) -> Option<u32> {
+    bytes
+        .first_chunk::<4>()?
+        .iter()
+        .try_fold(0, |unit, digit| Some(unit * 16 + char::from(*digit).to_digit(16)?))
+}
+
+/// How many bytes come before the next quote, backslash or control character, or before the end.
+fn usual_bytes(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
+    // The highest bit of each byte that is zero, and of no byte before the first that is.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let quotes = zeros(word ^ (ONES * u64::from(b'"')));
+        let backslashes = zeros(word ^ (ONES * u64::from(b'\\')));
+        // Below the blank: what is below 0x20 and had no highest bit.
+        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let found = quotes | backslashes | controls;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let is_unusual = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(is_unusual).unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    #[test]
+    fn what_is_sure_is_said_and_no_more() {
+        for (text, expected) in [
+            ("{}", true),
+            (" {\"a\" : [ 1 , -2.50, null,true ,false, {}, [] ] }\r\n", true),
+            (r#"{"a":"é\n\"\\\/ and a longer text, so that words of eight bytes are looked at \t"}"#, true),
+            (r#"{"a":"\u00e9\uD83D\ude00\uffff"}"#, true),
+            (r#"{"a":"\u00g9"}"#, false),
+            (r#"{"a":"\u12"}"#, false),
+            (r#"{"a":"\ud83d"}"#, false),
+            (r#"{"a":"\ud83d\u0041"}"#, false),
+            (r#"{"a":"\ude00"}"#, false),
+            (r#"{"a":0,"b":-0,"c":0.0,"d":123456789012345}"#, true),
+            ("", false),
+            ("[]", false),
+            ("{} {}", false),
+            ("{\"a\":1,}", false),
+            ("{\"a\":[1,]}", false),
+            ("{\"a\" 1}", false),
+            ("{a:1}", false),
+            ("{\"a\":01}", false),
+            ("{\"a\":1.}", false),
+            ("{\"a\":.5}", false),
+            ("{\"a\":-}", false),
+            ("{\"a\":nul}", false),
+            ("{\"a\":\"line\nbreak\"}", false),
+            ("{\"a\":\"\\x\"}", false),
+            ("{\"a\":\"open}", false),
+            ("{\"a\":\"open\\", false),
+            // Sound, but they are looked at more closely elsewhere.
+            (r#"{"a":1e5}"#, false),
+            (r#"{"a":1234567890123456}"#, false),
+        ] {
+            assert_eq!(is_surely_object(text), expected, "{text}");
+        }
+        let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+        assert!(is_surely_object(&nested(MOST_DEPTH - 1)));
+        assert!(!is_surely_object(&nested(MOST_DEPTH)));
+    }
+
+    proptest! {
+        /// Texts that are nearly JSON: pieces of it in any order.
+        #[test]
+        fn what_is_said_to_be_an_object_is_one(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{", "}", "[", "]", ",", ":", "\"", "\\", "\\n", "\\u12", "\\ud83d", "\\ude00", "a", "é", "\u{1}", "1", "0", "-", ".", "e",
+                    "null", "true", "\"k\":", "\"a long text of more than eight bytes\"", " ",
+                ]),
+                0..24,
+            )
+        ) {
+            for text in [pieces.concat(), format!("{{\"k\":{}}}", pieces.concat())] {
+                if is_surely_object(&text) {
+                    prop_assert!(serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object()), "{}", text);
+                }
+            }
+        }
+
+        #[test]
+        fn usual_bytes_are_those_before_the_first_unusual_one(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let expected = bytes.iter().position(|byte| *byte < 0x20 || matches!(byte, b'"' | b'\\'));
+            prop_assert_eq!(usual_bytes(&bytes), expected.unwrap_or(bytes.len()));
+        }
+    }
+}
