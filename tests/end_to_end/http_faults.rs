@@ -124,6 +124,12 @@ fn what_is_wrong_with_a_backend_is_said_with_its_line() {
         ("secret_under_another_name", "model: m, openai_api_key: x", 2),
         ("proxy", "model: m, proxy: 'http://me:secret@proxy:3128'", 2),
         ("unknown_keys", "model: m, max_retires: 3, chat_template_kwargs: {enable_thinking: false}", 0),
+        ("sampling_key", "model: m, temperature: 0.5, max_tokens: 0", 2),
+        (
+            "sampling_in_body",
+            "model: m, top_p: 0.5, extra_body: {temperature: 0.5, max_completion_tokens: 3, generationConfig: {topK: 1}}",
+            2,
+        ),
         ("unset_variable", "model: m, api_key_env: NOBODY_SET_THIS", 0),
     ] {
         workspace.write(

@@ -137,6 +137,8 @@ pub enum MediaSupport {
     Nothing,
     /// Images.
     Images,
+    /// Images and files.
+    ImagesAndFiles,
     /// Whatever the protocol has words for; what it has none for is refused request by request.
     Everything,
 }
@@ -147,6 +149,7 @@ impl MediaSupport {
         match self {
             MediaSupport::Nothing => false,
             MediaSupport::Images => kind == MediaKind::Image,
+            MediaSupport::ImagesAndFiles => matches!(kind, MediaKind::Image | MediaKind::File),
             MediaSupport::Everything => true,
         }
     }
@@ -166,6 +169,7 @@ impl MediaSupport {
         match self {
             MediaSupport::Nothing => "text only",
             MediaSupport::Images => "text and images only",
+            MediaSupport::ImagesAndFiles => "text, images and files only",
             MediaSupport::Everything => "all media",
         }
     }

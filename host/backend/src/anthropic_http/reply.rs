@@ -15,6 +15,7 @@ pub(super) struct MessageReader {
     stop_reason: Option<String>,
     usage: Usage,
     has_begun: bool,
+    is_complete: bool,
 }
 
 #[derive(Default)]
@@ -96,6 +97,9 @@ impl Reader for MessageReader {
 
     fn whole(mut self, body: &[u8]) -> Result<ModelOutput, Failure> {
         let reply = json_of(body)?;
+        if reply.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::instead_of_answer("the answer is an error", &reply));
+        }
         let content = reply.get("content").and_then(Value::as_array);
         let content = content.ok_or_else(|| Failure::protocol("the answer has no `content`"))?;
         self.blocks = content.iter().map(Block::of).collect();
@@ -138,13 +142,17 @@ impl Reader for MessageReader {
                 self.take_usage(event.get("usage"));
             }
             "error" => {
-                let message = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
-                return Err(Failure::protocol(format!("the stream ended with an error: {message}")));
+                return Err(Failure::instead_of_answer("the stream ended with an error", &event));
             }
-            // `ping`, `content_block_stop`, `message_stop`, and what is yet to come.
+            "message_stop" => self.is_complete = true,
+            // `ping`, `content_block_stop`, and what is yet to come.
             _ => {}
         }
         Ok(false)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     fn end(self) -> Result<ModelOutput, Failure> {

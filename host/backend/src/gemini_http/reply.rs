@@ -20,8 +20,8 @@ pub(super) struct ContentReader {
 impl ContentReader {
     /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
     fn take(&mut self, reply: &Value) -> Result<bool, Failure> {
-        if let Some(message) = reply.pointer("/error/message").and_then(Value::as_str) {
-            return Err(Failure::protocol(format!("the answer is an error: {message}")));
+        if reply.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::instead_of_answer("the answer is an error", reply));
         }
         let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(Value::as_u64);
         if let Some(prompt_tokens) = count("promptTokenCount") {

@@ -12,12 +12,15 @@ use crate::waiting::{pause, waiting};
 use base64::Engine as _;
 use bytes::Bytes;
 use gage_core::without_secrets;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};
 
 /// So much of the body of a refusal is read.
 const MOST_REFUSAL_BYTES: usize = 64 * 1024;
+
+/// So long the end of a stream may take to come behind its answer.
+const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// A request.
 pub(crate) struct Call<'c> {
@@ -212,6 +215,10 @@ impl HttpClient {
         let headers = std::mem::take(response.headers_mut());
         let most = if is_success { self.config.connection.most_response_bytes } else { MOST_REFUSAL_BYTES };
         let content_type = content_type_of(&headers);
+        if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
+            let message = format!("the answer is compressed ({encoding}), which was not asked for");
+            return Attempt::failed(Failure::lasting(BackendErrorKind::Protocol, message), Ending::Answered);
+        }
         let is_kept = self.tape.is_some();
         let is_stream = is_success && content_type.starts_with("text/event-stream");
         let mut refusal = Vec::new();
@@ -219,11 +226,17 @@ impl HttpClient {
         loop {
             match response.chunk().await {
                 Ok(None) => break,
-                Ok(Some(chunk)) if is_success => {
-                    if let Err(failure) = intake.push(chunk) {
-                        return Attempt::failed(failure, Ending::Answered);
+                Ok(Some(chunk)) if is_success => match intake.push(chunk) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        leave(response);
+                        break;
                     }
-                }
+                    Err(failure) => {
+                        let ending = ending_of(&failure);
+                        return Attempt::failed(failure, ending);
+                    }
+                },
                 Ok(Some(chunk)) => {
                     refusal.extend_from_slice(&chunk);
                     if refusal.len() > MOST_REFUSAL_BYTES {
@@ -242,7 +255,8 @@ impl HttpClient {
         if is_success {
             let (result, first, body) = intake.finish();
             let taken = is_kept.then_some(Taken { status, content_type, body });
-            return Attempt { result, first, ending: Ending::Answered, exhausted, taken };
+            let ending = result.as_ref().err().map_or(Ending::Answered, ending_of);
+            return Attempt { result, first, ending, exhausted, taken };
         }
         let ending = if matches!(status, 429 | 503 | 529) { Ending::Refused } else { Ending::Answered };
         let result = self.refused(status, &headers, &refusal, reading);
@@ -293,7 +307,8 @@ impl HttpClient {
         } else if status == 404 {
             message.push_str("; are `base_url` and `model` right?");
         }
-        Err(Failure { kind, message, may_pass, asked: hints::retry_after(headers, SystemTime::now()) })
+        let asked = hints::retry_after(headers, SystemTime::now()).or_else(|| hints::retry_delay(&parsed));
+        Err(Failure { kind, message, may_pass, asked })
     }
 
     /// The same attempt from a recording, where there is one to take it from.
@@ -322,7 +337,7 @@ impl HttpClient {
             let is_stream = exchange.content_type.starts_with("text/event-stream");
             let mut intake = Intake::new(reader(), is_stream, false, usize::MAX, Instant::now());
             match intake.push(body.into()) {
-                Ok(()) => intake.finish().0,
+                Ok(_) => intake.finish().0,
                 Err(failure) => Err(failure),
             }
         } else {
@@ -366,6 +381,25 @@ impl HttpClient {
         };
         tape.note(exchange).await;
     }
+}
+
+/// Lets the rest of a stream come whose answer is complete, so that its connection can be used again; a server
+/// that leaves it open loses it.
+fn leave(mut response: reqwest::Response) {
+    tokio::spawn(async move {
+        let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
+        tokio::time::timeout(LONGEST_REST, rest).await.ok();
+    });
+}
+
+/// How an answer ended that was none.
+fn ending_of(failure: &Failure) -> Ending {
+    if failure.kind == BackendErrorKind::RateLimited { Ending::Refused } else { Ending::Answered }
+}
+
+/// How a body is compressed, if it is.
+fn encoding_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
 }
 
 fn content_type_of(headers: &HeaderMap) -> String {

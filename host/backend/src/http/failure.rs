@@ -29,6 +29,21 @@ impl Failure {
         Failure { kind, message: message.into(), may_pass: false, asked: None }
     }
 
+    /// An error that stands where an answer was promised. `what` says where it stood. It means what the same
+    /// error means with a status; where it says nothing that is known, another try may bring an answer.
+    pub(crate) fn instead_of_answer(what: &str, body: &Value) -> Failure {
+        let text = body.get("error").unwrap_or(body).to_string();
+        let refusal = Refusal { status: 200, body, text: &text };
+        let message = format!("{what}: {}", shown(&refusal.message()));
+        match refusal.implied_status() {
+            None => Failure::protocol(message),
+            Some(status) => {
+                let (kind, may_pass) = Refusal { status, ..refusal }.kind();
+                Failure { may_pass, ..Failure::passing(kind, message) }
+            }
+        }
+    }
+
     /// A reply that is not what the protocol promises. Another try may bring a better one.
     pub(crate) fn protocol(message: impl Into<String>) -> Failure {
         Failure::passing(BackendErrorKind::Protocol, message)
@@ -54,6 +69,41 @@ impl Refusal<'_> {
         words.map(str::to_lowercase).collect()
     }
 
+    /// The status that an error stands for which came without one: its own number, or what its codes mean.
+    fn implied_status(&self) -> Option<u16> {
+        let error = self.body.get("error");
+        let number = [error, Some(self.body)].into_iter().flatten().find_map(|place| {
+            let number = place.get("code").or_else(|| place.get("status_code"))?.as_u64()?;
+            u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+        });
+        number.or_else(|| {
+            self.codes().iter().find_map(|code| {
+                Some(match code.as_str() {
+                    "invalid_api_key" | "authentication_error" | "unauthenticated" => 401,
+                    "insufficient_quota" | "billing_error" | "billing_hard_limit_reached" => 402,
+                    "permission_error" | "permission_denied" => 403,
+                    "not_found_error" | "not_found" | "model_not_found" => 404,
+                    "rate_limit_exceeded"
+                    | "rate_limit_error"
+                    | "too_many_requests"
+                    | "resource_exhausted"
+                    | "overloaded" => 429,
+                    "overloaded_error" | "unavailable" | "service_unavailable" => 503,
+                    "server_error"
+                    | "internal_error"
+                    | "internal_server_error"
+                    | "api_error"
+                    | "internal" => 500,
+                    "context_length_exceeded"
+                    | "invalid_request_error"
+                    | "invalid_argument"
+                    | "validation" => 400,
+                    _ => return None,
+                })
+            })
+        })
+    }
+
     /// What it says for people.
     pub(crate) fn message(&self) -> String {
         let error = self.body.get("error");
@@ -77,7 +127,11 @@ impl Refusal<'_> {
         {
             return (BackendErrorKind::QuotaExhausted, false);
         }
+        // It is one text that is refused there, and not the key.
+        let is_moderated = has_code(&["moderation", "content_policy_violation", "content_filter"])
+            || says(&["flagged", "moderation", "content policy"]);
         match self.status {
+            403 if is_moderated => (BackendErrorKind::Rejected, false),
             401 | 403 => (BackendErrorKind::Unauthorized, false),
             400 | 413 | 422
                 if has_code(&["context_length_exceeded"])
@@ -167,6 +221,7 @@ mod tests {
             (400, says("Your credit balance is too low to access the API"), Kind::QuotaExhausted, false),
             (401, json!(null), Kind::Unauthorized, false),
             (403, error("x"), Kind::Unauthorized, false),
+            (403, says("Your input was flagged"), Kind::Rejected, false),
             (400, says("This model's maximum context length is 8 tokens"), Kind::ContextLength, false),
             (400, says("no such field"), Kind::Rejected, false),
             (404, json!({"detail": "Not Found"}), Kind::Rejected, false),
@@ -177,6 +232,31 @@ mod tests {
         ] {
             let refusal = Refusal { status, body: &body, text: "" };
             assert_eq!(refusal.kind(), (kind, may_pass), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn errors_in_the_place_of_answers_mean_what_they_mean_elsewhere() {
+        use BackendErrorKind as Kind;
+        for (body, kind, may_pass) in [
+            (json!({"error": {"message": "no", "code": "insufficient_quota"}}), Kind::QuotaExhausted, false),
+            (json!({"error": {"message": "no", "code": "invalid_api_key"}}), Kind::Unauthorized, false),
+            (json!({"error": {"message": "no", "type": "overloaded_error"}}), Kind::Server, true),
+            (json!({"error": {"message": "no", "code": 429}}), Kind::RateLimited, true),
+            (json!({"error": {"message": "no", "status": "RESOURCE_EXHAUSTED"}}), Kind::RateLimited, true),
+            (
+                json!({"error": {"message": "no", "code": "context_length_exceeded"}}),
+                Kind::ContextLength,
+                false,
+            ),
+            (json!({"error": "too many", "error_type": "overloaded"}), Kind::RateLimited, true),
+            (json!({"error": {"message": "no", "type": "invalid_request_error"}}), Kind::Rejected, false),
+            (json!({"error": {"message": "no", "code": 7}}), Kind::Protocol, true),
+            (json!({"error": "boom"}), Kind::Protocol, true),
+        ] {
+            let failure = Failure::instead_of_answer("the answer is an error", &body);
+            assert_eq!((failure.kind, failure.may_pass), (kind, may_pass), "{body}");
+            assert!(failure.message.starts_with("the answer is an error: "), "{}", failure.message);
         }
     }
 }

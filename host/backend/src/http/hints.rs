@@ -1,14 +1,18 @@
 //! What a server's headers say about when to come back.
 
 use reqwest::header::HeaderMap;
+use serde_json::Value;
 use std::time::{Duration, SystemTime};
+
+/// No span is longer: three hundred years, which nobody waits. Moments are spans since 1970.
+const LONGEST_SECONDS: f64 = 1e10;
 
 /// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
 /// `retry-after` in seconds or as a date of HTTP.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms"].into_iter().find_map(text);
-    if let Some(number) = milliseconds.and_then(|text| text.parse::<f64>().ok()) {
+    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms"].into_iter().filter_map(text);
+    if let Some(number) = milliseconds.filter_map(|text| text.parse::<f64>().ok()).find(|one| *one >= 0.0) {
         return seconds(number / 1_000.0);
     }
     let asked = text("retry-after")?;
@@ -50,7 +54,8 @@ pub(super) fn exhausted_for(headers: &HeaderMap, tokens: u64, now: SystemTime) -
     });
     let refilling = of_account.filter_map(|(needed, remaining, limit, reset)| {
         let remaining = number(remaining)?;
-        let limit = number(limit).filter(|limit| *limit > remaining)?;
+        // Whoever does not say how much there is says that nothing is left.
+        let limit = number(limit).or((remaining == 0).then_some(1)).filter(|limit| *limit > remaining)?;
         if remaining >= needed.min(limit) {
             return None;
         }
@@ -118,7 +123,14 @@ fn rfc3339(text: &str) -> Option<SystemTime> {
 }
 
 fn seconds(number: f64) -> Option<Duration> {
-    (number >= 0.0).then(|| Duration::try_from_secs_f64(number).ok()).flatten()
+    (number >= 0.0).then(|| Duration::try_from_secs_f64(number.min(LONGEST_SECONDS)).ok()).flatten()
+}
+
+/// How long Google's `RetryInfo` in the body of an error asks to wait.
+pub(super) fn retry_delay(body: &Value) -> Option<Duration> {
+    let details = body.pointer("/error/details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    seconds(delay.strip_suffix('s')?.parse().ok()?)
 }
 
 #[cfg(test)]
@@ -147,7 +159,8 @@ mod tests {
             ("retry-after", "Fri, 02 Jan 2026 03:04:00 GMT", Some(0)),
             ("retry-after", "-1", None),
             ("retry-after", "soon", None),
-            ("retry-after", "1e300", None),
+            ("retry-after", "12345678901234567890123", Some(10_000_000_000_000)),
+            ("retry-after", "1e300", Some(10_000_000_000_000)),
             ("retry-after", "NaN", None),
             ("retry-after-ms", "40", Some(40)),
             ("x-ms-retry-after-ms", "7", Some(7)),
@@ -155,13 +168,19 @@ mod tests {
             let found = retry_after(&headers(&[(name, value)]), now());
             assert_eq!(found, expected.map(Duration::from_millis), "{name}: {value}");
         }
-        let both = headers(&[("retry-after", "9"), ("retry-after-ms", "40")]);
-        assert_eq!(retry_after(&both, now()), Some(Duration::from_millis(40)));
+        for (milliseconds, expected) in [("40", 40), ("abc", 9_000), ("-1", 9_000)] {
+            let both = headers(&[("retry-after", "9"), ("retry-after-ms", milliseconds)]);
+            assert_eq!(retry_after(&both, now()), Some(Duration::from_millis(expected)), "{milliseconds}");
+        }
+        let info = |delay: &str| serde_json::json!({"error": {"details": [{"@type": "Help"}, {"@type": "RetryInfo", "retryDelay": delay}]}});
+        assert_eq!(retry_delay(&info("2.5s")), Some(Duration::from_millis(2_500)));
+        assert_eq!(retry_delay(&info("soon")), None);
+        assert_eq!(retry_delay(&Value::Null), None);
     }
 
     #[test]
     fn nothing_left_is_a_pause_for_all() {
-        let cases: [(&[(&'static str, &str)], Option<u64>); 7] = [
+        let cases: [(&[(&'static str, &str)], Option<u64>); 8] = [
             (
                 &[
                     ("x-ratelimit-remaining-requests", "0"),
@@ -190,6 +209,7 @@ mod tests {
             (&[("ratelimit-remaining", "0"), ("ratelimit-reset", "2")], Some(2_000)),
             (&[("ratelimit-remaining", "1"), ("ratelimit-reset", "2")], None),
             (&[("x-ratelimit-remaining-requests", "0")], None),
+            (&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "2s")], Some(2_000)),
         ];
         for (pairs, expected) in cases {
             let found = exhausted_for(&headers(pairs), 100, now());

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
+use tokio::sync::{AcquireError, Notify, Semaphore, SemaphorePermit};
 
 /// How long nobody needs to have been refused for the limit to double before the answers are there. A refusal
 /// comes back in less, from wherever it comes.
@@ -58,6 +58,10 @@ pub(super) struct Host {
     permits: Semaphore,
     /// Whoever has it looks after the limit for all who wait.
     hurrying: Semaphore,
+    /// Whoever has it is the next to take from the budgets.
+    affording: Semaphore,
+    /// Told when something was given back to a budget.
+    settled: Notify,
 }
 
 struct State {
@@ -75,6 +79,20 @@ struct State {
     tokens: Option<Budget>,
     pauses: u64,
     paused: Duration,
+}
+
+impl State {
+    fn has_budget(&self) -> bool {
+        self.requests.is_some() || self.tokens.is_some()
+    }
+
+    fn afford(&mut self, tokens: u64, now: Instant) {
+        for (budget, amount) in [(&mut self.requests, 1), (&mut self.tokens, tokens)] {
+            if let Some(budget) = budget {
+                budget.take(amount, now);
+            }
+        }
+    }
 }
 
 impl Host {
@@ -100,7 +118,13 @@ impl Host {
             pauses: 0,
             paused: Duration::ZERO,
         };
-        Host { state: Mutex::new(state), permits: Semaphore::new(permits), hurrying: Semaphore::new(1) }
+        Host {
+            state: Mutex::new(state),
+            permits: Semaphore::new(permits),
+            hurrying: Semaphore::new(1),
+            affording: Semaphore::new(1),
+            settled: Notify::new(),
+        }
     }
 
     fn add(&self, limits: &HttpLimits) {
@@ -127,20 +151,12 @@ impl Host {
     pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<Pass<'_>, NotSent> {
         let permit = self.permit().await.map_err(|_| NotSent::Closed)?;
         let mut pass = Pass { host: self, permit: Some(permit), sent: None, tokens };
-        let ready = {
-            let mut state = self.state();
-            let now = now();
-            let requests = state.requests.as_mut().map(|budget| budget.take(1, now));
-            let tokens = state.tokens.as_mut().map(|budget| budget.take(tokens, now));
-            requests.max(tokens)
-        };
+        self.afford(tokens).await;
         loop {
             let until = {
                 let mut state = self.state();
                 let now = now();
-                let paused = state.paused_until.filter(|until| *until > now);
-                let ready = ready.filter(|ready| *ready > now);
-                match paused.max(ready) {
+                match state.paused_until.filter(|until| *until > now) {
                     Some(until) => until,
                     None => match state.breaker.turn(now, longest) {
                         Turn::Wait(until) => until,
@@ -154,6 +170,33 @@ impl Host {
                 }
             };
             tokio::time::sleep_until(tokio::time::Instant::from_std(until)).await;
+        }
+    }
+
+    /// Takes from the budgets what a request needs once that is there, in the order in which it is asked for.
+    async fn afford(&self, tokens: u64) {
+        if !self.state().has_budget() {
+            return;
+        }
+        // The semaphore is never closed.
+        let _turn = self.affording.acquire().await;
+        loop {
+            let settled = self.settled.notified();
+            let until = {
+                let mut state = self.state();
+                let now = now();
+                let ready =
+                    [&state.requests, &state.tokens].map(|budget| budget.as_ref().map(|one| one.ready(now)));
+                match ready.into_iter().flatten().max().filter(|ready| *ready > now) {
+                    Some(until) => until,
+                    None => return state.afford(tokens, now),
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep_until(tokio::time::Instant::from_std(until)) => {}
+                // An answer took less than was thought.
+                () = settled => {}
+            }
         }
     }
 
@@ -286,6 +329,7 @@ impl Pass<'_> {
         }
         if let (Some(used), Some(budget)) = (used_tokens, &mut state.tokens) {
             budget.settle(self.tokens, used);
+            self.host.settled.notify_one();
         }
         self.leave(&mut state);
     }

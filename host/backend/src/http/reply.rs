@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// A reply may not be nested deeper than this.
 const MOST_LEVELS: usize = 64;
 
+/// Some servers begin their text with it.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Reads the answer to one attempt.
 pub(crate) trait Reader: Send {
     /// What is read.
@@ -21,6 +24,11 @@ pub(crate) trait Reader: Send {
     /// Takes the data of an event; says whether a piece of the answer was in it.
     fn event(&mut self, _data: &str) -> Result<bool, Failure> {
         Err(Failure::lasting(BackendErrorKind::Protocol, "the server sent a stream that nobody asked for"))
+    }
+
+    /// Whether the last event said that nothing of the answer is to come. What stands behind it is not read.
+    fn is_complete(&self) -> bool {
+        false
     }
 
     /// The stream is at its end.
@@ -65,7 +73,8 @@ impl<R: Reader> Intake<R> {
         self.length
     }
 
-    pub(super) fn push(&mut self, chunk: Bytes) -> Result<(), Failure> {
+    /// Takes a piece; whether the answer is complete with it.
+    pub(super) fn push(&mut self, chunk: Bytes) -> Result<bool, Failure> {
         self.length = self.length.saturating_add(chunk.len());
         if self.length > self.most {
             let message = format!(
@@ -77,7 +86,7 @@ impl<R: Reader> Intake<R> {
         if let Some(events) = &mut self.events {
             let (reader, first, began) = (&mut self.reader, &mut self.first, self.began);
             let event = |data: &str| {
-                if reader.event(data)? {
+                if !reader.is_complete() && reader.event(data)? {
                     first.get_or_insert_with(|| began.elapsed());
                 }
                 Ok(())
@@ -95,7 +104,7 @@ impl<R: Reader> Intake<R> {
             }
             self.bytes.extend_from_slice(&chunk);
         }
-        Ok(())
+        Ok(self.reader.is_complete())
     }
 
     /// The answer, the time to its first piece, and the body where it was to be kept.
@@ -105,7 +114,9 @@ impl<R: Reader> Intake<R> {
             None => self.reader.whole(&body),
             Some(events) => {
                 let reader = &mut self.reader;
-                match events.finish(|data| reader.event(data).map(|_| ())) {
+                let is_complete = reader.is_complete();
+                match events.finish(|data| if is_complete { Ok(()) } else { reader.event(data).map(|_| ()) })
+                {
                     Ok(()) => self.reader.end(),
                     Err(failure) => Err(failure),
                 }
@@ -117,7 +128,11 @@ impl<R: Reader> Intake<R> {
 
 /// Reads a body as JSON.
 pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let value: Value = serde_json::from_slice(body).map_err(|error| {
+        if error.to_string().starts_with("recursion limit") {
+            return nested();
+        }
         let text = String::from_utf8_lossy(body);
         let start = text.trim_start();
         let what = if start.is_empty() {
@@ -132,10 +147,12 @@ pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
         Failure::protocol(if start.is_empty() { what } else { format!("{what}: {}", shown(start)) })
     })?;
     if gage_core::json_depth(&value) > MOST_LEVELS {
-        return Err(Failure::lasting(
-            BackendErrorKind::Protocol,
-            format!("the answer is nested deeper than {MOST_LEVELS} levels"),
-        ));
+        return Err(nested());
     }
     Ok(value)
+}
+
+fn nested() -> Failure {
+    let message = format!("the answer is nested deeper than {MOST_LEVELS} levels");
+    Failure::lasting(BackendErrorKind::Protocol, message)
 }

@@ -1,5 +1,7 @@
 //! Server-sent events, put together from pieces that end anywhere.
 
+use super::reply::BYTE_ORDER_MARK;
+
 /// One event's data may not be longer than this.
 const MOST_BYTES: usize = 8 << 20;
 
@@ -10,6 +12,8 @@ pub(super) struct EventStream {
     data: String,
     has_data: bool,
     ended_with_return: bool,
+    /// Whether the first line is behind it.
+    has_begun: bool,
 }
 
 impl EventStream {
@@ -42,7 +46,9 @@ impl EventStream {
             self.ended_with_return = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
             let line = std::mem::take(&mut self.line);
-            let line = std::str::from_utf8(&line)
+            let is_first = !std::mem::replace(&mut self.has_begun, true);
+            let line = line.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_first).unwrap_or(&line);
+            let line = std::str::from_utf8(line)
                 .map_err(|error| wrong(format!("the stream is not UTF-8: {error}")))?;
             if line.is_empty() {
                 self.dispatch(&mut event)?;
@@ -109,6 +115,7 @@ mod tests {
     fn events_are_found() {
         assert_eq!(events(&[TEXT.as_bytes()]), Ok(vec!["{\"a\":1}".into(), "two\nlines".into()]));
         assert_eq!(events(&[b"data: last\n"]), Ok(vec!["last".into()]));
+        assert_eq!(events(&[b"\xef\xbb\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n"]), Ok(vec!["a".into()]));
         assert!(events(&[b"data: \xff\n\n"]).is_err());
     }
 

@@ -169,6 +169,10 @@ fn score(asked: &Asked<'_>, tokens: &[Token]) -> Result<Scored, Failure> {
                            the prompt is empty";
             return Err(Failure::lasting(BackendErrorKind::Rejected, message));
         };
+        if logprob > 0.0 {
+            let message = format!("a token has the log-probability {logprob}, which is above 0");
+            return Err(Failure::lasting(BackendErrorKind::Protocol, message));
+        }
         score.logprob += logprob;
         score.token_count += 1;
         score.is_greedy &= token.is_greedy;
@@ -250,6 +254,9 @@ mod tests {
             let message = read(source, "a", "b", reply).expect_err(part);
             assert!(message.contains(part), "{message}");
         }
+        let above = echo(json!(["a", "b"]), json!([0, 1]), json!([null, 0.5]), json!(null));
+        let message = read(LikelihoodSource::Echo, "a", "b", above).expect_err("above 0");
+        assert!(message.contains("above 0"), "{message}");
         let first = echo(json!(["ab"]), json!([0]), json!([null]), json!(null));
         assert!(read(LikelihoodSource::Echo, "", "ab", first).is_err());
     }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 /// Reads an answer.
 pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Failure> {
-    if let Some(error) = reply.get("error").filter(|error| !error.is_null()) {
-        return Err(Failure::protocol(format!("the answer is an error: {}", shown(error))));
+    if reply.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(Failure::instead_of_answer("the answer is an error", &reply));
     }
     let usage = usage_of(&reply);
     let choice = reply.pointer_mut("/choices/0").map(Value::take);

@@ -70,14 +70,18 @@ impl Reader for ChatReader {
             return Ok(false);
         }
         let event = json_of(data.as_bytes())?;
-        if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-            let message = error.get("message").unwrap_or(error);
-            return Err(Failure::protocol(format!("the stream ended with an error: {message}")));
+        if event.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::instead_of_answer("the stream ended with an error", &event));
         }
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
         }
-        let Some(choice) = event.pointer("/choices/0") else { return Ok(false) };
+        // Where several answers were asked for, the first one counts.
+        let is_first = |choice: &&Value| choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
+        let choices = event.get("choices").and_then(Value::as_array);
+        let Some(choice) = choices.and_then(|choices| choices.iter().find(is_first)) else {
+            return Ok(false);
+        };
         self.has_choice = true;
         if let Some(finish) = choice.get("finish_reason").filter(|finish| finish.is_string()) {
             self.finish = Some(finish.clone());
@@ -108,6 +112,10 @@ impl Reader for ChatReader {
             }
         }
         Ok(has_piece)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_done
     }
 
     fn end(self) -> Result<ModelOutput, Failure> {

@@ -19,8 +19,8 @@ impl TextReader<'_> {
     fn read(&self, reply: &Value) -> Result<ModelOutput, Failure> {
         // Endpoints answer with a list of one.
         let reply = reply.get(0).unwrap_or(reply);
-        if let Some(error) = reply.get("error").and_then(Value::as_str) {
-            return Err(Failure::protocol(format!("the answer is an error: {error}")));
+        if reply.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::instead_of_answer("the answer is an error", reply));
         }
         let text = reply.get("generated_text").and_then(Value::as_str);
         let text = text.ok_or_else(|| Failure::protocol("the answer has no `generated_text`"))?;
@@ -52,8 +52,8 @@ impl Reader for TextReader<'_> {
 
     fn event(&mut self, data: &str) -> Result<bool, Failure> {
         let event = json_of(data.as_bytes())?;
-        if let Some(error) = event.get("error").and_then(Value::as_str) {
-            return Err(Failure::protocol(format!("the stream ended with an error: {error}")));
+        if event.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(Failure::instead_of_answer("the stream ended with an error", &event));
         }
         let is_piece =
             event.pointer("/token/text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
@@ -61,6 +61,10 @@ impl Reader for TextReader<'_> {
             self.last = Some(event);
         }
         Ok(is_piece)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.last.is_some()
     }
 
     fn end(self) -> Result<ModelOutput, Failure> {

@@ -131,11 +131,30 @@ async fn openai_streams() {
         (&pieces[..4], true, "connection: "),
         (&[json!("{\"choices\": [")][..], false, "protocol: "),
         (&[json!({"error": {"message": "overloaded"}})][..], false, "protocol: "),
+        (
+            &[json!({"error": {"message": "no", "code": "insufficient_quota"}})][..],
+            false,
+            "quota_exhausted: ",
+        ),
     ] {
         let (_, read) = exchange("openai_http", keys, question("q"), events(pieces, breaks_off)).await;
         let message = read.expect_err(expected);
         assert!(message.starts_with(expected), "{message}");
     }
+    // Nothing behind the end of the answer is read.
+    for (behind, breaks_off) in [(None, true), (Some(json!("{\"garbage")), false)] {
+        let pieces: Vec<Value> = pieces.iter().cloned().chain(behind).collect();
+        let (_, read) = exchange("openai_http", keys, question("q"), events(&pieces, breaks_off)).await;
+        assert_eq!(read.map(|(output, _)| output.answer), Ok("42".to_owned()));
+    }
+    // Of several answers the first counts.
+    let several = [
+        json!({"choices": [{"index": 1, "delta": {"content": "no"}}, {"index": 0, "delta": {"content": "4"}}]}),
+        json!({"choices": [{"index": 1, "delta": {"content": "pe"}, "finish_reason": "stop"}]}),
+        json!({"choices": [{"index": 0, "delta": {"content": "2"}, "finish_reason": "stop"}]}),
+    ];
+    let (_, read) = exchange("openai_http", keys, question("q"), events(&several, false)).await;
+    assert_eq!(read.map(|(output, _)| output.answer), Ok("42".to_owned()));
     // A server that does not stream answers as a whole.
     let answer = whole(json!({"choices": [{"message": {"content": "4"}}]}));
     let (_, read) = exchange("openai_http", keys, question("q"), answer).await;
@@ -174,6 +193,11 @@ async fn anthropic_messages() {
         "anthropic_stream",
         shown(exchange("anthropic_http", stream, question("q"), answer).await)
     );
+    let (_, read) = exchange("anthropic_http", stream, question("q"), events(&pieces, true)).await;
+    assert_eq!(read.map(|(output, _)| output.answer), Ok("4".to_owned()));
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let (_, read) = exchange("anthropic_http", stream, question("q"), events(&[error], false)).await;
+    assert!(read.expect_err("an error").starts_with("server: "));
     let (_, read) = exchange("anthropic_http", stream, question("q"), events(&pieces[..6], false)).await;
     assert!(read.expect_err("cut off").starts_with("protocol: "));
     for (status, body, expected) in [

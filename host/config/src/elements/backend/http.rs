@@ -94,12 +94,14 @@ pub(super) fn read(
     };
     let (default_params, generation) = passing::read_params(&mut table, problems);
     let mut extra_body = generation;
+    passing::refuse_params(&mut table, problems);
     if let Some(serde_json::Value::Object(given)) = table.free_map("extra_body", problems).map(Node::to_json)
     {
         extra_body.extend(given);
     }
     let span = table.span;
-    let further = passing::read_further(table, kind, problems);
+    let (further, params_below) = passing::read_further(table, kind, problems);
+    let default_params = default_params.over(&params_below);
     // What is written under `extra_body` was meant for it, so it wins.
     let extra_body: Object = further.into_iter().chain(extra_body).collect();
     let public_of = |key: &String| {

@@ -192,7 +192,11 @@ impl ApiKey {
     pub fn described(&self) -> String {
         match &self.source {
             KeySource::Nobody => "no key is sent; give one by `api_key_env` or `api_key_file`".to_owned(),
-            KeySource::Given(_, Some(written)) => format!("the key is from `api_key: {written}`"),
+            // A default may stand beside the name.
+            KeySource::Given(_, Some(written)) => match variables_in(written).as_slice() {
+                [] => "the key is from `api_key`".to_owned(),
+                names => format!("the key is from {} (`api_key`)", names.join(", ")),
+            },
             KeySource::Given(_, None) => "the key is from `api_key`".to_owned(),
             KeySource::Variable(name) => format!("the key is from the variable {name} (`api_key_env`)"),
             KeySource::File(path) => {
@@ -200,6 +204,14 @@ impl ApiKey {
             }
         }
     }
+}
+
+/// The names in the placeholders of a text.
+fn variables_in(written: &str) -> Vec<&str> {
+    let name =
+        |rest: &'_ str| rest.find(|one: char| !one.is_ascii_alphanumeric() && !matches!(one, '_' | '.'));
+    let names = written.split("${").skip(1).map(|rest| rest.split_at(name(rest).unwrap_or(rest.len())).0);
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Reads `headers` and its other name, `extra_headers`.
@@ -234,4 +246,23 @@ pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Ve
         }
     }
     headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_key_is_from_is_said_without_any_of_it() {
+        for (written, expected) in [
+            ("${KEY}", "the key is from KEY (`api_key`)"),
+            ("${KEY:-sk-1}", "the key is from KEY (`api_key`)"),
+            ("sk-${KEY:-sk-${OTHER}}-2", "the key is from KEY, OTHER (`api_key`)"),
+            ("sk-1", "the key is from `api_key`"),
+        ] {
+            let source = KeySource::Given(Secret("sk-1".to_owned()), Some(written.to_owned()));
+            let key = ApiKey { source, span: Span { source: 0, start: 0, end: 0 } };
+            assert_eq!(key.described(), expected, "{written}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::HttpKind;
 use crate::elements::sampling;
 use crate::node::Node;
 use crate::problems::Problems;
+use crate::source::Span;
 use crate::table::Table;
 use gage_core::{Object, SamplingParams};
 
@@ -16,7 +17,7 @@ pub(super) fn read_params(table: &mut Table<'_>, problems: &mut Problems) -> (Sa
     let (mut known, mut further) = (Object::new(), Object::new());
     for entry in entries.unwrap_or_default() {
         let name = entry.key.as_str();
-        if name == "max_tokens" || SamplingParams::NAMES.contains(&name) {
+        if is_sampling(name) {
             known.insert(entry.key.clone(), entry.node.to_json());
             continue;
         }
@@ -33,28 +34,80 @@ pub(super) fn read_params(table: &mut Table<'_>, problems: &mut Problems) -> (Sa
         }
         further.insert(entry.key.clone(), entry.node.to_json());
     }
-    let below = match SamplingParams::from_object(known) {
-        Ok(below) => below,
-        Err(found) => {
-            for problem in found {
-                let name = problem.pointer.trim_start_matches('/');
-                let span = table
-                    .get("generation_parameters")
-                    .map_or(table.span, |node| node.nearest(&problem.pointer).span);
-                problems.error(span, &format!("{path}.{name}"), format!("`{name}`: {}", problem.message));
-            }
-            SamplingParams::default()
-        }
-    };
+    let node = table.get("generation_parameters");
+    let span = |pointer: &str| node.map_or(table.span, |node| node.nearest(pointer).span);
+    let below = params_of(known, &path, span, problems);
     (params.over(&below), further)
 }
 
+/// Sampling parameters, and what is wrong with them.
+fn params_of(
+    known: Object,
+    path: &str,
+    span: impl Fn(&str) -> Span,
+    problems: &mut Problems,
+) -> SamplingParams {
+    SamplingParams::from_object(known).unwrap_or_else(|found| {
+        for problem in found {
+            let name = problem.pointer.trim_start_matches('/');
+            let message = format!("`{name}`: {}", problem.message);
+            problems.error(span(&problem.pointer), &format!("{path}.{name}"), message);
+        }
+        SamplingParams::default()
+    })
+}
+
+/// Whether a name is one of a sampling parameter.
+fn is_sampling(name: &str) -> bool {
+    name == "max_tokens" || SamplingParams::NAMES.contains(&name)
+}
+
+/// What bodies call sampling parameters besides their names here.
+const NAMES_IN_BODIES: [&str; 8] = [
+    "max_completion_tokens",
+    "stop_sequences",
+    "maxOutputTokens",
+    "topP",
+    "topK",
+    "stopSequences",
+    "presencePenalty",
+    "frequencyPenalty",
+];
+/// Where bodies have them, if not at the top.
+const PLACES_IN_BODIES: [&str; 2] = ["generationConfig", "parameters"];
+
+/// Refuses sampling parameters in `extra_body`: there they would win over those of samples, tasks and roles, and
+/// records would say what was not sent.
+pub(super) fn refuse_params(table: &mut Table<'_>, problems: &mut Problems) {
+    let path = table.path_of("extra_body");
+    let at_top = table.get("extra_body").and_then(Node::as_map).unwrap_or_default();
+    let nested = at_top.iter().filter(|entry| PLACES_IN_BODIES.contains(&entry.key.as_str()));
+    let below = nested.flat_map(|outer| {
+        outer.node.as_map().unwrap_or_default().iter().map(|entry| (format!("{path}.{}", outer.key), entry))
+    });
+    for (path, entry) in at_top.iter().map(|entry| (path.clone(), entry)).chain(below) {
+        let name = entry.key.as_str();
+        if is_sampling(name) || NAMES_IN_BODIES.contains(&name) {
+            let message =
+                format!("`{name}` is a sampling parameter, and would win over those of samples and tasks");
+            problems
+                .error(entry.key_span, &format!("{path}.{name}"), message)
+                .help("write it into `default_params`, or into `sampling_params` of the role or the task");
+        }
+    }
+}
+
 /// The keys that nobody asked for. They are passed on to the server, each with a warning that names the
-/// known key that it may have been meant for. What looks like a key of an account is refused.
-pub(super) fn read_further(table: Table<'_>, kind: HttpKind, problems: &mut Problems) -> Object {
-    let path = table.path.clone();
+/// known key that it may have been meant for. What looks like a key of an account is refused. Sampling parameters
+/// are returned apart: they are defaults, and nothing that wins over what samples ask for.
+pub(super) fn read_further(
+    table: Table<'_>,
+    kind: HttpKind,
+    problems: &mut Problems,
+) -> (Object, SamplingParams) {
+    let (path, span) = (table.path.clone(), table.span);
     let (further, known) = table.further();
-    let mut passed = Object::new();
+    let (mut passed, mut params) = (Object::new(), Object::new());
     for entry in further {
         let name = entry.key.as_str();
         let place = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
@@ -62,6 +115,12 @@ pub(super) fn read_further(table: Table<'_>, kind: HttpKind, problems: &mut Prob
             problems.error(entry.key_span, &place, format!("unknown key `{name}` in `{path}`")).help(
                 "keys are given by `api_key_env`, `api_key_file` or `api_key`, further ones by `headers`",
             );
+            continue;
+        }
+        if is_sampling(name) {
+            let message = format!("`{name}` is a sampling parameter; it counts as one of `default_params`");
+            problems.warning(entry.key_span, &place, message).help("write it there");
+            params.insert(entry.key.clone(), entry.node.to_json());
             continue;
         }
         let message =
@@ -74,5 +133,5 @@ pub(super) fn read_further(table: Table<'_>, kind: HttpKind, problems: &mut Prob
         };
         passed.insert(entry.key.clone(), entry.node.to_json());
     }
-    passed
+    (passed, params_of(params, &path, |_| span, problems))
 }
