@@ -56,23 +56,56 @@ fn both_cut_mixed_text_alike() {
     backend.void_logs();
     let model = LlamaModel::load_from_file(&backend, tiny_file(), &LlamaModelParams::default());
     let model = model.expect("the model");
-    let texts = [
-        "What is the capital of France?",
-        "  two  spaces,\ttabs\t\tand\r\n\r\nlines \n",
-        "don't WE'LL it's I'M",
-        "12345 + 6.789e-3 = ?",
-        "Größe, naïve café, ÅNGSTRÖM",
-        "日本語と中文，한국어 และ العربية",
-        "👩‍👩‍👧‍👦 😀 e\u{301} \u{200b}\u{feff}",
-        "fn main() { println!(\"{:?}\", vec![0u8; 4]); }",
-        "<|user|> a_b-c/d\\e@f#g",
-        "\u{0}\u{1}\u{7f}",
-        "",
-    ];
-    for text in texts {
-        let expected = reference.encode(text, false).expect("encoded").get_ids().to_vec();
-        let tokens = model.vocab().tokenize(text.as_bytes(), false, false);
-        let found: Vec<u32> = tokens.iter().map(|token| u32::try_from(token.0).expect("a token")).collect();
-        assert_eq!(found, expected, "{text:?}");
+    for text in TEXTS {
+        assert_eq!(cut(&model, text), encoded(&reference, text), "{text:?}");
     }
 }
+
+/// The same for a model that people use and the `tokenizer.json` that its makers gave with it: a text for each line of
+/// the documentation besides.
+#[test]
+#[ignore = "needs a model and its tokenizer.json: docs/llama-cpp.md says where they are from"]
+fn a_real_model_and_its_tokenizer_cut_alike() {
+    let file = |name: &str| PathBuf::from(std::env::var_os(name).expect(name));
+    let reference = Tokenizer::from_file(file("GAGE_TEST_TOKENIZER")).expect("a tokenizer");
+    let mut backend = LlamaBackend::init().expect("llama.cpp");
+    backend.void_logs();
+    let params = LlamaModelParams::default();
+    let model = LlamaModel::load_from_file(&backend, file("GAGE_TEST_MODEL"), &params).expect("a model");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = ["README.md", "docs/scoring.md", "docs/data.md", "docs/configuration.md"];
+    let pages = pages.map(|page| std::fs::read_to_string(root.join(page)).expect(page));
+    let mut different = Vec::new();
+    let mut count = 0;
+    for text in TEXTS.into_iter().chain(pages.iter().flat_map(|page| page.lines())) {
+        count += 1;
+        let (found, expected) = (cut(&model, text), encoded(&reference, text));
+        if found != expected {
+            different.push(format!("{text:?}\n  {found:?}\n  {expected:?}"));
+        }
+    }
+    assert!(different.is_empty(), "{} of {count} texts:\n{}", different.len(), different.join("\n"));
+}
+
+fn cut(model: &LlamaModel, text: &str) -> Vec<u32> {
+    let tokens = model.vocab().tokenize(text.as_bytes(), false, false);
+    tokens.iter().map(|token| u32::try_from(token.0).expect("a token")).collect()
+}
+
+fn encoded(reference: &Tokenizer, text: &str) -> Vec<u32> {
+    reference.encode(text, false).expect("encoded").get_ids().to_vec()
+}
+
+const TEXTS: [&str; 11] = [
+    "What is the capital of France?",
+    "  two  spaces,\ttabs\t\tand\r\n\r\nlines \n",
+    "don't WE'LL it's I'M",
+    "12345 + 6.789e-3 = ?",
+    "Größe, naïve café, ÅNGSTRÖM",
+    "日本語と中文，한국어 และ العربية",
+    "👩‍👩‍👧‍👦 😀 e\u{301} \u{200b}\u{feff}",
+    "fn main() { println!(\"{:?}\", vec![0u8; 4]); }",
+    "<|user|> a_b-c/d\\e@f#g",
+    "\u{0}\u{1}\u{7f}",
+    "",
+];
