@@ -2,6 +2,7 @@
 
 use super::gguf::Gguf;
 use super::options::most_rows;
+use std::path::Path;
 
 /// What a model needs, in bytes. The memory of attention is exact for models of the usual kind; the rest is
 /// what llama.cpp was seen to take.
@@ -57,17 +58,61 @@ pub fn cache_bits(name: &str) -> f64 {
     }
 }
 
-/// Memory that the machine can still give, in bytes; `None` where it does not say.
+/// Memory that the machine can still give, in bytes, and no more than is left to the control group of the
+/// process, as in a container; `None` where it does not say.
 pub fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)?;
+    Some(left_to_group(Path::new(GROUPS)).map_or(machine, |group| group.min(machine)))
+}
+
+/// Where Linux shows control groups of the second version.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// What the limits of the process's control group and of those above it leave, without the cached files that
+/// would make room; nothing where there is no limit.
+fn left_to_group(root: &Path) -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    // Within a container the group is the root of what can be seen.
+    let ancestors = Path::new(own).ancestors().map(|group| root.join(group));
+    ancestors.filter_map(|group| left_in(&group)).min()
+}
+
+fn left_in(group: &Path) -> Option<u64> {
+    let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    let most = text("memory.max")?.trim().parse::<u64>().ok()?;
+    let used = text("memory.current")?.trim().parse::<u64>().ok()?;
+    let cached = text("memory.stat").and_then(|stat| {
+        stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok())
+    });
+    Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
+
+    #[test]
+    fn a_group_has_left_what_its_limit_and_its_caches_leave() {
+        for (most, used, stat, expected) in [
+            ("1000\n", "600\n", Some("anon 1\ninactive_file 100\n"), Some(500)),
+            ("1000\n", "600\n", None, Some(400)),
+            ("1000\n", "2000\n", None, Some(0)),
+            ("max\n", "600\n", None, None),
+        ] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let write =
+                |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+            write("memory.max", most);
+            write("memory.current", used);
+            if let Some(stat) = stat {
+                write("memory.stat", stat);
+            }
+            assert_eq!(left_in(folder.path()), expected, "{most} {used}");
+        }
+    }
 
     #[test]
     fn the_cache_grows_with_cells_and_bits() {
