@@ -106,6 +106,18 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
     }
 }
 
+/// Where the suite wants an error for each sample, that is enough.
+#[test]
+fn a_missing_field_that_is_an_error_is_told_once() {
+    let workspace = workspace();
+    let metrics = "['contains(label_field=metadata.sujbect, on_missing_field=error)', exact_match]";
+    workspace.write("suite.yaml", suite(BACKEND, metrics));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--quiet"]).expect_code(4);
+    assert_eq!(ended.stderr.matches("metadata.sujbect").count(), 1, "{}", ended.stderr);
+    assert_eq!(workspace.json("r", "summary.json")["tasks"][0]["unfound"], json!(null));
+    assert_eq!(workspace.samples("r")[0]["metrics"][0]["outcome"], "plugin_error");
+}
+
 #[test]
 fn repeats_are_averaged_within_a_sample_first() {
     let workspace = workspace();
