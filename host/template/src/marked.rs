@@ -133,7 +133,7 @@ pub(crate) fn with_marked(text: &str, mut write: impl FnMut(&str) -> String) -> 
 }
 
 /// Filters that look into a text. They see what marked characters stand for, and what they make of it is marked again.
-const TEXT_FILTERS: [&str; 14] = [
+const TEXT_FILTERS: [&str; 13] = [
     "lower",
     "upper",
     "title",
@@ -147,7 +147,6 @@ const TEXT_FILTERS: [&str; 14] = [
     "int",
     "float",
     "indent",
-    "urlencode",
 ];
 
 /// Makes filters and methods see through the marks.

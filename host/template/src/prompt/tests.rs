@@ -63,6 +63,9 @@ fn what_no_sample_could_make_right_is_an_error_before_any() {
     assert_eq!(said[0], "line 2 of the template `p`: there is no filter `uper`; did you mean `upper`?");
     assert!(said[1].starts_with("line 3 of the template `p`: there is no template `b`"), "{}", said[1]);
     assert_eq!(errors_of("{{ sample.nothing|upper|indent(2) }}"), []);
+    // No filter is there but those of the engine.
+    let said = errors_of("{{ sample.a|urlencode }}").iter().map(ToString::to_string).collect::<String>();
+    assert!(said.contains("there is no filter `urlencode`"), "{said}");
 }
 
 #[test]
