@@ -115,7 +115,7 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
         ("last_number", ["reads    text", "takes    which", "{step: extract, extractors: [{last_number: {"]),
         ("choice_letter", ["option_map_field, by default", "kind     extractor", "- step: auto_eval"]),
         ("verdict", ["kind     judge", "takes    scale", "{step: judge, judge: {verdict: {"]),
-        ("ece", ["kind     aggregator", "by default 10", "aggregation: ece(bins=10, "]),
+        ("ece", ["kind     aggregator", "by default 10", "aggregation: {ece: {bins: 10, "]),
     ] {
         let ended = workspace.run(&["metrics", name]).expect_code(0);
         for expected in expected {

@@ -109,9 +109,6 @@ fn example(world: World, member: &MemberDescription) -> String {
             format!("  metrics: [judge_score]\n{}", in_steps(&format!("{{step: judge, judge: {call}}}")))
         }
         World::Aggregator => {
-            let params: Vec<String> = params.iter().map(|param| param.replacen(": ", "=", 1)).collect();
-            let call =
-                if params.is_empty() { name.clone() } else { format!("{name}({})", params.join(", ")) };
             let metric = metric_before(name);
             format!(
                 "  metrics:\n    - metric_id: my_{name}\n      implementation: {metric}\n      aggregation: {call}\n"
@@ -140,7 +137,7 @@ fn in_steps(step: &str) -> String {
 /// A metric whose cards an aggregator can read, for those that need more than a score.
 fn metric_before(aggregator: &str) -> &'static str {
     match aggregator {
-        "ece" | "calibration" => "brier",
+        "ece" => "brier",
         "corpus_bleu" => "bleu",
         "corpus_chrf" => "chrf",
         "krippendorff_alpha" => "judge_score",
