@@ -8,6 +8,7 @@ mod helpers;
 mod large;
 mod megabytes;
 mod metrics;
+mod not_finite;
 mod versions;
 
 use gage_plugin::{HostOptions, PluginHost, Registry};

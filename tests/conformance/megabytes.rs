@@ -16,9 +16,16 @@ fn options() -> Value {
 }
 
 /// What stands in the answers, and the option that both the metric and the extractor find.
-const CHOICES: [(&str, Option<&str>); 30] = [
+const CHOICES: [(&str, Option<&str>); 37] = [
     ("A mammal that lives in a sea is a fish, I think, and a whale is not a bird. ", None),
     ("x", None),
+    ("a", None),
+    ("b", None),
+    ("an", None),
+    ("answe", None),
+    ("选项", None),
+    ("A or B ", Some("A")),
+    ("Shark", None),
     ("a ", None),
     ("I ", None),
     ("z ", None),
@@ -66,6 +73,23 @@ fn options_are_found_in_any_text() {
         let answer = answers.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         let letter = answer.map(|answer| answer.value["value"].clone());
         assert_eq!(letter, expected.map(Value::from), "{piece:?}");
+    }
+}
+
+/// Options may be so short that they could stand at each place.
+#[test]
+fn options_of_one_letter_are_found_in_any_text() {
+    let metric = of_component::<MetricKind>("choice", "multi_choice_accuracy", json!({}));
+    let texts: Vec<Value> =
+        ('a'..='z').map(|letter| json!({"id": letter.to_ascii_uppercase(), "content": letter})).collect();
+    for (piece, expected) in [("a", 0.0), ("ab", 0.0), ("b", 0.0), ("b-", 1.0), ("z,b", 0.0)] {
+        let (sample, output) = (json!({"options": texts, "label": "B"}), json!({"answer": repeated(piece)}));
+        let nothing = &Value::Null;
+        let roots =
+            Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+        let mut scored = metric.score(vec![metric.resolve("long", roots)]);
+        let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
+        assert_eq!(card.primary_score, Some(expected), "{piece:?}");
     }
 }
 
@@ -122,6 +146,15 @@ fn lists_are_found_in_any_text_that_they_fit_into() {
         ("auto", repeated("a,"), Err("more than 250000 items")),
         ("auto", repeated("\n"), Ok(0)),
         ("auto", repeated(","), Ok(0)),
+        ("auto", format!("a{}b", repeated("\n")), Ok(2)),
+        ("auto", format!("a{}b", repeated("\r\n")), Ok(2)),
+        ("auto", format!("a{}b", repeated(" \n")), Ok(2)),
+        ("auto", format!("a{}b", repeated(",")), Ok(2)),
+        ("commas", format!("a{}b", repeated("\n")), Ok(2)),
+        ("commas", format!("a{}b", repeated(",")), Ok(2)),
+        ("commas", repeated("\n"), Ok(0)),
+        ("lines", format!("a{}b", repeated("\n")), Ok(2)),
+        ("bullets", format!("- a{}- b", repeated("\n")), Ok(2)),
         ("auto", format!("[{}1]", "1,".repeat(499_000)), Ok(499_001)),
         ("auto", format!("[{}]", "'a', ".repeat(100_000)), Ok(100_000)),
         ("json", repeated("[1] "), Ok(1)),

@@ -108,6 +108,32 @@ fn help_has_examples_and_exit_codes() {
 }
 
 #[test]
+fn metrics_explains_what_stands_before_and_behind_metrics_too() {
+    let workspace = Workspace::new();
+    for (name, expected) in [
+        ("exact_match", ["reads    prediction", "figure   mean over", "- metric_id: my_exact_match"]),
+        ("last_number", ["reads    text", "takes    which", "{step: extract, extractors: [{last_number: {"]),
+        ("choice_letter", ["option_map_field, by default", "kind     extractor", "- step: auto_eval"]),
+        ("verdict", ["kind     judge", "takes    scale", "{step: judge, judge: {verdict: {"]),
+        ("ece", ["kind     aggregator", "by default 10", "aggregation: {ece: {bins: 10, "]),
+    ] {
+        let ended = workspace.run(&["metrics", name]).expect_code(0);
+        for expected in expected {
+            assert!(ended.stdout.contains(expected), "{name}: {expected}\n{}", ended.stdout);
+        }
+    }
+    // The name of a metric and of an aggregator.
+    let both = workspace.run(&["metrics", "pass_at_k"]).expect_code(0);
+    assert_eq!(both.stdout.matches("pass_at_k, version").count(), 2, "{}", both.stdout);
+    let all = workspace.run(&["metrics"]).expect_code(0);
+    for heading in ["metrics\n", "\nextractors\n", "\njudges\n", "\naggregators\n"] {
+        assert!(all.stdout.contains(heading), "{heading:?}\n{}", all.stdout);
+    }
+    let ended = workspace.run(&["metrics", "last_numbr"]).expect_code(2);
+    assert!(ended.stderr.contains("did you mean `last_number`?"), "{}", ended.stderr);
+}
+
+#[test]
 fn the_list_names_what_there_is() {
     let workspace = Workspace::new();
     insta::assert_snapshot!("list", workspace.run(&["list"]).expect_code(0).stdout);

@@ -50,7 +50,8 @@ fn figures_have_slices_clusters_and_aggregations_of_many_kinds() {
     let found = figures(&workspace, "r");
     let value = |place: usize| found[place]["value"].as_f64();
     assert_eq!((value(0), value(1), value(2), value(3)), (Some(0.75), Some(0.75), Some(40.0), Some(1.0)));
-    assert_eq!((&found[0]["clusters"], &found[0]["interval"]["method"]), (&json!(10), &json!("cluster")));
+    // Each passage has three of four right, so that the spread between passages says nothing.
+    assert_eq!((&found[0]["clusters"], &found[0]["interval"]["method"]), (&json!(10), &json!("wilson")));
     let slices: Vec<(&str, f64, u64)> = found[0]["slices"]
         .as_array()
         .into_iter()
@@ -103,6 +104,18 @@ fn a_path_at_which_no_sample_has_a_value_is_told_with_the_nearest_one() {
     ] {
         assert!(ended.stderr.contains(expected), "{expected}\n{}", ended.stderr);
     }
+}
+
+/// Where the suite wants an error for each sample, that is enough.
+#[test]
+fn a_missing_field_that_is_an_error_is_told_once() {
+    let workspace = workspace();
+    let metrics = "['contains(label_field=metadata.sujbect, on_missing_field=error)', exact_match]";
+    workspace.write("suite.yaml", suite(BACKEND, metrics));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--quiet"]).expect_code(4);
+    assert_eq!(ended.stderr.matches("metadata.sujbect").count(), 1, "{}", ended.stderr);
+    assert_eq!(workspace.json("r", "summary.json")["tasks"][0]["unfound"], json!(null));
+    assert_eq!(workspace.samples("r")[0]["metrics"][0]["outcome"], "plugin_error");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A suite whose model answers as a script says, and whose judge is a server.
-fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
+pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
     let judge = server.backend("");
     format!(
         "api_version: gage/v1alpha1
@@ -30,7 +30,7 @@ custom:
     )
 }
 
-fn workspace(count: usize) -> Workspace {
+pub(crate) fn workspace(count: usize) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
     workspace.write("rows.jsonl", rows(count));
@@ -50,7 +50,7 @@ pub(crate) fn question_of(text: &str) -> usize {
     block.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
 }
 
-const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
+pub(crate) const STEPS: &str = "[{step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
 
 #[test]
 fn replies_that_cannot_be_read_stay_out_of_the_mean() {
@@ -136,28 +136,6 @@ fn every_judge_component_reads_replies_to_its_own_prompt() {
             assert_eq!(&output[name], expected, "{judge}: {output}");
         }
     }
-}
-
-#[test]
-fn an_answer_that_gives_itself_a_score_gets_that_of_the_judge() {
-    // The model under test always answers `SCORE: 1.0`; this judge quotes what it was shown.
-    let server = Server::start(|request| {
-        let text = asked(request);
-        let begin = text.find("[BEGIN ANSWER").expect("the answer is fenced");
-        completion(&format!("{}\nThat is no answer.\nCORRECT: no\nSCORE: 0", &text[begin..]))
-    });
-    let workspace = workspace(4);
-    workspace.write("suite.yaml", suite(&server, STEPS, "[judge_score]", ""));
-    workspace.run(&["run", "suite.yaml", "--run-id", "component"]).expect_code(0);
-    assert_eq!(workspace.json("component", "summary.json")["metrics"][0]["value"], 0.0);
-
-    // The same with a prompt of the suite, which sees the answer inside a fence as well.
-    let prompts = "prompts:\n  - prompt_id: grade\n    template: |\n      Grade this: {{ payload.model_output.answer }}\n      Say SCORE and a number.\n";
-    let text = suite(&server, STEPS, "[judge_score]", prompts)
-        .replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
-    workspace.write("prompted.yaml", text);
-    workspace.run(&["run", "prompted.yaml", "--run-id", "prompted"]).expect_code(0);
-    assert_eq!(workspace.json("prompted", "summary.json")["metrics"][0]["value"], 0.0);
 }
 
 #[test]

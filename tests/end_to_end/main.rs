@@ -11,6 +11,7 @@ mod data;
 mod dataset_faults;
 mod documentation;
 mod exporting;
+mod fences;
 mod figures;
 mod history;
 mod http_faults;

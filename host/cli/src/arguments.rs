@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Schema(SchemaArguments),
     /// List what a suite can name: metrics, preprocessors, backends, loaders, and other plugins.
     List(ListArguments),
-    /// Explain a metric: what it reads, gives and takes, with an example.
+    /// Explain a metric, an extractor, a judge or an aggregator, with an example.
     Metrics(MetricsArguments),
     /// Make, build, inspect, test and measure plugins.
     #[command(subcommand)]
@@ -304,12 +304,13 @@ const METRICS_EXAMPLES: &str = "\
 Examples:
   gage-host metrics
   gage-host metrics numeric_error
+  gage-host metrics last_number
   gage-host metrics my_metric --plugin-dir ./plugins";
 
 #[derive(Args, Debug)]
 #[command(after_help = METRICS_EXAMPLES)]
 pub(crate) struct MetricsArguments {
-    /// The metric; without one all are listed.
+    /// The metric, extractor, judge or aggregator; without one all are listed.
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
 

@@ -1,5 +1,7 @@
 //! The judges and an answer: they are asked, their replies read, and their scores become one.
 
+mod combined;
+
 use crate::active::ActiveTask;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
@@ -8,22 +10,20 @@ use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
 use crate::usage::{named, sum_of};
+use combined::{Heard, Judgement, output_of};
 use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
 use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
 use gage_record::{ErrorNote, Stage};
 use gage_template::{Fence, PromptContext};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
 /// What the text of the model under test is called in a judge's prompt.
 const LABEL: &str = "ANSWER";
-
-/// A score from which on a judge is for the answer.
-const IN_FAVOUR: f64 = 0.5;
 
 /// The judges of a task with their backends.
 pub(crate) struct Judging {
@@ -72,6 +72,9 @@ struct Failure {
     message: String,
 }
 
+/// What a judge is to continue, and how.
+type Conversation = (Vec<Message>, SamplingParams);
+
 /// Why a judge was not asked to the end.
 enum NoJudgement {
     Failure(Failure),
@@ -83,14 +86,6 @@ impl From<Failure> for NoJudgement {
     fn from(failure: Failure) -> NoJudgement {
         NoJudgement::Failure(failure)
     }
-}
-
-/// What one judge said.
-enum Judgement {
-    /// Its output, as metrics read it.
-    Output(Object),
-    /// Nothing that could be read: why, how often it was asked, its last replies, and what all of them took.
-    Unparseable { reason: String, attempts: u32, replies: Vec<String>, usage: Object },
 }
 
 impl Judging {
@@ -161,74 +156,6 @@ impl Judged {
     }
 }
 
-/// The judgements as one object: that of a single judge as it is, several with what they come to.
-fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
-    let object = |judgement: Judgement| match judgement {
-        Judgement::Output(output) => output,
-        Judgement::Unparseable { reason, attempts, replies, usage } => {
-            let mut output = usage;
-            output.insert("unparseable".to_owned(), json!(reason));
-            output.insert("attempts".to_owned(), attempts.into());
-            output.insert("replies".to_owned(), json!(replies));
-            output
-        }
-    };
-    if said.len() == 1 {
-        return said
-            .into_iter()
-            .next()
-            .map_or(Value::Null, |(_, judgement)| Value::Object(object(judgement)));
-    }
-    let outputs: Vec<(String, Object)> =
-        said.into_iter().map(|(id, judgement)| (id.to_owned(), object(judgement))).collect();
-    let scores: Vec<f64> = outputs.iter().filter_map(|(_, output)| output.get("score")?.as_f64()).collect();
-    let mut combined = Object::new();
-    combined.insert("score".to_owned(), json!(combined_score(&scores, combine)));
-    let answers = outputs.iter().filter_map(|(_, output)| output.get("answer"));
-    if let Some(answer) = most_frequent(answers) {
-        combined.insert("answer".to_owned(), answer);
-    }
-    combined.insert("read".to_owned(), json!(scores.len()));
-    let judges: Object = outputs.into_iter().map(|(id, output)| (id, Value::Object(output))).collect();
-    combined.insert("judges".to_owned(), Value::Object(judges));
-    Value::Object(combined)
-}
-
-/// The scores of several judges as one; null where no judge gave one.
-fn combined_score(scores: &[f64], combine: Combine) -> Option<f64> {
-    if scores.is_empty() {
-        return None;
-    }
-    // Judges are few.
-    let count = scores.len() as f64;
-    Some(match combine {
-        Combine::Mean => scores.iter().sum::<f64>() / count,
-        Combine::Vote => {
-            let votes = scores.iter().filter(|score| **score >= IN_FAVOUR).count() as f64;
-            match (votes * 2.0).total_cmp(&count) {
-                std::cmp::Ordering::Greater => 1.0,
-                std::cmp::Ordering::Equal => 0.5,
-                std::cmp::Ordering::Less => 0.0,
-            }
-        }
-    })
-}
-
-/// The value that comes most often, of several the first; null where two come equally often.
-fn most_frequent<'v>(values: impl Iterator<Item = &'v Value>) -> Option<Value> {
-    let mut counts: Vec<(&Value, usize)> = Vec::new();
-    for value in values {
-        match counts.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((value, 1)),
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max()?;
-    let mut first = counts.iter().filter(|(_, count)| *count == most);
-    let (value, _) = first.next()?;
-    Some(if first.next().is_some() { Value::Null } else { (*value).clone() })
-}
-
 /// What a component sees of a sample and its answer.
 fn case_of(inferred: &Inferred) -> JudgeCase {
     JudgeCase {
@@ -248,6 +175,9 @@ fn without_clocks(inferred: &Inferred) -> Object {
 
 impl OpenJudge {
     /// Asks until a reply can be read, at most `attempts` times.
+    ///
+    /// What is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
+    /// to a judge that is asked again, is the whole of it.
     async fn ask(
         &self,
         task: &ActiveTask,
@@ -256,10 +186,8 @@ impl OpenJudge {
         attempts: u32,
     ) -> Result<Judgement, NoJudgement> {
         let judge = self.judge_of(inferred)?;
-        let answer = inferred.model_output.get("answer").and_then(Value::as_str).unwrap_or_default();
-        let fence = self.planned.prompt.as_ref().map(|_| Fence::around(LABEL, answer));
-        let mut prompts =
-            self.prompts(&judge, case, inferred, fence.as_ref().map(|fence| (fence, answer))).await?;
+        let (mut prompts, fence) = self.prompts(&judge, case, inferred).await?;
+        let mut earlier = Vec::new();
         let mut attempt = 1;
         let mut usage = None;
         loop {
@@ -267,73 +195,69 @@ impl OpenJudge {
             for (prompt, (messages, params)) in prompts.iter().enumerate() {
                 let repeat = inferred.index % task.planned.spec.repeat;
                 let draw = Draw { repeat, prompt, attempt: attempt - 1 };
-                let mut reply =
+                let reply =
                     self.generate(task, &inferred.sample_id, messages.clone(), params.clone(), draw).await?;
                 usage = sum_of(usage, reply.usage);
-                if let Some(fence) = &fence {
-                    reply.answer = fence.unquoted(&reply.answer);
-                }
                 replies.push(reply);
             }
             let texts: Vec<String> = replies.iter().map(|reply| reply.answer.clone()).collect();
-            match parse(&judge, case, replies).await? {
-                Verdict::Output(mut output) => {
-                    output.insert("attempts".to_owned(), attempt.into());
-                    output.insert("replies".to_owned(), json!(texts));
-                    output.extend(named(usage));
-                    return Ok(Judgement::Output(output));
-                }
-                Verdict::Unparseable(reason) if attempt >= attempts => {
-                    let usage = named(usage);
-                    return Ok(Judgement::Unparseable { reason, attempts: attempt, replies: texts, usage });
-                }
-                Verdict::Unparseable(reason) => {
+            if let Some(fence) = &fence {
+                replies.iter_mut().for_each(|reply| reply.answer = fence.unquoted(&reply.answer));
+            }
+            let verdict = parse(&judge, case, replies).await?;
+            match verdict {
+                Verdict::Unparseable(reason) if attempt < attempts => {
                     // Asked the same way, a model without temperature would say the same.
                     let wish = format!(
                         "Your reply could not be read: {reason}. Answer once more, in exactly the form that was asked for."
                     );
-                    for ((messages, _), text) in prompts.iter_mut().zip(texts) {
-                        messages.push(Message::text(Role::Assistant, text));
+                    for ((messages, _), text) in prompts.iter_mut().zip(&texts) {
+                        messages.push(Message::text(Role::Assistant, text.as_str()));
                         messages.push(Message::text(Role::User, wish.as_str()));
                     }
+                    earlier.push(texts);
                     attempt += 1;
+                }
+                Verdict::Unparseable(reason) => {
+                    let heard = Heard { replies: texts, earlier, usage: named(usage) };
+                    return Ok(Judgement::Unparseable { reason, heard });
+                }
+                Verdict::Output(mut output) => {
+                    Heard { replies: texts, earlier, usage: named(usage) }.add_to(&mut output);
+                    return Ok(Judgement::Output(output));
                 }
             }
         }
     }
 
-    /// The conversations that the judge is to continue.
+    /// The conversations that the judge is to continue, and the fence in them where the suite wrote the prompt.
     async fn prompts(
         &self,
         judge: &Arc<Judge>,
         case: &JudgeCase,
         inferred: &Inferred,
-        fenced: Option<(&Fence, &str)>,
-    ) -> Result<Vec<(Vec<Message>, SamplingParams)>, Failure> {
+    ) -> Result<(Vec<Conversation>, Option<Fence>), Failure> {
         let role = &self.planned.role;
-        if let (Some(prompt), Some((fence, answer))) = (&self.planned.prompt, fenced) {
-            let mut output = without_clocks(inferred);
-            output.insert("answer".to_owned(), fence.enclose(answer).into());
-            let mut payload = support::payload_of(&inferred.support_output);
-            payload.insert("model_output".to_owned(), Value::Object(output));
+        if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {
                 sample: &inferred.sample,
-                payload: &payload,
+                payload: &support::payload_of(&inferred.support_output),
                 history: &[],
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
             };
-            let messages = prompt.render(&context).map_err(|error| Failure {
+            let rendered = prompt.render_fenced(&context, &without_clocks(inferred), LABEL);
+            let (messages, fence) = rendered.map_err(|error| Failure {
                 outcome: Outcome::InvalidSample,
                 kind: "prompt".to_owned(),
                 message: error.to_string(),
             })?;
-            return Ok(vec![(messages, role.sampling_params.clone())]);
+            return Ok((vec![(messages, role.sampling_params.clone())], Some(fence)));
         }
         let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
         let rendered = off_the_runtime(move || judge.render(&cases).into_iter().next()).await?;
-        rendered
-            .into_iter()
+        let rendered = rendered.into_iter();
+        let conversations = rendered
             .map(|prompt| {
                 let messages = prompt.messages.into_iter().map(message_from_guest).collect::<Result<_, _>>();
                 let params = SamplingParams::from_object(prompt.params).map_err(|problems| {
@@ -346,7 +270,8 @@ impl OpenJudge {
                     message,
                 })
             })
-            .collect()
+            .collect::<Result<_, _>>()?;
+        Ok((conversations, None))
     }
 
     async fn generate(
@@ -431,51 +356,5 @@ async fn off_the_runtime<T: Send + 'static>(
         }
         Ok(None) => Err(internal("the judge gave no result")),
         Err(_) => Err(internal("the call of the judge failed")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn several_judges_become_one() {
-        let output = |score: f64, answer: &str| {
-            Judgement::Output(Object::from_iter([
-                ("score".to_owned(), json!(score)),
-                ("answer".to_owned(), json!(answer)),
-            ]))
-        };
-        let unread = || Judgement::Unparseable {
-            reason: "no line".to_owned(),
-            attempts: 3,
-            replies: vec!["x".to_owned()],
-            usage: Object::new(),
-        };
-        for (said, combine, score, answer) in [
-            (
-                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
-                Combine::Mean,
-                json!(0.5),
-                json!("A"),
-            ),
-            (
-                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
-                Combine::Vote,
-                json!(1.0),
-                json!("A"),
-            ),
-            (vec![output(1.0, "A"), output(0.0, "B")], Combine::Vote, json!(0.5), json!(null)),
-            (vec![output(1.0, "A"), unread()], Combine::Mean, json!(1.0), json!("A")),
-            (vec![unread(), unread()], Combine::Mean, json!(null), json!(null)),
-        ] {
-            let said: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(said).collect();
-            let count = said.len();
-            let combined = output_of(said, combine);
-            assert_eq!((&combined["score"], &combined["answer"]), (&score, &answer));
-            assert_eq!(combined["judges"].as_object().map(Object::len), Some(count));
-        }
-        let single = output_of(vec![("a", output(0.25, "A"))], Combine::Vote);
-        assert_eq!(single, json!({"score": 0.25, "answer": "A"}));
     }
 }

@@ -20,6 +20,17 @@ impl ClusterSums {
         self.0.len() as u64
     }
 
+    /// How many independent samples these count as at least: `n² / Σ m²` for clusters of m samples, which is the number of
+    /// clusters where all have the same size, and near 1 where one has nearly all samples. It is what is left of n where
+    /// the samples of a cluster are all alike, which is as much as clusters can cost.
+    ///
+    /// Kish, "Survey Sampling" (1965), section 5.4, with a correlation of 1.
+    pub(crate) fn effective_count(&self) -> f64 {
+        let counts = || self.0.values().map(|(count, _)| *count as f64);
+        let samples: f64 = counts().sum();
+        samples * samples / counts().map(|count| count * count).sum::<f64>()
+    }
+
     /// The cluster-robust standard error of the mean: the square root of
     /// `G / (G − 1) · Σ (sum of the residuals of a cluster)² / n²` over G clusters. It is the
     /// ordinary one where every sample is a cluster of its own. `None` for fewer than two clusters,
@@ -67,6 +78,20 @@ mod tests {
         assert!((error(&scores).unwrap() - expected).abs() < 1e-15);
         assert_eq!(error(&scores[..2]), None);
         assert_eq!(error(&[]), None);
+    }
+
+    #[test]
+    fn clusters_count_as_what_they_are_at_least() {
+        for (sizes, expected) in [
+            (vec![1, 1, 1, 1], 4.0),
+            (vec![5, 5, 5], 3.0),
+            (vec![3, 1], 1.6),
+            (vec![998, 1, 1], 1e6 / 996_006.0),
+        ] {
+            let mut sums = ClusterSums::default();
+            (0..).zip(sizes).for_each(|(cluster, size)| (0..size).for_each(|_| sums.add(cluster, 1.0)));
+            assert!((sums.effective_count() - expected).abs() < 1e-12, "{expected}");
+        }
     }
 
     proptest! {

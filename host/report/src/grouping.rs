@@ -62,11 +62,23 @@ impl MetricPath {
         if self.is_found {
             return;
         }
+        if self.is_told_by(record) {
+            return;
+        }
         self.is_looked_for |= match self.path.root() {
             Root::Sample => !record.sample.is_null(),
             _ => record.outcome == Outcome::Scored,
         };
         self.is_found = self.path.resolve(roots).is_some_and(|value| !value.is_null());
+    }
+
+    /// Whether the record itself says that the field is missing, as the suite wants it to.
+    fn is_told_by(&self, record: &SampleRecord) -> bool {
+        let metric_id = self.key.rsplit_once('.').map_or(self.key.as_str(), |(metric_id, _)| metric_id);
+        record.metrics.iter().any(|metric| {
+            metric.metric_id == metric_id
+                && metric.error.as_ref().is_some_and(|error| error.starts_with("missing_field:"))
+        })
     }
 }
 

@@ -16,7 +16,7 @@ pub const LEVEL_95: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalMethod {
-    /// [`wilson_interval`], where every score is 0 or 1 and there are fewer than 300.
+    /// [`wilson_interval`], where every score is 0 or 1 and there are fewer than 300, or where they do not vary.
     Wilson,
     /// [`t_interval`], of the standard error of independent samples.
     T,
@@ -58,16 +58,16 @@ impl Interval {
 /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine
 /// 17 (1998).
 pub fn wilson_interval(successes: u64, count: u64) -> Option<Interval> {
-    wilson_of_proportion(successes.min(count) as f64 / count as f64, count)
+    wilson_of_proportion(successes.min(count) as f64 / count as f64, count as f64)
 }
 
-/// [`wilson_interval`] of a proportion from 0 to 1. Where it is a mean over samples that were
-/// repeated, the interval is wider than it must be: a mean of repeats varies less than one trial.
-pub(crate) fn wilson_of_proportion(proportion: f64, count: u64) -> Option<Interval> {
-    if count == 0 {
+/// [`wilson_interval`] of a proportion from 0 to 1, of so many independent trials, which need not be a whole number. Where
+/// it is a mean over samples that were repeated, the interval is wider than it must be: a mean of repeats varies less than
+/// one trial.
+pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64) -> Option<Interval> {
+    if trials.is_nan() || trials <= 0.0 {
         return None;
     }
-    let trials = count as f64;
     let z_squared = Z_95 * Z_95;
     let scale = 1.0 + z_squared / trials;
     let centre = (proportion + z_squared / (2.0 * trials)) / scale;

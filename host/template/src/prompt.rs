@@ -1,5 +1,7 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
+use crate::Fence;
+use crate::marked::{Marked, see_through, unmarked, with_marked};
 use crate::unknown::{Unknown, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
@@ -72,13 +74,13 @@ impl PromptRenderer {
     pub fn new(spec: &PromptSpec, params: &Object) -> Result<PromptRenderer, Vec<PromptError>> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.set_fuel(Some(FUEL));
         // Errors then know which expression they are of.
         environment.set_debug(true);
         environment.add_filter("indent", indent);
         // Its widths have no limit, and a prompt has no use for them.
         environment.remove_filter("format");
+        see_through(&mut environment);
         let mut errors = Vec::new();
         let count = spec.messages.len();
         for (number, message) in spec.messages.iter().enumerate() {
@@ -132,6 +134,43 @@ impl PromptRenderer {
     /// # Errors
     /// When a variable does not exist or the template does not end.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<Vec<Message>, PromptError> {
+        self.render_with(context, MOST_BYTES, |text| text)
+    }
+
+    /// Renders the messages for a judge of what a model gave, which templates see as `payload.model_output`. Each
+    /// stretch of the model's text has the fence around it that is given back with the messages, however it comes into
+    /// the prompt: whole, cut, joined to something else or through a filter. Names (letters, digits, `_`, `-`, `.`) of
+    /// functions, roles and reasons to finish have none.
+    ///
+    /// # Errors
+    /// As for [`render`](PromptRenderer::render).
+    pub fn render_fenced(
+        &self,
+        context: &PromptContext<'_>,
+        model_output: &Object,
+        label: &str,
+    ) -> Result<(Vec<Message>, Fence), PromptError> {
+        let marked = Marked::new(model_output);
+        let fence = Fence::around(label, &marked.text);
+        let clean = |(key, value): (&String, &Value)| (key.clone(), unmarked(value).into_owned());
+        let mut payload: Object = context.payload.iter().map(clean).collect();
+        payload.insert("model_output".to_owned(), Value::Object(marked.output));
+        let sample = unmarked(context.sample);
+        let context = PromptContext { sample: &sample, payload: &payload, ..*context };
+        // A marked character takes four bytes.
+        let messages = self.render_with(&context, 4 * MOST_BYTES, |text| {
+            with_marked(&text, |stretch| fence.enclose(stretch))
+        })?;
+        Ok((messages, fence))
+    }
+
+    /// Renders the messages; `most` is how long one may be before it is finished.
+    fn render_with(
+        &self,
+        context: &PromptContext<'_>,
+        most: usize,
+        finished: impl Fn(String) -> String,
+    ) -> Result<Vec<Message>, PromptError> {
         let sample = minijinja::Value::from(Serde(context.sample));
         let payload =
             context.payload.iter().map(|(key, value)| (key.as_str(), minijinja::Value::from(Serde(value))));
@@ -146,13 +185,16 @@ impl PromptRenderer {
         };
         let mut messages = Vec::with_capacity(self.roles.len());
         for (number, role) in self.roles.iter().enumerate() {
-            let mut text = Bounded(Vec::new());
+            let mut text = Bounded { bytes: Vec::new(), most };
             let name = name_of(&self.prompt_id, number, self.roles.len());
             self.environment
                 .get_template(&name)
                 .and_then(|template| template.render_captured_to(values.clone(), &mut text).map(drop))
-                .map_err(|error| describe(number, name, &error))?;
-            let text = String::from_utf8_lossy(&text.0).into_owned();
+                .map_err(|error| describe(number, name.clone(), &error))?;
+            let text = finished(String::from_utf8_lossy(&text.bytes).into_owned());
+            if text.len() > MOST_BYTES {
+                return Err(PromptError { message: number, template: name, line: None, text: too_long() });
+            }
             if !text.trim().is_empty() {
                 messages.push(Message::text(*role, text));
             }
@@ -170,20 +212,27 @@ impl PromptRenderer {
 }
 
 /// Takes what a template writes, up to a limit.
-struct Bounded(Vec<u8>);
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
 
 impl std::io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + bytes.len() > MOST_BYTES {
-            return Err(std::io::Error::other(format!("the prompt is longer than {MOST_BYTES} bytes")));
+        if self.bytes.len() + bytes.len() > self.most {
+            return Err(std::io::Error::other(too_long()));
         }
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+fn too_long() -> String {
+    format!("the prompt is longer than {MOST_BYTES} bytes")
 }
 
 /// The filter `indent` with a width that cannot exhaust the memory.
@@ -224,88 +273,4 @@ fn describe(message: usize, template: String, error: &minijinja::Error) -> Promp
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use gage_config::{PromptMessage, Span};
-    use serde_json::json;
-
-    fn prompt(template: &str) -> PromptSpec {
-        let span = Span { source: 0, start: 0, end: 0 };
-        PromptSpec {
-            prompt_id: "p".to_owned(),
-            messages: vec![PromptMessage { role: Role::User, template: template.to_owned(), span }],
-            params: Object::from_iter([("subject".to_owned(), json!("maths"))]),
-            span,
-        }
-    }
-
-    fn rendered(template: &str) -> Result<String, String> {
-        let renderer = PromptRenderer::new(&prompt(template), &Object::new())
-            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-        let sample = json!({"metadata": {"option_map": {"B": "two", "A": "one"}}});
-        let payload = Object::from_iter([("model_output".to_owned(), json!({"answer": "five"}))]);
-        let context = PromptContext {
-            sample: &sample,
-            payload: &payload,
-            history: &[json!({"role": "user"})],
-            adapter_id: "dut",
-            role_type: "dut_model",
-        };
-        let messages = renderer.render(&context).map_err(|error| error.to_string())?;
-        Ok(gage_core::text_of(&messages[0].content))
-    }
-
-    #[test]
-    fn a_template_sees_the_sample_and_the_params() {
-        let template = "{{ params.subject.upper() }}:{% for id, text in sample.metadata.option_map.items() %} {{ id }}={{ text }}{% endfor %}";
-        assert_eq!(rendered(template).as_deref(), Ok("MATHS: B=two A=one"));
-    }
-
-    #[test]
-    fn a_template_sees_what_came_before() {
-        let template = "{{ payload.model_output.answer }} {{ payload.sample.metadata.option_map.A }} {{ history[0].role }} {{ adapter_id }} {{ role_type }}";
-        assert_eq!(rendered(template).as_deref(), Ok("five one user dut dut_model"));
-    }
-
-    #[test]
-    fn the_digest_is_that_of_templates_and_params() {
-        let digest = |template, params| {
-            PromptRenderer::new(&prompt(template), &params).map(|renderer| renderer.digest()).ok()
-        };
-        let other = Object::from_iter([("subject".to_owned(), json!("law"))]);
-        assert_eq!(digest("a", Object::new()), digest("a", Object::new()));
-        assert_ne!(digest("a", Object::new()), digest("b", Object::new()));
-        assert_ne!(digest("a", Object::new()), digest("a", other));
-    }
-
-    #[test]
-    fn what_no_sample_could_make_right_is_an_error_before_any() {
-        let errors_of =
-            |template| PromptRenderer::new(&prompt(template), &Object::new()).err().unwrap_or_default();
-        let errors = errors_of("{% if false %}\n{{ sample.a|uper }}{% endif %}\n{% include 'b' %}");
-        let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert_eq!(said[0], "line 2 of the template `p`: there is no filter `uper`; did you mean `upper`?");
-        assert!(said[1].starts_with("line 3 of the template `p`: there is no template `b`"), "{}", said[1]);
-        assert_eq!(errors_of("{{ sample.nothing|upper|indent(2) }}"), []);
-    }
-
-    #[test]
-    fn what_does_not_exist_or_does_not_end_is_an_error() {
-        for (template, expected) in [
-            ("a\n{{ sample.nothing }}", "line 2 of the template `p`: `sample.nothing` is undefined"),
-            ("{% if nothing %}{% endif %}", "`nothing` is undefined"),
-            ("\n{{ sample. }}", "line 2"),
-            (
-                "{% for i in range(100000) %}{% for j in range(100000) %}{{ i }}{% endfor %}{% endfor %}",
-                "fuel",
-            ),
-            ("   ", "empty"),
-            ("{% for i in range(99) %}{{ 'x' * 100000 }}{% endfor %}", "longer than"),
-            ("{{ 'a'|indent(3000000000, true) }}", "at most 1000"),
-        ] {
-            let error = rendered(template).expect_err(template);
-            assert!(error.contains(expected), "{template}: {error}");
-        }
-    }
-}
+mod tests;

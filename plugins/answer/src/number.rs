@@ -3,7 +3,7 @@
 use crate::canonical::{is_nothing, member, shown, value};
 use crate::judged::Judged;
 use crate::settings::Settings;
-use gage_number_kit::{Failure, Format, Measurement, Pair};
+use gage_number_kit::{Failure, Format, Measurement, Pair, own_tolerance};
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::unit::Unit;
@@ -18,8 +18,8 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
 ) -> Result<Judged, PluginError> {
-    let own_abs = own_tolerance(reference, "tolerance_abs")?;
-    let own_rel = own_tolerance(reference, "tolerance_rel")?;
+    let own_abs = own_tolerance(member(reference, "tolerance_abs"), "tolerance_abs")?;
+    let own_rel = own_tolerance(member(reference, "tolerance_rel"), "tolerance_rel")?;
     if !matches!(member(reference, "unit"), Value::Null | Value::String(_)) {
         return Err(PluginError::invalid_input("'unit' of the ground truth must be a text").at("/unit"));
     }
@@ -68,16 +68,4 @@ fn canonical(number: f64, unit: Option<&Unit>) -> Map<String, Value> {
     let mut fields = Map::from_iter([("value".to_owned(), shown_float(number))]);
     fields.extend(unit.map(|unit| ("unit".to_owned(), shown(&unit.spelled().into()))));
     fields
-}
-
-/// A tolerance that the ground truth names: a number from 0 up.
-fn own_tolerance(reference: &Value, name: &str) -> Result<Option<f64>, PluginError> {
-    match member(reference, name) {
-        Value::Null => Ok(None),
-        named => named.as_f64().filter(|tolerance| *tolerance >= 0.0).map(Some).ok_or_else(|| {
-            let message =
-                format!("'{name}' of the ground truth must be a number from 0 up, not {}", shown(named));
-            PluginError::invalid_input(message).at(format!("/{name}"))
-        }),
-    }
 }

@@ -187,6 +187,8 @@ mod tests {
             json!({ "answer_type": 1 }),
             json!({ "tolerance_abs": "wide" }),
             json!({ "tolerance_rel": "nan" }),
+            json!({ "tolerance_rel": -0.1 }),
+            json!({ "tolerance_abs": "1e400" }),
             json!({ "unit": 5 }),
             json!({ "ordered": "yes" }),
             json!({ "unique": 2 }),

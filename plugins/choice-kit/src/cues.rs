@@ -86,24 +86,42 @@ pub(crate) fn last_announcement(text: &str) -> Option<&str> {
 
 /// Where phrases that announce an answer end, the last first, and whether they need no link.
 fn cues(lower: &str) -> Vec<(usize, bool)> {
-    let english = lower.match_indices("answer").filter_map(|(at, cue)| {
-        let end = at + cue.len();
-        let is_whole_word = !lower.get(..at)?.ends_with(is_word) && !lower.get(end..)?.starts_with(is_word);
-        let before = split_last_word(lower.get(..at)?.trim_end_matches(is_space)).1;
-        (is_whole_word && !matches!(before, "wrong" | "incorrect")).then_some((end, false))
+    let bytes = lower.as_bytes();
+    // Gone through once, and told by the first bytes: a long answer may be full of either.
+    let found = bytes.iter().enumerate().filter_map(|(at, byte)| match byte {
+        b'a' if bytes.get(at + 1) == Some(&b'n') => english_cue(lower, at),
+        _ if Some(byte) == CHINESE_ANSWER.as_bytes().first() => {
+            lower.get(at..)?.starts_with(CHINESE_ANSWER).then_some((at + CHINESE_ANSWER.len(), true))
+        }
+        _ if Some(byte) == CHOOSE.as_bytes().first() => chinese_choice(lower, at),
+        _ => None,
     });
-    let answers = lower.match_indices("答案").map(|(at, cue)| (at + cue.len(), true));
-    let choosing = lower.match_indices('选').filter_map(|(at, cue)| {
-        let end = at + cue.len();
-        let before = lower.get(..at)?;
-        // `选项` is `option`, which announces nothing.
-        let announces = !REFUSALS.iter().any(|refusal| before.ends_with(*refusal))
-            && !lower.get(end..)?.starts_with('项');
-        announces.then_some((end, true))
-    });
-    let mut cues: Vec<(usize, bool)> = english.chain(answers).chain(choosing).collect();
-    cues.sort_unstable_by_key(|(end, _)| std::cmp::Reverse(*end));
+    let mut cues: Vec<(usize, bool)> = found.collect();
+    cues.reverse();
     cues
+}
+
+const ANSWER: &str = "answer";
+const CHINESE_ANSWER: &str = "答案";
+const CHOOSE: &str = "选";
+
+/// Where the word `answer` that begins at a place ends, where it stands there.
+fn english_cue(lower: &str, at: usize) -> Option<(usize, bool)> {
+    let rest = lower.get(at..)?.strip_prefix(ANSWER)?;
+    let before = lower.get(..at)?;
+    if before.ends_with(is_word) || rest.starts_with(is_word) {
+        return None;
+    }
+    let word = split_last_word(before.trim_end_matches(is_space)).1;
+    (!matches!(word, "wrong" | "incorrect")).then_some((at + ANSWER.len(), false))
+}
+
+/// The same for `选`, where it does not say the opposite. `选项` is `option`, which announces nothing.
+fn chinese_choice(lower: &str, at: usize) -> Option<(usize, bool)> {
+    let rest = lower.get(at..)?.strip_prefix(CHOOSE)?;
+    let before = lower.get(..at)?;
+    let announces = !REFUSALS.iter().any(|refusal| before.ends_with(*refusal)) && !rest.starts_with('项');
+    announces.then_some((at + CHOOSE.len(), true))
 }
 
 /// The answer after a cue that ends at a place. `linked` says that it needs no link.

@@ -2,8 +2,10 @@
 
 use crate::characters::{is_word, may_lead, may_trail, split_last_word, word_at};
 use crate::choices::Choices;
-use crate::refutation::{WRONG, is_refuted, rest_of_list};
+use crate::denial::{eliminated, is_negated};
+use crate::refutation::is_refuted;
 use gage_text_kit::text::is_space;
+use std::cell::OnceCell;
 
 /// Words after `A` that show that it is a name, not an article: `A is right`.
 const AFTER_NAME: &[&str] = &[
@@ -57,75 +59,9 @@ const AFTER_NAME_I: &[&str] = &["is", "because", "or", "and", "since"];
 /// Words before an upper-case letter that make it a name whatever follows: `option A dolphin`.
 const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select", "choose", "pick"];
 
-/// Words that deny what follows.
-const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
-
-/// Words that take what follows out of the choice, a whole list too: `Eliminate B, C and D`. In two words `rule out`.
-const ELIMINATIONS: &[&str] = &[
-    "eliminate",
-    "eliminates",
-    "eliminating",
-    "exclude",
-    "excludes",
-    "reject",
-    "rejecting",
-    "dismiss",
-    "discard",
-];
-const RULINGS: &[&str] = &["rule", "rules", "ruled", "ruling"];
-
-/// Words before a colon that say of what follows that it is wrong: `Wrong: B`, `错误：B`.
-const CHINESE_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除"];
-
-/// Words that may stand between a denial and what it denies.
-const BETWEEN: &[&str] = &[
-    "option",
-    "choice",
-    "answer",
-    "letter",
-    "the",
-    "a",
-    "an",
-    "be",
-    "choose",
-    "pick",
-    "select",
-    "either",
-    "statement",
-];
-
-/// The same two in Chinese. `不` before a verb of choosing, or `不是` and its kind.
-const CHINESE_DENIALS: &[&str] = &[
-    "不是",
-    "不应是",
-    "不应该是",
-    "不会是",
-    "不可能是",
-    "不为",
-    "不选",
-    "不选择",
-    "不应选",
-    "不应该选",
-    "不能选",
-    "不会选",
-    "不可选",
-    "而非",
-    "并非",
-    "排除",
-    "排除了",
-    "除了",
-];
-const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
-
-/// How many words may stand between a denial and what it denies.
-const WORDS_BETWEEN: usize = 4;
-
 /// How many letters that stand alone are looked at, from the beginning of the answer: no answer that says something has as
 /// many.
 const MOST_LETTERS: usize = 10_000;
-
-/// How far apart two letters of one denied list may stand, in bytes.
-const LONGEST_GAP: usize = 120;
 
 /// The last letter of a text that stands alone and is a label, in upper case, be it denied or not. One of
 /// A to E may be joined to other words (`e-mail`); the others may not, and must be upper case.
@@ -138,11 +74,14 @@ pub(crate) struct Answer<'a> {
     pub(crate) text: &'a str,
     /// In lower case where it is ASCII, so that places in it are places in `text`.
     pub(crate) lower: String,
+    /// Where ASCII letters stand without another letter or digit of ASCII beside them, the first ones. Found when they are
+    /// first asked for.
+    alone: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Answer<'a> {
     pub(crate) fn new(text: &'a str) -> Answer<'a> {
-        Answer { text, lower: text.to_ascii_lowercase() }
+        Answer { text, lower: text.to_ascii_lowercase(), alone: OnceCell::new() }
     }
 
     /// The first letter that names an option and is not denied.
@@ -169,23 +108,11 @@ impl<'a> Answer<'a> {
         choices: &Choices,
         is_refuted: impl Fn(usize) -> bool,
     ) -> impl Iterator<Item = char> {
-        let bytes = self.text.as_bytes();
-        let is_ascii_word =
-            |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
         let mut denied = None;
         let mut eliminated_to = 0;
-        let mut looked_at = 0;
-        bytes.iter().enumerate().filter_map(move |(at, byte)| {
-            // The letters inside words are most of an answer, so they are dealt with first.
-            if !byte.is_ascii_alphabetic()
-                || is_ascii_word(at.checked_sub(1))
-                || is_ascii_word(at.checked_add(1))
-            {
-                return None;
-            }
-            let letter = char::from(byte.to_ascii_uppercase());
-            looked_at += 1;
-            if looked_at > MOST_LETTERS || !self.names_option(at, letter, choices) {
+        self.alone().iter().filter_map(move |&at| {
+            let letter = char::from(self.text.as_bytes().get(at)?.to_ascii_uppercase());
+            if !self.names_option(at, letter, choices) {
                 return None;
             }
             if at >= eliminated_to
@@ -198,6 +125,29 @@ impl<'a> Answer<'a> {
             }
             denied = Some(at);
             None
+        })
+    }
+
+    fn alone(&self) -> &[usize] {
+        self.alone.get_or_init(|| {
+            // The letters inside words are most of an answer, so that nothing else is asked of them.
+            let mut was_word = false;
+            let mut bytes = self.text.bytes().enumerate().peekable();
+            let places = std::iter::from_fn(|| {
+                loop {
+                    let (at, byte) = bytes.next()?;
+                    let is_word = byte.is_ascii_alphanumeric();
+                    let follows_word = std::mem::replace(&mut was_word, is_word);
+                    if is_word
+                        && !follows_word
+                        && byte.is_ascii_alphabetic()
+                        && bytes.peek().is_none_or(|(_, next)| !next.is_ascii_alphanumeric())
+                    {
+                        return Some(at);
+                    }
+                }
+            });
+            places.take(MOST_LETTERS).collect()
         })
     }
 
@@ -302,83 +252,6 @@ fn is_part_of_word(
         || (is_joined(after[0], after[1], '-') && !says_option())
         || abbreviates_on
         || abbreviates_back
-}
-
-/// Whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
-/// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
-pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
-    let mut before = lower.get(..at).unwrap_or_default();
-    for _ in 0..WORDS_BETWEEN {
-        before = before.trim_end_matches(|character| is_space(character) || is_opening(character));
-        for between in CHINESE_BETWEEN {
-            before = before.strip_suffix(*between).unwrap_or(before);
-        }
-        if CHINESE_DENIALS.iter().any(|denial| before.ends_with(*denial)) {
-            return true;
-        }
-        let (rest, word) = split_last_word(before);
-        if DENIALS.contains(&word) || word.ends_with("n't") || word == "cannot" {
-            return true;
-        }
-        if matches!(word, "than" | "of") {
-            let (_, word) = split_last_word(rest.trim_end_matches(is_space));
-            return matches!(word, "rather" | "other" | "instead");
-        }
-        if !BETWEEN.contains(&word) {
-            break;
-        }
-        before = rest;
-    }
-    let denied = denied.filter(|denied| at - denied <= LONGEST_GAP);
-    denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
-}
-
-/// Where the list ends that the letter at a place begins, where what stands before it takes it out of the choice. Letters with
-/// commas only are a list where another letter is left behind them: of `I rule out B, A` A is the answer.
-fn eliminated(lower: &str, at: usize) -> Option<usize> {
-    let before = lower.get(..at)?.trim_end_matches(|character| is_space(character) || is_opening(character));
-    let is_eliminated = match before.strip_suffix([':', '：']) {
-        Some(before) => {
-            let before =
-                before.trim_end_matches(|character| is_space(character) || matches!(character, '*' | '_'));
-            let word = split_last_word(before).1;
-            WRONG.contains(&word) || CHINESE_WRONG.iter().any(|wrong| before.ends_with(*wrong))
-        }
-        None => {
-            let (mut rest, mut word) = split_last_word(before);
-            while matches!(word, "option" | "options" | "choice" | "choices" | "answer" | "both") {
-                (rest, word) = split_last_word(rest.trim_end_matches(is_space));
-            }
-            let verb = || split_last_word(rest.trim_end_matches(is_space)).1;
-            ELIMINATIONS.contains(&word) || (word == "out" && RULINGS.contains(&verb()))
-        }
-    };
-    let end = at + 1;
-    let rest = lower.get(end..).filter(|_| is_eliminated)?;
-    Some(match rest_of_list(rest) {
-        Some((after, is_conjoined)) if is_conjoined || has_letter(after) => lower.len() - after.len(),
-        _ => end,
-    })
-}
-
-/// Whether a letter stands alone somewhere in a text.
-fn has_letter(text: &str) -> bool {
-    text.split(|character: char| !is_word(character) && character != '\'')
-        .any(|word| word.len() == 1 && word.is_ascii())
-}
-
-/// Whether a text between two letters makes them one list.
-fn continues_list(between: &str) -> bool {
-    let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
-    let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();
-    words.peek().is_some() && words.all(|word| matches!(word, "or" | "nor" | "/" | "option" | "the"))
-}
-
-fn is_opening(character: char) -> bool {
-    matches!(
-        character,
-        '*' | '_' | '\\' | '`' | '"' | '\'' | '(' | '[' | '{' | '<' | '$' | '【' | '「' | '『'
-    )
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod characters;
 mod choices;
 mod cues;
+mod denial;
 mod extraction;
 mod letters;
 mod option_texts;

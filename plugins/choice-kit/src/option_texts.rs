@@ -2,7 +2,7 @@
 
 use crate::characters::{begins_with, is_word, normalized, undecorated};
 use crate::choices::Choices;
-use crate::letters::is_negated;
+use crate::denial::is_negated;
 
 /// The option whose text is the whole answer.
 pub(crate) fn whole(text: &str, choices: &Choices) -> Option<String> {
@@ -72,27 +72,27 @@ const MOST_MENTIONS: usize = 10_000;
 /// Where each of some options stands in a text, one occurrence not inside another of the same. The text is gone through once,
 /// however many options there are.
 fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
-    let mut begins = [false; 256];
-    for first in options.iter().filter_map(|option| option.as_bytes().first()) {
-        if let Some(begins) = begins.get_mut(usize::from(*first)) {
-            *begins = true;
-        }
+    // For each byte the options that begin with it and are still looked for.
+    let mut beginning: Vec<Vec<usize>> = vec![Vec::new(); 256];
+    for (number, option) in options.iter().enumerate() {
+        let first = option.as_bytes().first().and_then(|first| beginning.get_mut(usize::from(*first)));
+        first.into_iter().for_each(|numbers| numbers.push(number));
     }
     let mut places = vec![Vec::new(); options.len()];
     for (start, byte) in text.bytes().enumerate() {
-        if begins.get(usize::from(byte)) != Some(&true) {
+        let Some(numbers) = beginning.get_mut(usize::from(byte)).filter(|numbers| !numbers.is_empty()) else {
             continue;
-        }
-        for (option, places) in options.iter().zip(&mut places) {
+        };
+        numbers.retain(|number| {
+            let (Some(option), Some(places)) = (options.get(*number), places.get_mut(*number)) else {
+                return false;
+            };
             let is_free = places.last().is_none_or(|last| last + option.len() <= start);
-            if option.as_bytes().first() == Some(&byte)
-                && is_free
-                && places.len() < MOST_MENTIONS
-                && text.get(start..).is_some_and(|rest| rest.starts_with(option))
-            {
+            if is_free && text.get(start..).is_some_and(|rest| rest.starts_with(option)) {
                 places.push(start);
             }
-        }
+            places.len() < MOST_MENTIONS
+        });
     }
     places
 }

@@ -53,7 +53,7 @@ impl Metric for MultiChoiceAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether the answer names the right option").value_name("acc").input(
+        let spec = MetricSpec::new("2", "Whether the answer names the right option").value_name("acc").input(
             "prediction",
             &["prediction_field"],
             &["model_output.answer", "sample.predict_result.0.message.content.0.text"],

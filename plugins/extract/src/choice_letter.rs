@@ -22,7 +22,7 @@ impl Extractor for ChoiceLetter {
 
     fn spec() -> ExtractorSpec {
         ExtractorSpec::new(MemberSpec::new(
-            "1",
+            "2",
             "The label of the option that the text names",
             json!({
                 "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),

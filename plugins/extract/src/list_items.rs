@@ -72,8 +72,8 @@ impl Extractor for ListItems {
                 automatic(inside)?
             }
             Format::Json => return last_array(text),
-            Format::Bullets => texts(text.lines().filter_map(after_bullet))?,
-            Format::Lines => texts(text.lines())?,
+            Format::Bullets => texts(lines(text).filter_map(after_bullet))?,
+            Format::Lines => texts(lines(text))?,
             Format::Commas => commas(text)?,
         };
         if items.is_empty() {
@@ -109,11 +109,11 @@ fn automatic(text: &str) -> Result<Vec<&str>, PluginError> {
         // As Python prints a list.
         return commas(inner);
     }
-    let bullets = texts(text.lines().filter_map(after_bullet))?;
+    let bullets = texts(lines(text).filter_map(after_bullet))?;
     if !bullets.is_empty() {
         return Ok(bullets);
     }
-    match texts(text.lines())? {
+    match texts(lines(text))? {
         lines if lines.len() > 1 => Ok(lines),
         _ => commas(text),
     }
@@ -145,17 +145,28 @@ fn without_fence(text: &str) -> &str {
 const JOINTS: [&str; 4] = [" and ", " or ", " & ", "以及"];
 const QUOTES: [char; 7] = ['"', '\'', '`', '“', '”', '「', '」'];
 
-const SEPARATORS: [char; 6] = [',', '，', '、', ';', '；', '\n'];
+fn is_separator(character: char) -> bool {
+    matches!(character, ',' | '，' | '、' | ';' | '；' | '\n')
+}
 
 fn commas(text: &str) -> Result<Vec<&str>, PluginError> {
-    let mut items: Vec<&str> = text.split(SEPARATORS).collect();
-    let before_last = text.rfind(SEPARATORS).and_then(|end| text.get(..end));
+    let Some((before_last, last)) = text.rsplit_once(is_separator) else { return texts([text].into_iter()) };
+    let items = stretches(before_last, is_separator);
     // Of `rock and roll, salt and pepper` the last is one as well. No joint has a separator in it.
-    let is_enumeration = before_last.is_some_and(|text| !JOINTS.iter().any(|joint| text.contains(joint)));
-    if is_enumeration && let Some(last) = items.pop() {
-        items.extend(before_and_after_joint(last));
+    match JOINTS.iter().any(|joint| before_last.contains(joint)) {
+        true => texts(items.chain([last])),
+        false => texts(items.chain(before_and_after_joint(last))),
     }
-    texts(items.into_iter())
+}
+
+/// The lines of a text that are not empty.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    stretches(text, |character| character == '\n')
+}
+
+/// What stands between separators, without what is empty: a text may be nothing but separators.
+fn stretches(text: &str, is_separator: fn(char) -> bool) -> impl Iterator<Item = &str> {
+    text.split(is_separator).filter(|stretch| !stretch.is_empty())
 }
 
 /// The last items of an enumeration: `b and c`, and `and c` where a comma stands before the word. Only the last such word
@@ -197,6 +208,9 @@ fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Result<Vec<&'text st
 /// An item without white space, quotes and a full stop around it.
 fn bare(item: &str) -> &str {
     let item = strip(item);
+    if item.is_empty() {
+        return item;
+    }
     let item = strip(item.strip_suffix(['.', '。', ',', ';']).unwrap_or(item));
     let unquoted = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('「', '」')]
         .iter()
@@ -207,6 +221,9 @@ fn bare(item: &str) -> &str {
 /// What stands behind the bullet or the number that a line begins with.
 fn after_bullet(line: &str) -> Option<&str> {
     let line = strip(line);
+    if line.is_empty() {
+        return None;
+    }
     if let Some(rest) = line.strip_prefix(['-', '*', '+', '•', '·', '–', '●', '▪']) {
         // `-5` and `**bold**` are no bullets; the round ones need no blank.
         let is_round = line.starts_with(['•', '·', '●', '▪']);

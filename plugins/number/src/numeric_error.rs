@@ -14,7 +14,7 @@ const REFERENCE: usize = 1;
 
 /// Scores 1 where the prediction is within the tolerance of the reference, which is the larger of
 /// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. The
-/// bounds belong to it; a negative tolerance is none.
+/// bounds belong to it. A tolerance is a finite number from 0 up, or a text that spells one.
 ///
 /// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error
 /// divided by the size of the reference (absent where that is 0 and the error is not). A reference may
@@ -25,7 +25,8 @@ const REFERENCE: usize = 1;
 /// A prediction without a unit is taken to be in that of the reference. Without a known unit texts are
 /// read as Python's `float()` does; `number_format` says otherwise.
 ///
-/// What is missing, no number, or not finite scores 0 and has no sub-scores.
+/// What is missing, no number, or not finite (`inf`, `1e400`) scores 0 and has no sub-scores. A reference with
+/// a tolerance that is none is an error.
 pub struct NumericError {
     field: PredictionField,
     tolerance_abs: f64,
@@ -61,7 +62,7 @@ impl Metric for NumericError {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("1", "How far the prediction is from the reference number")
+        let spec = MetricSpec::new("2", "How far the prediction is from the reference number")
             .value_name("within_tol")
             .sub_score("mae", false)
             .sub_score("relative_error", false)
@@ -101,8 +102,10 @@ impl Metric for NumericError {
         let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(reference));
         let is_unit_known = self.unit.is_some() || expected.unit().is_some();
         let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
+        let tolerance_abs = expected.tolerance("tolerance_abs")?.unwrap_or(self.tolerance_abs);
+        let tolerance_rel = expected.tolerance("tolerance_rel")?.unwrap_or(self.tolerance_rel);
         Ok(match Pair::read(&predicted, &expected, self.unit.as_ref(), format) {
-            Ok(pair) => self.card(&pair, &expected),
+            Ok(pair) => card(&pair, tolerance_abs, tolerance_rel),
             Err(failure) => ScoreCard::binary(false).tag(failure.tag()).detail(&json!({
                 "prediction": serde_json::Value::from(shown(&prediction)),
                 "reference": serde_json::Value::from(shown(reference)),
@@ -112,20 +115,16 @@ impl Metric for NumericError {
     }
 }
 
-impl NumericError {
-    fn card(&self, pair: &Pair, expected: &Measurement<'_>) -> ScoreCard {
-        let tolerance_abs = expected.tolerance("tolerance_abs").unwrap_or(self.tolerance_abs);
-        let tolerance_rel = expected.tolerance("tolerance_rel").unwrap_or(self.tolerance_rel);
-        let deviation = pair.deviation(tolerance_abs, tolerance_rel);
-        let pass = deviation.is_within();
-        let card = ScoreCard::binary(pass).detail(&json!({
-            "prediction": shown_float(pair.number),
-            "reference": shown_float(pair.target),
-            "tolerance": shown_float(deviation.tolerance),
-        }));
-        let card = deviation.add_to(card);
-        if pass { card } else { card.tag("wrong_answer").explain(deviation.explained()) }
-    }
+fn card(pair: &Pair, tolerance_abs: f64, tolerance_rel: f64) -> ScoreCard {
+    let deviation = pair.deviation(tolerance_abs, tolerance_rel);
+    let pass = deviation.is_within();
+    let card = ScoreCard::binary(pass).detail(&json!({
+        "prediction": shown_float(pair.number),
+        "reference": shown_float(pair.target),
+        "tolerance": shown_float(deviation.tolerance),
+    }));
+    let card = deviation.add_to(card);
+    if pass { card } else { card.tag("wrong_answer").explain(deviation.explained()) }
 }
 
 #[cfg(test)]

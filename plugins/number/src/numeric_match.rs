@@ -1,5 +1,6 @@
 //! `numeric_match`: whether the prediction is the reference number, or near it.
 
+use gage_number_kit::tolerance_parameter;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
 use gage_text_kit::Params;
@@ -13,7 +14,8 @@ const REFERENCE: usize = 1;
 /// within bounds. What cannot be read as a number, on either side, scores `fallback`.
 ///
 /// Numbers are read as Python's `float()` reads them, so units, percent signs and thousands
-/// separators make a text no number.
+/// separators make a text no number. A number that is not finite (`inf`, `nan`, `1e400`) never passes, on
+/// either side and whatever the mode, and scores 0.
 pub struct NumericMatch {
     tolerance: f64,
     minimum: Option<Bound>,
@@ -63,7 +65,7 @@ impl Metric for NumericMatch {
     fn spec() -> MetricSpec {
         let bound =
             |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
-        MetricSpec::new("1", "Whether the prediction is the reference number, or near it")
+        MetricSpec::new("2", "Whether the prediction is the reference number, or near it")
             .prediction("prediction_field")
             .reference()
             .params(json!({
@@ -81,14 +83,8 @@ impl Metric for NumericMatch {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let fallback = params.fallback()?;
-        let tolerance = params.number("tolerance")?.unwrap_or(0.0);
-        if tolerance.is_nan() {
-            // No difference would be within it.
-            let message = "params: 'tolerance' must be a number of 0 or more, not NaN";
-            return Err(PluginError::invalid_config(message).at("/tolerance"));
-        }
         Ok(NumericMatch {
-            tolerance,
+            tolerance: tolerance_parameter(&params, "tolerance")?.unwrap_or(0.0),
             minimum: Bound::read(&params, "min_value")?,
             maximum: Bound::read(&params, "max_value")?,
             mode: Mode::new(params.text("mode")?.unwrap_or("abs_diff")),
@@ -109,9 +105,12 @@ impl Metric for NumericMatch {
         });
         let (card, shown_prediction, shown_reference) = match (as_float(prediction), as_float(reference)) {
             (Some(prediction), Some(reference)) => {
-                let pass = self.passes(prediction, reference);
-                let card = ScoreCard::binary(pass);
-                let card = if pass { card } else { card.tag("wrong_answer") };
+                let card = match (prediction.is_finite(), reference.is_finite()) {
+                    (false, _) => ScoreCard::binary(false).tag("invalid_format"),
+                    (_, false) => ScoreCard::binary(false).tag("invalid_reference"),
+                    _ if self.passes(prediction, reference) => ScoreCard::binary(true),
+                    _ => ScoreCard::binary(false).tag("wrong_answer"),
+                };
                 (card, shown_float(prediction), shown_float(reference))
             }
             _ => {
@@ -131,11 +130,11 @@ impl Metric for NumericMatch {
 }
 
 impl NumericMatch {
+    /// Whether a finite prediction passes.
     fn passes(&self, prediction: f64, reference: f64) -> bool {
         let matches = match self.mode {
             Mode::AtLeast => prediction >= reference,
             Mode::AtMost => prediction <= reference,
-            // Infinity less infinity is no number, and so within no tolerance.
             Mode::Near(_) => (prediction - reference).abs() <= self.tolerance,
         };
         matches
@@ -146,7 +145,7 @@ impl NumericMatch {
 
 impl Bound {
     fn read(params: &Params, name: &str) -> Result<Option<Bound>, PluginError> {
-        let number = params.number(name)?;
+        let number = params.finite(name)?;
         Ok(number.zip(params.get(name)).map(|(number, spelled)| Bound { number, spelled: spelled.clone() }))
     }
 }
@@ -183,8 +182,13 @@ mod tests {
             (json!({}), Value::Json("9007199254740993".to_owned()), 9_007_199_254_740_992.0, 1.0),
             (json!({ "tolerance": 0.5 }), Value::Number(1.5), 1.0, 1.0),
             (json!({ "tolerance": "0.5" }), Value::Number(1.2), 1.0, 1.0),
-            (json!({ "tolerance": "inf" }), text("inf"), 1.0, 1.0),
-            (json!({ "tolerance": -1 }), Value::Number(1.0), 1.0, 0.0),
+            (json!({ "mode": "ge" }), text("inf"), 1.0, 0.0),
+            (json!({ "mode": "ge" }), text("1e400"), 1.0, 0.0),
+            (json!({ "mode": "le" }), text("-inf"), 1.0, 0.0),
+            (json!({ "mode": "le" }), Value::Number(1.0), f64::INFINITY, 0.0),
+            (json!({ "mode": "ge" }), Value::Number(1.0), f64::NEG_INFINITY, 0.0),
+            (json!({ "mode": "ge", "fallback": 1 }), text("nan"), 1.0, 0.0),
+            (json!({ "mode": "ge" }), Value::Json("1e400".to_owned()), 1.0, 0.0),
             (json!({ "mode": "GE" }), Value::Number(3.0), 3.0, 1.0),
             (json!({ "mode": "le" }), Value::Number(2.0), 3.0, 1.0),
             (json!({ "mode": "relative" }), Value::Number(5.0), 5.0, 1.0),
@@ -201,7 +205,8 @@ mod tests {
     fn details_say_what_was_read() {
         let infinity = card(json!({}), Value::Text("inf".to_owned()), Value::Text("Infinity".to_owned()));
         let Some(infinity) = infinity else { panic!("infinity is a number") };
-        assert_eq!(infinity.primary_score, Some(0.0));
+        assert_eq!((infinity.primary_score, infinity.pass), (Some(0.0), Some(false)));
+        assert_eq!(infinity.error_tags, ["invalid_format"]);
         assert_eq!(
             infinity.detail,
             concat!(
@@ -221,6 +226,10 @@ mod tests {
         for params in [
             json!({ "tolerance": "abc" }),
             json!({ "tolerance": "nan" }),
+            json!({ "tolerance": "inf" }),
+            json!({ "tolerance": "1e400" }),
+            json!({ "tolerance": -1 }),
+            json!({ "max_value": "inf" }),
             json!({ "min_value": "abc" }),
             json!({ "fallback": "nan" }),
             json!({ "fallback": 2 }),

@@ -109,7 +109,7 @@ impl Parser {
         if !self.eat(')') {
             return Err(PatternError::at("missing ), unterminated subpattern", start));
         }
-        let Piece { text, width, shape, required, .. } = held;
+        let Piece { text, width, shape, required, weight, .. } = held;
         let look = |text: String| Piece { shape: Shape::Look, ..Piece::atom(text, Width::ZERO) };
         // What is looked for must be there too.
         let is_needed =
@@ -146,7 +146,7 @@ impl Parser {
             Group::LookBehind { negative: false } => look(format!("(?<={text})")),
             Group::LookBehind { negative: true } => look(format!("(?<!{text})")),
         };
-        Ok(Piece { required, ..piece })
+        Ok(Piece { required, weight: weight.saturating_add(1), ..piece })
     }
 
     /// Reads a name up to a closing character.
@@ -246,8 +246,9 @@ impl Parser {
         let separator = if no.text.is_empty() { "" } else { "|" };
         let text = format!("(?({group}){}{separator}{})", yes.text, no.text);
         let width = yes.width.or(no.width);
-        let required = Required::one_of(&[yes, no]);
-        Ok(Piece { required, ..Piece::atom(text, width) })
+        let branches = [yes, no];
+        let (required, weight) = (Required::one_of(&branches), Piece::weight_of(&branches).saturating_add(1));
+        Ok(Piece { text, width, shape: Shape::Atom, repeated: false, required, weight })
     }
 
     /// Reads the rest of a group that begins with flags.

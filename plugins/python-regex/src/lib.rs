@@ -32,12 +32,13 @@ mod parser;
 mod piece;
 mod required;
 mod set;
+mod weight;
 
 pub use error::{PatternError, SearchError};
 
 use fancy_regex::{Captures, Error, Regex, RegexBuilder};
 use long::{Matches, Needle};
-use parser::Alphabet;
+use parser::{Alphabet, Translation};
 use required::Offset;
 use std::cell::OnceCell;
 
@@ -76,10 +77,14 @@ impl PythonRegex {
     /// Compiles a pattern, as `re.compile(pattern, re.IGNORECASE if ignore_case else 0)` does.
     ///
     /// # Errors
-    /// Says what is wrong with the pattern, and at which character.
+    /// Says what is wrong with the pattern, and at which character; also where it becomes too large to be compiled.
     pub fn new(pattern: &str, ignore_case: bool) -> Result<PythonRegex, PatternError> {
         let ascii = parser::translate(pattern, ignore_case, Alphabet::Ascii)?;
         let unicode = parser::translate(pattern, ignore_case, Alphabet::Unicode)?;
+        if let Some(position) = [&ascii, &unicode].into_iter().find_map(Translation::too_large) {
+            let message = "the pattern is too large, repeat less of it (with `(?a)` before it sets such as `\\w` are small)";
+            return Err(PatternError::at(message, position));
+        }
         let differs = unicode.text != ascii.text;
         let (names, group_count) = (ascii.names, ascii.group_count);
         let ascii = Engine::new(ascii.text, ascii.required);
@@ -208,6 +213,13 @@ impl Engine {
 fn backtracks(pattern: &str) -> bool {
     let signs = ["(?=", "(?!", "(?<", "(?>", "(?(", r"\k<", "*+", "++", "?+", "}+"];
     signs.iter().any(|sign| pattern.contains(sign))
+}
+
+impl Translation {
+    /// Where the pattern becomes too large to be compiled. Backtracking makes no copy of what is repeated.
+    fn too_large(&self) -> Option<usize> {
+        self.too_large.filter(|_| !backtracks(&self.text))
+    }
 }
 
 /// A group of a pattern, made by [`PythonRegex::group`].

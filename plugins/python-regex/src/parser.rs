@@ -5,6 +5,7 @@ use crate::escape::Escaped;
 use crate::piece::{Mode, Piece, Quantifier, Shape, Width};
 use crate::required::{Offset, Required};
 use crate::set;
+use crate::weight;
 
 /// Nesting beyond this is refused, so that no pattern exhausts the stack.
 pub(crate) const DEEPEST: usize = 100;
@@ -57,6 +58,8 @@ pub(crate) struct Parser {
     pub(crate) look_behind: Option<usize>,
     /// Groups that a condition names before they are opened, and where.
     pub(crate) awaited: Vec<(usize, usize)>,
+    /// Where the pattern becomes too large to be compiled, if it does.
+    too_large: Option<usize>,
 }
 
 /// A pattern in the syntax of `fancy-regex`.
@@ -69,6 +72,8 @@ pub(crate) struct Translation {
     /// A pattern of something that is in every text that the whole matches, and how far behind the beginning of a match
     /// it begins; none where nothing is known.
     pub(crate) required: Option<(String, Offset)>,
+    /// Where it becomes too large for an engine that makes a copy of what is repeated.
+    pub(crate) too_large: Option<usize>,
 }
 
 /// Translates a pattern for texts of an alphabet.
@@ -85,6 +90,7 @@ pub(crate) fn translate(
         names: Vec::new(),
         look_behind: None,
         awaited: Vec::new(),
+        too_large: None,
     };
     let mut flags = Flags { ignore_case, multi_line: false, dot_all: false, verbose: false, ascii: false };
     let whole = parser.alternation(&mut flags, 0)?;
@@ -102,6 +108,7 @@ pub(crate) fn translate(
         names: parser.names,
         group_count: parser.groups.len().saturating_sub(1),
         required: whole.required.pattern(),
+        too_large: parser.too_large,
     })
 }
 
@@ -150,7 +157,11 @@ impl Parser {
         }
         let mut branches = vec![self.branch(flags, depth, depth == 0)?];
         while self.eat('|') {
+            let start = self.at;
             branches.push(self.branch(flags, depth, false)?);
+            if Piece::weight_of(&branches) > weight::MOST {
+                self.too_large.get_or_insert(start);
+            }
         }
         Ok(Piece::alternation(branches))
     }
@@ -163,6 +174,8 @@ impl Parser {
         at_start: bool,
     ) -> Result<Piece, PatternError> {
         let mut pieces: Vec<Piece> = Vec::new();
+        // What the pieces weigh but for the last one, and how many these are.
+        let (mut weight, mut finished) = (0_u64, 0);
         while let Some(next) = self.peek().filter(|next| !matches!(next, '|' | ')')) {
             let start = self.at;
             self.at += 1;
@@ -184,6 +197,15 @@ impl Parser {
                     None => pieces.push(self.literal(next, *flags)),
                 },
                 _ => pieces.push(self.literal(next, *flags)),
+            }
+            // A quantifier changes the last piece, so that it is not added before the next one begins.
+            let last = pieces.last().map_or(0, |piece| piece.weight);
+            if pieces.len() > finished + 1 {
+                weight = weight.saturating_add(pieces.get(finished).map_or(0, |piece| piece.weight));
+                finished += 1;
+            }
+            if weight.saturating_add(last) > weight::MOST {
+                self.too_large.get_or_insert(start);
             }
         }
         if depth == 0 {

@@ -1,6 +1,7 @@
 //! Parts of a pattern that have been translated.
 
 use crate::required::Required;
+use crate::weight;
 use std::fmt::Write;
 
 /// How many characters a part can match.
@@ -48,11 +49,14 @@ pub(crate) struct Piece {
     pub(crate) repeated: bool,
     /// What must stand in a text for it to match.
     pub(crate) required: Required,
+    /// How large it becomes, see [`weight`].
+    pub(crate) weight: u64,
 }
 
 impl Piece {
     pub(crate) fn atom(text: String, width: Width) -> Piece {
-        Piece { text, width, shape: Shape::Atom, repeated: false, required: Required::default() }
+        let weight = weight::of_atom(&text);
+        Piece { text, width, shape: Shape::Atom, repeated: false, required: Required::default(), weight }
     }
 
     pub(crate) fn anchor(text: impl Into<String>) -> Piece {
@@ -76,7 +80,7 @@ impl Piece {
         let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
         let width = pieces.iter().fold(Width::ZERO, |width, piece| width.then(piece.width));
         let required = Required::all_of(pieces);
-        Piece { shape, required, ..Piece::atom(text, width) }
+        Piece { text, width, shape, repeated: false, required, weight: Piece::weight_of(pieces) }
     }
 
     /// The branches of an alternation. The result is no unit: it belongs into a group.
@@ -87,7 +91,13 @@ impl Piece {
         let texts: Vec<&str> = branches.iter().map(|branch| branch.text.as_str()).collect();
         let width = branches.iter().map(|branch| branch.width).reduce(Width::or).unwrap_or(Width::ZERO);
         let required = Required::one_of(&branches);
-        Piece { required, ..Piece::atom(texts.join("|"), width) }
+        let weight = Piece::weight_of(&branches);
+        Piece { text: texts.join("|"), width, shape: Shape::Atom, repeated: false, required, weight }
+    }
+
+    /// What pieces weigh together.
+    pub(crate) fn weight_of(pieces: &[Piece]) -> u64 {
+        pieces.iter().fold(0, |sum, piece| piece.weight.saturating_add(sum))
     }
 
     /// The piece with a quantifier.
@@ -98,7 +108,9 @@ impl Piece {
             most: self.width.most.saturating_mul(most.unwrap_or(u64::MAX)),
         };
         let required = if least > 0 { self.required.alone() } else { Required::default() };
-        let Piece { mut text, mut shape, .. } = self;
+        let Piece { mut text, mut shape, weight, .. } = self;
+        // Each repetition that is counted is a copy.
+        let weight = weight.saturating_mul(most.unwrap_or(least).max(1));
         match shape {
             Shape::Nothing => {}
             // The engine refuses to repeat an assertion, and once is as good as often.
@@ -113,7 +125,7 @@ impl Piece {
             }
             _ => quantifier.write(&mut text),
         }
-        Piece { text, width, shape, repeated: true, required }
+        Piece { text, width, shape, repeated: true, required, weight }
     }
 }
 

@@ -174,6 +174,36 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
+fn a_pattern_that_becomes_too_large_says_where() {
+    for (pattern, position) in [
+        ("x(a{1000}){1000}", Some(10)),
+        ("a{60000}b{60000}", Some(9)),
+        ("a{60000}|b{60000}", Some(9)),
+        (r"^\w{1,300}$", Some(3)),
+        (".{10000}", Some(1)),
+        (r"(?:(?:\w{9}){9}){9}", Some(16)),
+        (r"(?a)^\w{1,300}$", None),
+        (r"\w+\s{1,300}", None),
+        ("(a|b){1000}", None),
+        // What backtracks makes no copies.
+        ("(?:(?!b)a){60000}", None),
+    ] {
+        let error = PythonRegex::new(pattern, true).err().map(|error| error.to_string());
+        let expected = position.map(|position| format!("are small) at position {position}"));
+        match (error, expected) {
+            (Some(error), Some(expected)) => {
+                assert!(
+                    error.starts_with("the pattern is too large, repeat less of it"),
+                    "{pattern}: {error}"
+                );
+                assert!(error.ends_with(&expected), "{pattern}: {error}");
+            }
+            (error, expected) => assert_eq!(error, expected, "{pattern}"),
+        }
+    }
+}
+
+#[test]
 fn long_texts_without_what_is_required_are_not_searched() {
     // Of each the search alone would need more steps than there are.
     let filler = "a".repeat(100_000);

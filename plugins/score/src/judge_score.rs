@@ -37,7 +37,7 @@ impl Metric for JudgeScore {
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
-        Ok(JudgeScore { threshold: Params::new(params)?.number("threshold")? })
+        Ok(JudgeScore { threshold: Params::new(params)?.finite("threshold")? })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {

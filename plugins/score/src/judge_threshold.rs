@@ -10,9 +10,9 @@ use gage_text_kit::value::{as_float, shown, shown_float};
 /// `max_value` where they are set.
 ///
 /// A score may be a number, a text that spells one as Python's `float()` reads it, or a boolean (1 and
-/// 0); NaN is at least nothing. Where it is missing, or anything else, the score is `fallback` (default
-/// 0, from 0 to 1) and the sample is tagged `missing_prediction` or `invalid_format`. A threshold that
-/// is a text and no number makes every sample `invalid_format`; it is no error of the parameters, since
+/// 0). One that is not finite (`inf`, `nan`, `1e400`) never passes: 0, tagged `invalid_format`. Where it is
+/// missing, or anything else, the score is `fallback` (default 0, from 0 to 1) and the sample is tagged
+/// `missing_prediction` or `invalid_format`. A threshold that is a text and no finite number makes every sample `invalid_format`; it is no error of the parameters, since
 /// the program that the suites were first written for scores such suites too. `mode` and `tolerance` are
 /// accepted and ignored, as there: the comparison is always "at least", without tolerance.
 ///
@@ -33,7 +33,7 @@ impl Metric for JudgeThreshold {
 
     fn spec() -> MetricSpec {
         let ignored = "accepted and ignored: a score is always compared by 'at least'";
-        MetricSpec::new("1", "Whether a judge's score is high enough")
+        MetricSpec::new("2", "Whether a judge's score is high enough")
             .input(
                 "judge",
                 &["judge_field", "score_field", "prediction_field"],
@@ -44,7 +44,7 @@ impl Metric for JudgeThreshold {
                 "threshold": {
                     "type": ["number", "string", "null"],
                     "default": 0.5,
-                    "description": "least score that passes; with a text that spells no number every sample gets the fallback",
+                    "description": "least score that passes; with a text that spells no finite number every sample gets the fallback",
                 },
                 "min_value": number_schema("least score that can pass, where set"),
                 "max_value": number_schema("greatest score that can pass, where set"),
@@ -58,10 +58,12 @@ impl Metric for JudgeThreshold {
         let params = Params::new(params)?;
         let fallback = params.fallback()?;
         let threshold = match params.get("threshold") {
-            Some(serde_json::Value::String(text)) => gage_text_kit::number::parse_float(text),
+            Some(serde_json::Value::String(text)) => {
+                gage_text_kit::number::parse_float(text).filter(|threshold| threshold.is_finite())
+            }
             _ => Some(params.number("threshold")?.unwrap_or(0.5)),
         };
-        let (minimum, maximum) = (params.number("min_value")?, params.number("max_value")?);
+        let (minimum, maximum) = (params.finite("min_value")?, params.finite("max_value")?);
         Ok(JudgeThreshold { threshold, minimum, maximum, fallback })
     }
 
@@ -82,6 +84,10 @@ impl Metric for JudgeThreshold {
             let card = ScoreCard::of(self.fallback).pass(false).tag(tag);
             return Ok(card.explain(why).detail(&detail));
         };
+        if !score.is_finite() {
+            let card = ScoreCard::binary(false).tag("invalid_format");
+            return Ok(card.explain("the judge's score is not a finite number").detail(&detail));
+        }
         let is_high_enough = score >= threshold;
         let is_within = self.minimum.is_none_or(|minimum| score >= minimum)
             && self.maximum.is_none_or(|maximum| score <= maximum);
@@ -117,10 +123,12 @@ mod tests {
             (json!({}), text("80%"), 0.0, Some("invalid_format")),
             (json!({}), text(""), 0.0, Some("invalid_format")),
             (json!({}), Value::Boolean(true), 1.0, None),
-            (json!({}), text("nan"), 0.0, Some("below_threshold")),
-            (json!({}), text("inf"), 1.0, None),
-            (json!({}), text("1e400"), 1.0, None),
-            (json!({ "max_value": 10 }), text("inf"), 0.0, Some("out_of_range")),
+            (json!({}), text("nan"), 0.0, Some("invalid_format")),
+            (json!({}), text("inf"), 0.0, Some("invalid_format")),
+            (json!({}), text("1e400"), 0.0, Some("invalid_format")),
+            (json!({}), Value::Json("1e400".to_owned()), 0.0, Some("invalid_format")),
+            (json!({ "fallback": 1 }), number(f64::INFINITY), 0.0, Some("invalid_format")),
+            (json!({ "threshold": "-inf" }), number(0.9), 0.0, Some("invalid_format")),
             (json!({ "min_value": "1" }), number(0.9), 0.0, Some("out_of_range")),
             (json!({ "mode": "le", "tolerance": 1 }), number(0.1), 0.0, Some("below_threshold")),
             (json!({ "fallback": 1 }), text("n/a"), 1.0, Some("invalid_format")),
@@ -138,6 +146,7 @@ mod tests {
         for params in [
             json!({ "threshold": [1] }),
             json!({ "min_value": "abc" }),
+            json!({ "max_value": "inf" }),
             json!({ "fallback": 2 }),
             json!({ "fallback": "nan" }),
         ] {

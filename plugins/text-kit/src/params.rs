@@ -55,6 +55,19 @@ impl Params {
         number.map(Some).ok_or_else(|| refuse(name, "must be a number", value))
     }
 
+    /// The same where only a finite number can be meant, as for a bound.
+    ///
+    /// # Errors
+    /// `invalid-config` for any other value, and for infinity and NaN; `1e400` is infinite.
+    pub fn finite(&self, name: &str) -> Result<Option<f64>, PluginError> {
+        match (self.number(name)?, self.get(name)) {
+            (Some(number), Some(value)) if !number.is_finite() => {
+                Err(refuse(name, "must be a finite number", value))
+            }
+            (number, _) => Ok(number),
+        }
+    }
+
     /// The parameter `fallback`: the score of a sample that has none of its own, from 0 to 1; 0 unless
     /// given.
     ///
@@ -122,6 +135,11 @@ mod tests {
         assert_eq!(params.number("text"), Ok(Some(0.5)));
         assert_eq!(params.number("null"), Ok(None));
         assert!(params.number("bad").is_err());
+        assert_eq!(params.finite("text"), Ok(Some(0.5)));
+        for value in [json!("inf"), json!("1e400"), json!("nan"), json!("abc"), json!(true)] {
+            let found = Params::new(json!({ "bound": value })).and_then(|params| params.finite("bound"));
+            assert!(found.is_err(), "{value}");
+        }
         assert!(Params::new(json!([])).is_err());
     }
 

@@ -10,6 +10,11 @@ use gage_plugin::{Registry, RegistryError, World};
 use serde_json::{Map, Value, json};
 
 pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
+    show(arguments, arguments.what.as_slice())
+}
+
+/// Lists these kinds, or all of them.
+pub(super) fn show(arguments: &ListArguments, kinds: &[Listed]) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let refuse = |error: &RegistryError| terminal::refuse(&error.to_string(), error.help().as_deref());
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
@@ -23,7 +28,7 @@ pub(crate) fn execute(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::Configuration);
         }
     }
-    let all = match collect(&registry, arguments.what) {
+    let all = match collect(&registry, kinds) {
         Ok(all) => all,
         Err(error) => return Ok(refuse(&error)),
     };
@@ -83,11 +88,11 @@ const LISTS: [(Listed, &str, Option<World>); 10] = [
     (Listed::Plugins, "plugins", None),
 ];
 
-fn collect(registry: &Registry, what: Option<Listed>) -> Result<Map<String, Value>, RegistryError> {
+fn collect(registry: &Registry, kinds: &[Listed]) -> Result<Map<String, Value>, RegistryError> {
     let plugins = registry.list()?;
     let mut all = Map::new();
     for (kind, heading, world) in LISTS {
-        if what.is_some_and(|what| what != kind) {
+        if !kinds.is_empty() && !kinds.contains(&kind) {
             continue;
         }
         let mut entries: Vec<Value> = match kind {
@@ -117,7 +122,7 @@ fn collect(registry: &Registry, what: Option<Listed>) -> Result<Map<String, Valu
         found.sort_by(|one, two| one["name"].as_str().cmp(&two["name"].as_str()));
         entries.extend(found);
         // Of the kinds that nothing comes with, an empty list says little.
-        if !entries.is_empty() || what.is_some() {
+        if !entries.is_empty() || !kinds.is_empty() {
             all.insert(heading.to_owned(), Value::Array(entries));
         }
     }

@@ -1,4 +1,4 @@
-//! `gage-host metrics`: a metric explained.
+//! `gage-host metrics`: a metric explained, or what stands before and behind metrics: an extractor, a judge, an aggregator.
 
 use super::plugin::describe_member;
 use super::{list, setup};
@@ -9,11 +9,19 @@ use gage_plugin::{MemberDescription, World};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
+/// What is explained, and how each kind is listed and called.
+const EXPLAINED: [(World, Listed); 4] = [
+    (World::Metric, Listed::Metrics),
+    (World::Extractor, Listed::Extractors),
+    (World::Judge, Listed::Judges),
+    (World::Aggregator, Listed::Aggregators),
+];
+
 pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     let MetricsArguments { name, config, plugin_folders, json, quiet } = arguments;
     let Some(name) = name else {
-        let what = Some(Listed::Metrics);
-        return list::execute(&ListArguments { what, config, plugin_folders, json, quiet });
+        let kinds = EXPLAINED.map(|(_, kind)| kind);
+        return list::show(&ListArguments { what: None, config, plugin_folders, json, quiet }, &kinds);
     };
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let mut registry = match setup::registry(&plugin_folders, quiet)? {
@@ -28,34 +36,47 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         }
     }
     let plugins = registry.list()?;
-    let of_metrics = || plugins.iter().filter(|plugin| plugin.family.world() == World::Metric);
-    let members = of_metrics()
-        .flat_map(|plugin| plugin.family.descriptions().into_iter().map(move |member| (plugin, member)));
+    let of_world = |world: World| plugins.iter().filter(move |plugin| plugin.family.world() == world);
+    let members = EXPLAINED.iter().flat_map(|(world, _)| {
+        of_world(*world)
+            .flat_map(|plugin| plugin.family.descriptions().into_iter().map(move |member| (plugin, member)))
+    });
     let found: Vec<_> = members.clone().filter(|(_, member)| member.name == name).collect();
     if found.is_empty() {
         let known: Vec<&str> = members.map(|(_, member)| member.name.as_str()).collect();
         let nearest = gage_core::nearest(&name, known.iter().copied());
         let nearest = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
         let help = format!("{nearest}known are: {}", known.join(", "));
-        return Ok(terminal::refuse(&format!("there is no metric '{name}'"), Some(&help)));
+        let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
+        return Ok(terminal::refuse(&message, Some(&help)));
     }
-    for (plugin, member) in found {
+    for (number, (plugin, member)) in found.into_iter().enumerate() {
+        let world = plugin.family.world();
         if json {
             let mut value = serde_json::to_value(member)?;
+            value["kind"] = world.kind().into();
             value["plugin"] = plugin.id.as_str().into();
             value["source"] = plugin.source.as_str().into();
             value["digest"] = json!(plugin.family.identity().digest);
-            value["example"] = example(member).into();
+            value["example"] = example(world, member).into();
             terminal::answer(format_args!("{value:#}"))?;
             continue;
         }
+        if number > 0 {
+            terminal::answer("")?;
+        }
         let mut text = String::new();
         describe_member(member, &mut text);
-        let aggregation = member.default_aggregation.as_deref().unwrap_or("mean");
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  figure   {aggregation} over the samples, unless the suite says otherwise");
+        let _ = match world {
+            World::Metric => {
+                let aggregation = member.default_aggregation.as_deref().unwrap_or("mean");
+                writeln!(text, "  figure   {aggregation} over the samples, unless the suite says otherwise")
+            }
+            _ => writeln!(text, "  kind     {}", world.kind()),
+        };
         let _ = writeln!(text, "  from     {} {}", plugin.id, plugin.family.identity().version);
-        let _ = write!(text, "\nIn a suite:\n{}", example(member));
+        let _ = write!(text, "\nIn a suite:\n{}", example(world, member));
         for line in text.trim().lines() {
             terminal::answer(gage_core::printable_line(line))?;
         }
@@ -63,8 +84,8 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Done)
 }
 
-/// A metric in a suite: by its name alone where that is enough, and in full.
-fn example(member: &MemberDescription) -> String {
+/// A member in a suite: by its name alone where that is enough, and in full.
+fn example(world: World, member: &MemberDescription) -> String {
     let schema = &member.params_schema;
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -77,14 +98,50 @@ fn example(member: &MemberDescription) -> String {
     let with_default = properties.filter_map(|(name, schema)| Some((name, schema.get("default")?)));
     params.extend(with_default.take(2).map(|(name, default)| format!("{name}: {default}")));
     let name = &member.name;
-    let mut text = String::from("  metrics:\n");
-    if required.is_empty() {
-        let _ = writeln!(text, "    - {name}");
+    // As a call, where a suite names it inside of something else.
+    let call = match params.is_empty() {
+        true => name.clone(),
+        false => format!("{{{name}: {{{}}}}}", params.join(", ")),
+    };
+    match world {
+        World::Extractor => in_steps(&format!("{{step: extract, extractors: [{call}]}}")),
+        World::Judge => {
+            format!("  metrics: [judge_score]\n{}", in_steps(&format!("{{step: judge, judge: {call}}}")))
+        }
+        World::Aggregator => {
+            let metric = metric_before(name);
+            format!(
+                "  metrics:\n    - metric_id: my_{name}\n      implementation: {metric}\n      aggregation: {call}\n"
+            )
+        }
+        _ => {
+            let mut text = String::from("  metrics:\n");
+            if required.is_empty() {
+                let _ = writeln!(text, "    - {name}");
+            }
+            let _ = writeln!(text, "    - metric_id: my_{name}");
+            let _ = writeln!(text, "      implementation: {name}");
+            if !params.is_empty() {
+                let _ = writeln!(text, "      params: {{{}}}", params.join(", "));
+            }
+            text
+        }
     }
-    let _ = writeln!(text, "    - metric_id: my_{name}");
-    let _ = writeln!(text, "      implementation: {name}");
-    if !params.is_empty() {
-        let _ = writeln!(text, "      params: {{{}}}", params.join(", "));
+}
+
+/// The steps of a suite with one between the answer and its metrics.
+fn in_steps(step: &str) -> String {
+    format!("  custom:\n    steps:\n      - step: inference\n      - {step}\n      - step: auto_eval\n")
+}
+
+/// A metric whose cards an aggregator can read, for those that need more than a score.
+fn metric_before(aggregator: &str) -> &'static str {
+    match aggregator {
+        "ece" => "brier",
+        "corpus_bleu" => "bleu",
+        "corpus_chrf" => "chrf",
+        "krippendorff_alpha" => "judge_score",
+        "confusion" => "multi_choice_accuracy",
+        _ => "exact_match",
     }
-    text
 }

@@ -10,6 +10,10 @@ use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Spr
 /// From how many samples on the interval of a proportion is that of any mean.
 const MANY_SAMPLES: u64 = 300;
 
+/// A standard error of proportions below this is that of clusters that do not vary: it is what rounding leaves, and one
+/// sample that differs makes more of it.
+const NO_SPREAD: f64 = 1e-14;
+
 /// One sample: the mean of its scored repeats.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
@@ -152,17 +156,19 @@ impl Tally {
     /// and for fewer than two samples or clusters.
     fn uncertainty(self, aggregation: &Aggregation, value: f64) -> (Option<f64>, Option<Interval>) {
         let is_clustered = self.clusters.is_some();
+        let is_mean = matches!(aggregation, Aggregation::Mean | Aggregation::PassRate);
+        if let Some(clusters) = self.clusters.as_ref().filter(|_| self.is_binary && is_mean)
+            && clusters.standard_error(value).is_some_and(|error| error < NO_SPREAD)
+        {
+            // Where clusters do not vary, as where all samples are right, the spread between them says nothing of what may
+            // be true.
+            return (Some(0.0), wilson_of_proportion(value, clusters.effective_count()));
+        }
         if let Some((statistic, reservoir)) = self.reservoir {
             let resampled = reservoir.resample(statistic, is_clustered);
-            if let (true, Some(clusters)) =
-                (*aggregation == Aggregation::PassRate && is_all_or_nothing(value), &self.clusters)
-                && clusters.count() > 1
-            {
-                return (resampled.map(|found| found.stderr), wilson_of_proportion(value, clusters.count()));
-            }
             return (resampled.map(|found| found.stderr), resampled.map(|found| found.interval));
         }
-        if !matches!(aggregation, Aggregation::Mean | Aggregation::PassRate) {
+        if !is_mean {
             return (None, None);
         }
         let n = self.scores.count();
@@ -170,12 +176,7 @@ impl Tally {
             Some(clusters) => {
                 let stderr = clusters.standard_error(value);
                 let degrees = clusters.count().saturating_sub(1);
-                // As below; clusters are what is independent.
-                let interval = match self.is_binary && stderr == Some(0.0) && is_all_or_nothing(value) {
-                    true => wilson_of_proportion(value, clusters.count()),
-                    false => t(value, stderr, degrees, IntervalMethod::Cluster),
-                };
-                (stderr, interval)
+                (stderr, t(value, stderr, degrees, IntervalMethod::Cluster))
             }
             None if n < 2 => (None, None),
             None => {
@@ -183,7 +184,7 @@ impl Tally {
                 // Where all are equal the spread is nothing, and says nothing of what may be true.
                 let is_few = n < MANY_SAMPLES || stderr == Some(0.0);
                 let interval = match self.is_binary && is_few {
-                    true => wilson_of_proportion(value, n),
+                    true => wilson_of_proportion(value, n as f64),
                     false => t(value, stderr, n - 1, IntervalMethod::T),
                 };
                 (stderr, interval)
@@ -194,11 +195,6 @@ impl Tally {
             interval.map(|interval| if self.is_binary { within_proportions(interval) } else { interval }),
         )
     }
-}
-
-/// Whether all samples passed, or none: nothing to resample then, and no spread.
-fn is_all_or_nothing(value: f64) -> bool {
-    value == 0.0 || value == 1.0
 }
 
 fn t(value: f64, stderr: Option<f64>, degrees: u64, method: IntervalMethod) -> Option<Interval> {

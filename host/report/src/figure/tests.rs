@@ -1,7 +1,7 @@
 //! What a figure says of the records of a task.
 
 use super::*;
-use crate::statistics::{t_interval, wilson_interval};
+use crate::statistics::{t_interval, wilson_interval, wilson_of_proportion};
 use crate::test_records::{description, failed, sample, scored, task};
 use crate::{Fold, FoldRow, IntervalMethod, MetricDescription, TaskDescription, no_folds};
 use gage_core::{MetricResult, ScoreCard};

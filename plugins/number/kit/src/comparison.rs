@@ -1,9 +1,12 @@
 //! Two numbers in the same unit, and how far one is from the other.
 
 use crate::measurement::{Format, Measurement};
+use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
+use gage_text_kit::number::parse_float;
 use gage_text_kit::number_written::Quantity;
+use gage_text_kit::text::excerpt;
 use gage_text_kit::unit::Unit;
 
 /// A prediction and the number that it should be, both finite and in the same unit.
@@ -107,9 +110,9 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Whether the error is allowed.
+    /// Whether the error is allowed; one that is too large for a float never is.
     pub fn is_within(&self) -> bool {
-        self.absolute <= self.tolerance
+        self.absolute.is_finite() && self.absolute <= self.tolerance
     }
 
     /// Adds the sub-scores `mae` and `relative_error`, as far as they are finite.
@@ -125,23 +128,48 @@ impl Deviation {
     }
 }
 
-/// Reads a parameter that is a tolerance: a number, of which a negative one is 0.
+/// Reads a parameter that is a tolerance: a finite number from 0 up, or a text that spells one.
 ///
 /// # Errors
-/// `invalid-config` for anything else, also for NaN.
+/// `invalid-config` for anything else: a negative number lets nothing pass, and an infinite one everything.
 pub fn tolerance_parameter(params: &Params, name: &str) -> Result<Option<f64>, PluginError> {
-    match params.number(name)? {
-        Some(tolerance) if tolerance.is_nan() => {
-            let message = format!("params: '{name}' must be a number of 0 or more, not NaN");
+    let tolerance = params.number(name)?;
+    match (tolerance, params.get(name)) {
+        (Some(tolerance), Some(value)) if !is_tolerance(tolerance) => {
+            let message = format!("params: '{name}' must be a finite number from 0 up, not {value}");
             Err(PluginError::invalid_config(message).at(format!("/{name}")))
         }
-        tolerance => Ok(tolerance.map(|tolerance| tolerance.max(0.0))),
+        _ => Ok(tolerance),
     }
+}
+
+/// Reads a tolerance that a ground truth names: a finite number from 0 up, or a text that spells one as
+/// Python's `float()` reads it; null is none.
+///
+/// # Errors
+/// `invalid-input` for anything else, so that no label is scored with another tolerance than it names.
+pub fn own_tolerance(value: &Value, name: &str) -> Result<Option<f64>, PluginError> {
+    let number = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => parse_float(text),
+        value => value.as_f64(),
+    };
+    number.filter(|number| is_tolerance(*number)).map(Some).ok_or_else(|| {
+        let shown = value.to_string();
+        let shown = excerpt(&shown);
+        let message = format!("'{name}' of the ground truth must be a finite number from 0 up, not {shown}");
+        PluginError::invalid_input(message).at(format!("/{name}"))
+    })
+}
+
+fn is_tolerance(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gage_sdk::json;
     use gage_sdk::metric::Value;
     use proptest::prelude::*;
 
@@ -173,6 +201,32 @@ mod tests {
             (Value::Absent, Value::Absent, "", Err(Failure::MissingPrediction)),
         ] {
             assert_eq!(read(prediction.clone(), reference, unit), expected, "{prediction:?}");
+        }
+    }
+
+    #[test]
+    fn tolerances_are_finite_numbers_from_0_up() {
+        for (value, expected) in [
+            (json!(null), Some(None)),
+            (json!(0), Some(Some(0.0))),
+            (json!(0.5), Some(Some(0.5))),
+            (json!(" 0.5 "), Some(Some(0.5))),
+            (json!("5e-1"), Some(Some(0.5))),
+            (json!(-1), None),
+            (json!("-0.5"), None),
+            (json!("1e400"), None),
+            (json!("inf"), None),
+            (json!("nan"), None),
+            (json!("5%"), None),
+            (json!(""), None),
+            (json!(true), None),
+            (json!([0.5]), None),
+        ] {
+            let own = own_tolerance(&value, "tolerance_abs");
+            assert_eq!(own.as_ref().ok(), expected.as_ref(), "{value} {own:?}");
+            let params = Params::new(json!({ "tolerance": value }));
+            let of_suite = params.and_then(|params| tolerance_parameter(&params, "tolerance"));
+            assert_eq!(of_suite.ok(), expected, "{value}");
         }
     }
 

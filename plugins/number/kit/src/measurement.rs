@@ -1,5 +1,7 @@
 //! Numbers that have a unit and a tolerance, as answers and as labels.
 
+use crate::comparison::own_tolerance;
+use gage_sdk::PluginError;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
 use gage_text_kit::answer::value_of;
@@ -55,9 +57,12 @@ impl<'item> Measurement<'item> {
         Unit::parse(self.fields.get("unit")?.as_str()?)
     }
 
-    /// A tolerance that the object names: a number, not negative.
-    pub fn tolerance(&self, name: &str) -> Option<f64> {
-        self.fields.get(name)?.as_f64().filter(|tolerance| *tolerance >= 0.0)
+    /// A tolerance that the object names.
+    ///
+    /// # Errors
+    /// As [`own_tolerance`].
+    pub fn tolerance(&self, name: &str) -> Result<Option<f64>, PluginError> {
+        self.fields.get(name).map_or(Ok(None), |named| own_tolerance(named, name))
     }
 
     /// Whether there is nothing to read.
@@ -126,8 +131,12 @@ mod tests {
             let found = found.as_ref().map(|found| (found.value, found.unit.as_ref().map(Unit::spelled)));
             assert_eq!(found, expected, "{value:?}");
         }
-        let label = json(r#"{"value":5,"tolerance_abs":0.5,"tolerance_rel":-1}"#);
+        let label = json(r#"{"value":5,"tolerance_abs":"0.5","tolerance_rel":-1}"#);
         let label = Measurement::new(&label);
-        assert_eq!((label.tolerance("tolerance_abs"), label.tolerance("tolerance_rel")), (Some(0.5), None));
+        assert_eq!(
+            (label.tolerance("tolerance_abs"), label.tolerance("tolerance")),
+            (Ok(Some(0.5)), Ok(None))
+        );
+        assert!(label.tolerance("tolerance_rel").is_err());
     }
 }

@@ -20,15 +20,17 @@ fn tolerances() {
         (json!({}), 5.0, Value::Number(5.0), 1.0, 0.0),
         (json!({ "tolerance": 0.5 }), 5.5, Value::Number(5.0), 1.0, 0.5),
         (json!({ "tolerance": "0.5" }), 6.0, Value::Number(5.0), 0.0, 1.0),
-        (json!({ "tolerance": -1 }), 5.0, Value::Number(5.0), 1.0, 0.0),
         (json!({ "tolerance_abs": 1 }), 6.0, "5".into(), 1.0, 1.0),
         (json!({ "tolerance_rel": 0.1 }), 220.0, Value::Number(200.0), 1.0, 20.0),
         (json!({ "tolerance_rel": 0.1 }), -221.0, Value::Number(-200.0), 0.0, 21.0),
         (json!({ "tolerance_abs": 30, "tolerance_rel": 0.1 }), 230.0, Value::Number(200.0), 1.0, 30.0),
-        (json!({ "tolerance": "inf" }), 6.0, Value::Number(0.0), 1.0, 6.0),
-        (json!({ "tolerance_rel": "inf" }), 6.0, Value::Number(0.0), 0.0, 6.0),
+        (json!({ "tolerance": 1e300 }), 6.0, Value::Number(0.0), 1.0, 6.0),
+        (json!({ "tolerance_rel": 1e300 }), 6.0, Value::Number(0.0), 0.0, 6.0),
         (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance_abs":0.5}"#), 0.0, 1.0),
         (json!({}), 5.0, label(r#"{"value":5.1,"tolerance_rel":0.02}"#), 1.0, 5.1 - 5.0),
+        (json!({}), 5.4, label(r#"{"value":5,"tolerance_abs":"0.5"}"#), 1.0, 0.4),
+        (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance_abs":" 5e-1 "}"#), 0.0, 1.0),
+        (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance_abs":null}"#), 1.0, 1.0),
     ] {
         let card = card(params.clone(), Value::Number(prediction), reference);
         assert_eq!(card.primary_score, Some(score), "{params} {prediction}");
@@ -83,7 +85,7 @@ fn units() {
 #[test]
 fn what_is_no_number_never_scores() {
     let number = || Value::Number(5.0);
-    let everything = json!({ "tolerance": "inf" });
+    let everything = json!({ "tolerance": 1e308 });
     for (prediction, reference, tag) in [
         (Value::Absent, number(), "missing_prediction"),
         (Value::Absent, Value::Absent, "missing_prediction"),
@@ -118,6 +120,20 @@ fn sub_scores() {
     assert_eq!((same.primary_score, sub(&same, "relative_error")), (Some(1.0), Some(0.0)));
     let far = card(json!({}), Value::Number(1e308), Value::Number(-1e308));
     assert_eq!((far.primary_score, sub(&far, "mae")), (Some(0.0), None));
+    // A difference that no float can hold is within no tolerance.
+    let far = card(json!({ "tolerance_rel": 1e300 }), Value::Number(1e308), Value::Number(-1e308));
+    assert_eq!(far.primary_score, Some(0.0));
+}
+
+#[test]
+fn a_reference_with_a_tolerance_that_is_none_is_an_error() {
+    for tolerance in [r#""x""#, r#""5%""#, "-1", r#""-1""#, r#""1e400""#, r#""nan""#, "true", "[1]"] {
+        let reference = Value::Json(format!(r#"{{"value":5,"tolerance_abs":{tolerance}}}"#));
+        let found = NumericError::prepare(json!({}))
+            .and_then(|metric| metric.score(Inputs::new(&[Value::Number(5.0), reference])));
+        let said = found.err().map(|error| error.message).unwrap_or_default();
+        assert!(said.starts_with("'tolerance_abs' of the ground truth must be a finite number"), "{said}");
+    }
 }
 
 #[test]
@@ -125,6 +141,9 @@ fn bad_parameters_are_refused() {
     for params in [
         json!({ "tolerance": "x" }),
         json!({ "tolerance": "nan" }),
+        json!({ "tolerance": "1e400" }),
+        json!({ "tolerance": -1 }),
+        json!({ "tolerance_rel": "inf" }),
         json!({ "tolerance": 1, "tolerance_abs": 1 }),
         json!({ "number_format": "loose" }),
         json!({ "unit": 1 }),

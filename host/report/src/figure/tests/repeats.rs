@@ -87,8 +87,63 @@ fn clusters_widen_the_error_of_samples_that_agree() {
         .collect();
     let rate = of_task(&task, Aggregation::PassRate, &passed);
     // Each cluster passes one of two, so that every resample has the same rate.
-    let interval = rate.interval.unwrap();
-    assert_eq!((interval.method, interval.low, interval.high), (IntervalMethod::Bootstrap, 0.5, 0.5));
+    assert_eq!((rate.stderr, rate.interval), (Some(0.0), wilson_of_proportion(0.5, 3.0)));
+}
+
+#[test]
+fn clusters_that_do_not_vary_leave_an_interval_of_as_many_trials_as_they_count_for() {
+    // The size of each cluster, how many of it are right, how many trials they count for, and how often each is asked.
+    for (clusters, trials, repeat) in [
+        (vec![(1, 1); 12], 12.0, 1),
+        (vec![(2, 2); 5], 5.0, 1),
+        (vec![(2, 0); 5], 5.0, 1),
+        (vec![(2, 1); 5], 5.0, 1),
+        (vec![(3, 1); 7], 7.0, 1),
+        (vec![(6, 2), (3, 1), (3, 1)], 144.0 / 54.0, 1),
+        (vec![(9, 9), (1, 1)], 100.0 / 82.0, 1),
+        // Of each sample one of two repeats is right.
+        (vec![(4, 2); 6], 6.0, 2),
+        (vec![(1, 1); 400], 400.0, 1),
+    ] {
+        let records: Vec<SampleRecord> = clusters
+            .iter()
+            .zip(0..)
+            .flat_map(|((size, right), cluster)| {
+                (0..*size).map(move |number| {
+                    let is_right = if repeat == 2 { number % 2 == 0 } else { number < *right };
+                    (f64::from(u8::from(is_right)), json!({"metadata": {"text": cluster}}))
+                })
+            })
+            .zip(0..)
+            .map(|((score, document), index)| {
+                let mut record = of_document(index, score, document);
+                record.metrics[0].card.as_mut().unwrap().pass = Some(score == 1.0);
+                record
+            })
+            .collect();
+        let task = TaskDescription { cluster_by: Some("metadata.text".to_owned()), repeat, ..task("t") };
+        for aggregation in [Aggregation::Mean, Aggregation::PassRate] {
+            let found = of_task(&task, aggregation.clone(), &records);
+            let interval = found.interval.unwrap();
+            let expected = wilson_of_proportion(found.value.unwrap(), trials).unwrap();
+            assert_eq!((found.stderr, interval.method), (Some(0.0), IntervalMethod::Wilson), "{clusters:?}");
+            let difference = (interval.low - expected.low).abs().max((interval.high - expected.high).abs());
+            assert!(
+                difference < 1e-12 && interval.low < interval.high,
+                "{aggregation} {clusters:?} {interval:?}"
+            );
+        }
+    }
+    // One sample that differs is a spread.
+    let records: Vec<SampleRecord> = (0..6)
+        .map(|index| {
+            let score = f64::from(u8::from(index > 0));
+            of_document(index, score, json!({"metadata": {"text": index / 2}}))
+        })
+        .collect();
+    let task = TaskDescription { cluster_by: Some("metadata.text".to_owned()), ..task("t") };
+    let found = of_task(&task, Aggregation::Mean, &records);
+    assert_eq!(found.interval.unwrap().method, IntervalMethod::Cluster);
 }
 
 #[test]

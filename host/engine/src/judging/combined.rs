@@ -1,0 +1,149 @@
+//! What the judges of an answer said, as one output.
+
+use gage_config::Combine;
+use gage_core::Object;
+use serde_json::{Value, json};
+
+/// A score from which on a judge is for the answer.
+const IN_FAVOUR: f64 = 0.5;
+
+/// What one judge said.
+pub(super) enum Judgement {
+    /// Its output, as metrics read it.
+    Output(Object),
+    /// Nothing that could be read: why, and what was said and taken all the same.
+    Unparseable { reason: String, heard: Heard },
+}
+
+/// What a judge was heard to say, word by word, and what that took.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// Its last replies, one for each prompt.
+    pub(super) replies: Vec<String>,
+    /// Those of earlier attempts, which could not be read.
+    pub(super) earlier: Vec<Vec<String>>,
+    /// Named counts of tokens.
+    pub(super) usage: Object,
+}
+
+impl Heard {
+    /// Puts it into the output of a judge.
+    pub(super) fn add_to(self, output: &mut Object) {
+        output.insert("attempts".to_owned(), (self.earlier.len() + 1).into());
+        output.insert("replies".to_owned(), json!(self.replies));
+        if !self.earlier.is_empty() {
+            output.insert("earlier_replies".to_owned(), json!(self.earlier));
+        }
+        output.extend(self.usage);
+    }
+}
+
+/// The judgements as one object: that of a single judge as it is, several with what they come to.
+pub(super) fn output_of(said: Vec<(&str, Judgement)>, combine: Combine) -> Value {
+    let object = |judgement: Judgement| match judgement {
+        Judgement::Output(output) => output,
+        Judgement::Unparseable { reason, heard } => {
+            let mut output = Object::from_iter([("unparseable".to_owned(), json!(reason))]);
+            heard.add_to(&mut output);
+            output
+        }
+    };
+    if said.len() == 1 {
+        return said
+            .into_iter()
+            .next()
+            .map_or(Value::Null, |(_, judgement)| Value::Object(object(judgement)));
+    }
+    let outputs: Vec<(String, Object)> =
+        said.into_iter().map(|(id, judgement)| (id.to_owned(), object(judgement))).collect();
+    let scores: Vec<f64> = outputs.iter().filter_map(|(_, output)| output.get("score")?.as_f64()).collect();
+    let mut combined = Object::new();
+    combined.insert("score".to_owned(), json!(combined_score(&scores, combine)));
+    let answers = outputs.iter().filter_map(|(_, output)| output.get("answer"));
+    if let Some(answer) = most_frequent(answers) {
+        combined.insert("answer".to_owned(), answer);
+    }
+    combined.insert("read".to_owned(), json!(scores.len()));
+    let judges: Object = outputs.into_iter().map(|(id, output)| (id, Value::Object(output))).collect();
+    combined.insert("judges".to_owned(), Value::Object(judges));
+    Value::Object(combined)
+}
+
+/// The scores of several judges as one; null where no judge gave one.
+fn combined_score(scores: &[f64], combine: Combine) -> Option<f64> {
+    if scores.is_empty() {
+        return None;
+    }
+    // Judges are few.
+    let count = scores.len() as f64;
+    Some(match combine {
+        Combine::Mean => scores.iter().sum::<f64>() / count,
+        Combine::Vote => {
+            let votes = scores.iter().filter(|score| **score >= IN_FAVOUR).count() as f64;
+            match (votes * 2.0).total_cmp(&count) {
+                std::cmp::Ordering::Greater => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Less => 0.0,
+            }
+        }
+    })
+}
+
+/// The value that comes most often, of several the first; null where two come equally often.
+fn most_frequent<'v>(values: impl Iterator<Item = &'v Value>) -> Option<Value> {
+    let mut counts: Vec<(&Value, usize)> = Vec::new();
+    for value in values {
+        match counts.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((value, 1)),
+        }
+    }
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let mut first = counts.iter().filter(|(_, count)| *count == most);
+    let (value, _) = first.next()?;
+    Some(if first.next().is_some() { Value::Null } else { (*value).clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_judges_become_one() {
+        let output = |score: f64, answer: &str| {
+            Judgement::Output(Object::from_iter([
+                ("score".to_owned(), json!(score)),
+                ("answer".to_owned(), json!(answer)),
+            ]))
+        };
+        let unread = || Judgement::Unparseable {
+            reason: "no line".to_owned(),
+            heard: Heard { replies: vec!["x".to_owned()], ..Heard::default() },
+        };
+        for (said, combine, score, answer) in [
+            (
+                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
+                Combine::Mean,
+                json!(0.5),
+                json!("A"),
+            ),
+            (
+                vec![output(1.0, "A"), output(0.5, "A"), output(0.0, "B")],
+                Combine::Vote,
+                json!(1.0),
+                json!("A"),
+            ),
+            (vec![output(1.0, "A"), output(0.0, "B")], Combine::Vote, json!(0.5), json!(null)),
+            (vec![output(1.0, "A"), unread()], Combine::Mean, json!(1.0), json!("A")),
+            (vec![unread(), unread()], Combine::Mean, json!(null), json!(null)),
+        ] {
+            let said: Vec<(&str, Judgement)> = ["a", "b", "c"].into_iter().zip(said).collect();
+            let count = said.len();
+            let combined = output_of(said, combine);
+            assert_eq!((&combined["score"], &combined["answer"]), (&score, &answer));
+            assert_eq!(combined["judges"].as_object().map(Object::len), Some(count));
+        }
+        let single = output_of(vec![("a", output(0.25, "A"))], Combine::Vote);
+        assert_eq!(single, json!({"score": 0.25, "answer": "A"}));
+    }
+}

@@ -1,0 +1,184 @@
+//! What stands before a letter or the text of an option and takes it out of the choice: `not A`, `neither A nor
+//! B`, `rule out B, C and D`, `不是A`.
+
+use crate::characters::{is_word, split_last_word};
+use crate::refutation::{WRONG, rest_of_list};
+use gage_text_kit::text::is_space;
+
+/// Words that deny what follows.
+const DENIALS: &[&str] = &["not", "never", "neither", "nor", "except", "excluding"];
+
+/// Words that take what follows out of the choice, a whole list too: `Eliminate B, C and D`. In two words `rule out`.
+const ELIMINATIONS: &[&str] = &[
+    "eliminate",
+    "eliminates",
+    "eliminating",
+    "exclude",
+    "excludes",
+    "reject",
+    "rejecting",
+    "dismiss",
+    "discard",
+];
+const RULINGS: &[&str] = &["rule", "rules", "ruled", "ruling"];
+
+/// Words before a colon that say of what follows that it is wrong: `Wrong: B`, `错误：B`.
+const CHINESE_WRONG: &[&str] = &["错误", "错误选项", "错误的", "不正确", "排除"];
+
+/// Words that may stand between a denial and what it denies.
+const BETWEEN: &[&str] = &[
+    "option",
+    "choice",
+    "answer",
+    "letter",
+    "the",
+    "a",
+    "an",
+    "be",
+    "choose",
+    "pick",
+    "select",
+    "either",
+    "statement",
+];
+
+/// The same two in Chinese. `不` before a verb of choosing, or `不是` and its kind.
+const CHINESE_DENIALS: &[&str] = &[
+    "不是",
+    "不应是",
+    "不应该是",
+    "不会是",
+    "不可能是",
+    "不为",
+    "不选",
+    "不选择",
+    "不应选",
+    "不应该选",
+    "不能选",
+    "不会选",
+    "不可选",
+    "而非",
+    "并非",
+    "排除",
+    "排除了",
+    "除了",
+];
+const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
+
+/// How many words may stand between a denial and what it denies.
+const WORDS_BETWEEN: usize = 4;
+
+/// How far apart two letters of one denied list may stand, in bytes.
+const LONGEST_GAP: usize = 120;
+
+/// Whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
+/// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
+pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool {
+    let mut before = lower.get(..at).unwrap_or_default();
+    for _ in 0..WORDS_BETWEEN {
+        before = before.trim_end_matches(|character| is_space(character) || is_opening(character));
+        for between in CHINESE_BETWEEN {
+            before = before.strip_suffix(*between).unwrap_or(before);
+        }
+        if CHINESE_DENIALS.iter().any(|denial| before.ends_with(*denial)) {
+            return true;
+        }
+        let (rest, word) = split_last_word(before);
+        if DENIALS.contains(&word) || word.ends_with("n't") || word == "cannot" {
+            return true;
+        }
+        if matches!(word, "than" | "of") {
+            let (_, word) = split_last_word(rest.trim_end_matches(is_space));
+            return matches!(word, "rather" | "other" | "instead");
+        }
+        if !BETWEEN.contains(&word) {
+            break;
+        }
+        before = rest;
+    }
+    let denied = denied.filter(|denied| at - denied <= LONGEST_GAP);
+    denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
+}
+
+/// Where the list ends that the letter at a place begins, where what stands before it takes it out of the choice. Letters with
+/// commas only are a list where another letter is left behind them: of `I rule out B, A` A is the answer.
+pub(crate) fn eliminated(lower: &str, at: usize) -> Option<usize> {
+    let before = lower.get(..at)?.trim_end_matches(|character| is_space(character) || is_opening(character));
+    let is_eliminated = match before.strip_suffix([':', '：']) {
+        Some(before) => {
+            let before =
+                before.trim_end_matches(|character| is_space(character) || matches!(character, '*' | '_'));
+            let word = split_last_word(before).1;
+            WRONG.contains(&word) || CHINESE_WRONG.iter().any(|wrong| before.ends_with(*wrong))
+        }
+        None => {
+            let (mut rest, mut word) = split_last_word(before);
+            while matches!(word, "option" | "options" | "choice" | "choices" | "answer" | "both") {
+                (rest, word) = split_last_word(rest.trim_end_matches(is_space));
+            }
+            let verb = || split_last_word(rest.trim_end_matches(is_space)).1;
+            ELIMINATIONS.contains(&word) || (word == "out" && RULINGS.contains(&verb()))
+        }
+    };
+    let end = at + 1;
+    let rest = lower.get(end..).filter(|_| is_eliminated)?;
+    Some(match rest_of_list(rest) {
+        Some((after, is_conjoined)) if is_conjoined || has_letter(after) => lower.len() - after.len(),
+        _ => end,
+    })
+}
+
+/// Whether a letter stands alone somewhere in a text.
+fn has_letter(text: &str) -> bool {
+    text.split(|character: char| !is_word(character) && character != '\'')
+        .any(|word| word.len() == 1 && word.is_ascii())
+}
+
+/// Whether a text between two letters makes them one list.
+fn continues_list(between: &str) -> bool {
+    let is_separator = |character: char| is_space(character) || matches!(character, '(' | ')');
+    let mut words = between.split(is_separator).filter(|word| !word.is_empty()).peekable();
+    words.peek().is_some() && words.all(|word| matches!(word, "or" | "nor" | "/" | "option" | "the"))
+}
+
+fn is_opening(character: char) -> bool {
+    matches!(
+        character,
+        '*' | '_' | '\\' | '`' | '"' | '\'' | '(' | '[' | '{' | '<' | '$' | '【' | '「' | '『'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_before_denies() {
+        for (lower, is_denied) in [
+            ("it is not a", true),
+            ("it isn't option (a", true),
+            ("rather than a", true),
+            ("more than a", false),
+            ("not to be confused: a", false),
+            ("不选选项a", true),
+            ("选a", false),
+        ] {
+            assert_eq!(is_negated(lower, lower.len() - 1, None), is_denied, "{lower}");
+        }
+        assert!(is_negated("neither a nor b", 14, Some(8)));
+        assert!(!is_negated("not a, but b", 11, Some(4)));
+    }
+
+    #[test]
+    fn what_stands_before_eliminates_a_list() {
+        for (lower, at, end) in [
+            ("rule out b, c and d; a", 9, Some(19)),
+            ("i rule out b, a", 11, Some(12)),
+            ("wrong: b, right: a", 7, Some(8)),
+            ("错误:b", 7, Some(8)),
+            ("take b", 5, None),
+        ] {
+            assert_eq!(eliminated(lower, at), end, "{lower}");
+        }
+    }
+}

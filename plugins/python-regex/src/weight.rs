@@ -1,0 +1,32 @@
+//! How large a pattern becomes once it is compiled.
+
+/// What a pattern may weigh. Compiling costs some 4,000 units of fuel for each, so that this is four fifths of the default
+/// budget of an item.
+pub(crate) const MOST: u64 = 100_000;
+
+/// What a set or a character weighs, by its translation: about as many times what `a` does as compiling it takes times the
+/// fuel. The sets of Unicode are large, those of ASCII are not.
+pub(crate) fn of_atom(text: &str) -> u64 {
+    let count = |part: &str| text.matches(part).count() as u64;
+    let sets = count(r"\p{L}") * 860 + count(r"\d") * 88 + count(r"\s") * 13;
+    let complement = match text {
+        "." | "(?s:.)" => 14,
+        _ => count("[^") * if text.contains(r"\s") { 31 } else { 14 },
+    };
+    let wide = if text.is_ascii() { 0 } else { 5 };
+    1 + sets + complement + wide
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_unicode_are_heavy() {
+        for (text, expected) in
+            [("a", 1), ("[0-9A-Za-z_]", 1), (".", 15), (r"[\p{L}\p{N}_]", 861), (r"[\d]", 89), ("é", 6)]
+        {
+            assert_eq!(of_atom(text), expected, "{text}");
+        }
+    }
+}
