@@ -40,3 +40,4 @@ mod verifying;
 #[cfg(unix)]
 mod viewing;
 mod vision;
+mod withheld;
