@@ -140,19 +140,20 @@ fn a_journal_that_ends_at_any_byte_goes_on_to_the_same_bytes() {
     }
 }
 
-/// The manifest of a run that was begun as another was, and has not ended: like those of older programs, without a digest.
+/// The manifest of a run that was begun as another was, and has not ended: like those of older programs, without a digest, and
+/// without a word of how much its journal holds.
 pub(crate) fn begun_like(workspace: &Workspace, whole: &str, run_id: &str) -> String {
     let mut manifest = workspace.json(whole, "manifest.json");
     manifest["run_id"] = run_id.into();
     manifest["status"] = "running".into();
     manifest["format_version"] = 1.into();
     let keys = manifest.as_object_mut().expect("a manifest");
-    keys.retain(|key, _| !["digest", "files", "finished_at"].contains(&key.as_str()));
+    keys.retain(|key, _| !["digest", "files", "finished_at", "journal_version"].contains(&key.as_str()));
     manifest.to_string()
 }
 
 pub(crate) fn header_of(run_id: &str) -> Vec<u8> {
-    line_of(&format!(r#"{{"format":"gage-journal","format_version":4,"run_id":"{run_id}"}}"#))
+    line_of(&format!(r#"{{"format":"gage-journal","format_version":5,"run_id":"{run_id}"}}"#))
 }
 
 /// A record, as a run of this name writes it.
@@ -203,6 +204,53 @@ fn a_journal_that_is_not_that_of_the_run_is_an_error_with_its_place() {
         assert!(ended.stderr.contains(expected), "{case}: {}", ended.stderr);
         assert_eq!(journal(&workspace, "whole"), bytes, "{case}: the journal was written to");
     }
+}
+
+/// What was recorded and is gone is not asked anew without a word.
+#[test]
+fn a_killed_run_whose_journal_lost_something_is_not_gone_on_with() {
+    let workspace = workspace();
+    workspace.run(&arguments("whole")).expect_code(0);
+    let length = journal(&workspace, "whole").len();
+    let number = (0..50).find(|number| {
+        let run_id = format!("r-{number}");
+        let mut command = workspace.program();
+        let mut child = command.args(arguments(&run_id)).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+        kill_at(child.as_mut().expect("the program starts"), &file, length / 2)
+    });
+    let run_id = format!("r-{}", number.expect("one of them was killed"));
+    let file = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+    let whole = journal(&workspace, &run_id);
+    let lines: Vec<&[u8]> = whole_lines(&whole).split_inclusive(|byte| *byte == b'\n').collect();
+    assert!(lines.len() > 4, "{} lines", lines.len());
+    let resume = [&arguments(&run_id)[..], &["--resume"]].concat();
+    for (case, left, part) in [
+        (
+            "a line in the middle",
+            Some([&lines[..2], &lines[3..]].concat().concat()),
+            "line 3: it was written as line 4",
+        ),
+        ("most of its lines", Some(lines[..2].concat()), "it has 2 whole lines, and the run had recorded "),
+        ("all of it", Some(Vec::new()), "it has 0 whole lines, and the run had recorded "),
+        ("the file", None, "it has 0 whole lines, and the run had recorded "),
+    ] {
+        match &left {
+            Some(bytes) => std::fs::write(&file, bytes).expect("written"),
+            None => std::fs::remove_file(&file).expect("removed"),
+        }
+        let ended = workspace.run(&resume);
+        assert!(matches!(ended.code, Some(1 | 2)), "{case}: {}", ended.transcript());
+        assert!(ended.stderr.contains(part), "{case}: {}", ended.stderr);
+        assert_eq!(std::fs::read(&file).ok(), left, "{case}: it was written to");
+    }
+    std::fs::write(&file, &whole).expect("written");
+    let folder = file.parent().expect("its folder");
+    std::fs::rename(folder, workspace.path("aside")).expect("moved");
+    let ended = workspace.run(&resume);
+    assert!(ended.stderr.contains("recorded cannot be used: it is gone"), "{}", ended.stderr);
+    std::fs::rename(workspace.path("aside"), folder).expect("moved back");
+    check_resumed(&workspace, &run_id, &whole);
 }
 
 /// A limit on the size of files is for a program what a full disk is: a write fails in its middle.

@@ -41,3 +41,4 @@ mod verifying;
 #[cfg(unix)]
 mod viewing;
 mod vision;
+mod withheld;

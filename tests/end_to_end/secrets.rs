@@ -92,7 +92,7 @@ struct Case {
     secret: &'static str,
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 16] = [
     Case {
         name: "no scheme",
         keys: "extra_body: {upstream: 'me:p,w\"x1@host'}",
@@ -140,6 +140,48 @@ const CASES: [Case; 9] = [
         keys: "extra_body: {user: 'a ${X_TOKEN:-sk-default-1}'}",
         variable: None,
         secret: "sk-default-1",
+    },
+    Case {
+        name: "a short name",
+        keys: "extra_body: {login: {user: me, pass: 'pw of, me\"1'}}",
+        variable: None,
+        secret: "pw of, me\"1",
+    },
+    Case {
+        name: "a key",
+        keys: "extra_body: {key: 'k/ey \"of me1'}",
+        variable: None,
+        secret: "k/ey \"of me1",
+    },
+    Case {
+        name: "several tokens",
+        keys: "extra_body: {tokens: ['t/ok \"en1', other-token-2]}",
+        variable: None,
+        secret: "t/ok \"en1",
+    },
+    Case {
+        name: "the look of a key",
+        keys: "extra_body: {user: 'for sk-proj-Ab0Cd1Ef2Gh3 alone'}",
+        variable: None,
+        secret: "sk-proj-Ab0Cd1Ef2Gh3",
+    },
+    Case {
+        name: "a signature",
+        keys: "extra_body: {from: 'https://h/a?se=2030&sig=aB%2Fc%3D12'}",
+        variable: None,
+        secret: "aB%2Fc%3D12",
+    },
+    Case {
+        name: "a parameter without a scheme",
+        keys: "extra_body: {from: 'h.example/a?key=k-1234-5'}",
+        variable: None,
+        secret: "k-1234-5",
+    },
+    Case {
+        name: "a number",
+        keys: "extra_body: {a: {token: 9181716151}}",
+        variable: None,
+        secret: "9181716151",
     },
     Case {
         name: "an innocent header",

@@ -299,7 +299,7 @@ fn what_differs_is_shown_checked_and_taken_over() {
             .replace("name: words", "name: other")
             .replace("${config_dir}/", "${config_dir}/custom/"),
     );
-    let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(2);
+    let other = workspace.run(&["run", "config/other.yaml", "--locked", "--lock", LOCK]).expect_code(3);
     assert!(other.stderr.contains("is of the suite `words`, and this is `other`"), "{}", other.stderr);
     // Also where it cannot be used: what differs from the lock of another suite says nothing.
     workspace.write(

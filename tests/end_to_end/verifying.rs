@@ -31,6 +31,7 @@ fn a_change_of_any_file_of_a_run_is_noticed() {
         "events.jsonl",
         "gage.lock",
         "journal/000001.jsonl",
+        "journal/recorded",
         "manifest.json",
         "samples.jsonl",
         "summary.json",
@@ -174,4 +175,53 @@ fn gage_digest(bytes: &[u8]) -> String {
     use sha2::Digest as _;
     let digest = sha2::Sha256::digest(bytes);
     format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+/// JSON as manifests are sealed: without blanks, keys sorted.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(entries) => {
+            let mut sorted: Vec<_> = entries.iter().collect();
+            sorted.sort_by_key(|(key, _)| key.as_str());
+            let one = |(key, value): (&String, &Value)| {
+                format!("{}:{}", Value::from(key.as_str()), canonical(value))
+            };
+            format!("{{{}}}", sorted.into_iter().map(one).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let hexadecimal: String = sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hexadecimal}")
+}
+
+/// Whoever edits a file may write its digest anew, and that of the manifest; the configuration stands in both.
+#[test]
+fn a_configuration_that_is_not_that_of_the_manifest_is_told() {
+    let (_server, workspace) = finished();
+    let mut manifest = workspace.json("r", "manifest.json");
+    let sealed = manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
+    assert_eq!(sealed, Some(digest_of(canonical(&manifest).as_bytes()).into()), "how a manifest is sealed");
+    let config = workspace.read("runs/r/config.yaml");
+    for (edited, place) in [
+        (config.replace("- exact_match", "- contains"), "metrics[0]"),
+        (format!("{config}failure_policy: best_effort\n"), "failure_policy"),
+    ] {
+        assert_ne!(edited, config);
+        workspace.write("runs/r/config.yaml", &edited);
+        manifest["files"]["config.yaml"]["digest"] = digest_of(edited.as_bytes()).into();
+        manifest["files"]["config.yaml"]["bytes"] = edited.len().into();
+        let mut whole = manifest.clone();
+        whole["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
+        workspace.write("runs/r/manifest.json", whole.to_string());
+        assert_eq!(state(&workspace, "manifest.json"), "intact");
+        let ended = workspace.run(&["verify", "r"]).expect_code(3);
+        let line =
+            format!("config.yaml: DAMAGED: it is not the configuration of the manifest: {place} differs");
+        assert!(ended.stdout.contains(&line), "{}", ended.stdout);
+    }
 }

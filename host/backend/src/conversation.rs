@@ -99,7 +99,7 @@ pub(crate) fn public_headers(config: &HttpBackendConfig) -> Object {
 /// What is known of a backend before it is asked.
 pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) -> BackendInfo {
     let mut details = Object::from_iter([
-        ("base_url".to_owned(), config.base_url.as_str().into()),
+        ("base_url".to_owned(), config.public_base_url.as_str().into()),
         ("model".to_owned(), config.model.as_str().into()),
     ]);
     // Headers can choose what answers, and are written nowhere; those that are no secret are told apart by this.

@@ -13,9 +13,11 @@ mod overrides;
 mod parse;
 mod pipeline;
 mod problems;
+mod recorded;
 mod secrets;
 mod source;
 mod table;
+mod withheld;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
@@ -51,11 +53,13 @@ pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
 pub use pipeline::{
-    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, load_recorded,
-    parse_document,
+    API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
+pub use recorded::{Missing, Recorded, load_recorded, load_recorded_to_score};
 pub use secrets::{
-    is_secret_key, is_secret_name, keep_addresses, public_text, without_secret_defaults, without_users,
+    Beside, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
+    without_secret_defaults, without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};
+pub use withheld::{Withheld, is_unset, withheld_json, withheld_of_scoring};

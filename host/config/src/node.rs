@@ -1,8 +1,6 @@
 //! The document as a tree in which every value knows where it was written.
 
-use crate::secrets::{is_secret_key, names_secret, public_part, public_text, without_users};
 use crate::source::Span;
-use gage_core::SECRET_MARK;
 use serde_json::Value;
 
 /// A value and its place.
@@ -135,58 +133,5 @@ impl Node {
                 Value::Object(entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect())
             }
         }
-    }
-
-    /// The value as JSON that may be written down: a secret is replaced by the name of the
-    /// variable that holds it, or left out.
-    pub fn to_public_json(&self) -> Value {
-        self.public_json("", false)
-    }
-
-    /// Whether it is a number or a truth value. Behind a name that is none of a secret it is none either, whatever the
-    /// variable is called that it came from: what it sets must be seen.
-    fn is_scalar_but_text(&self) -> bool {
-        matches!(self.value, NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_))
-    }
-
-    /// `key` is the one that it stands under.
-    fn public_json(&self, key: &str, is_secret: bool) -> Value {
-        match &self.value {
-            NodeValue::List(items) => {
-                let public = |item: &Node| match &item.written {
-                    Some(written) if is_secret => public_text(written).into(),
-                    Some(written) if names_secret(written) && !item.is_scalar_but_text() => {
-                        without_users(key, &public_part(written)).into()
-                    }
-                    _ => item.public_json(key, is_secret),
-                };
-                items.iter().map(public).collect()
-            }
-            NodeValue::Map(entries) => {
-                let public = |entry: &Entry| {
-                    let is_secret = is_secret || is_secret_key(&entry.key);
-                    let value = match (&entry.written, &entry.node.value) {
-                        (Some(written), _) if is_secret => public_text(written).into(),
-                        (Some(written), _) if names_secret(written) && !entry.node.is_scalar_but_text() => {
-                            without_users(&entry.key, &public_part(written)).into()
-                        }
-                        (_, NodeValue::Null) => Value::Null,
-                        _ => entry.node.public_json(&entry.key, is_secret),
-                    };
-                    (entry.key.clone(), value)
-                };
-                Value::Object(entries.iter().map(public).collect())
-            }
-            _ if is_secret => SECRET_MARK.into(),
-            NodeValue::Text(text) => without_users(key, text).into_owned().into(),
-            _ => self.to_json(),
-        }
-    }
-}
-
-impl Entry {
-    /// Whether its value is never written down.
-    pub(crate) fn is_secret(&self) -> bool {
-        is_secret_key(&self.key)
     }
 }

@@ -226,29 +226,36 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    /// The value of a scalar without quotes, by the core schema of YAML 1.2.
     fn plain(&mut self, text: &str, span: Span) -> NodeValue {
-        match text {
-            "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
-            "true" | "True" | "TRUE" => return NodeValue::Bool(true),
-            "false" | "False" | "FALSE" => return NodeValue::Bool(false),
-            _ => {}
-        }
-        if let Some(number) = integer(text) {
-            return NodeValue::Int(number);
-        }
-        let looks_numeric = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
-        if looks_numeric
-            && !text.contains(['_', 'n', 'N', 'i', 'I'])
-            && let Ok(number) = text.parse::<f64>()
-        {
-            if number.is_finite() {
-                return NodeValue::Float(number);
+        match plain_value(text) {
+            NodeValue::Float(number) if !number.is_finite() => {
+                self.problems.error(span, "", format!("the number {text} is too large"));
+                NodeValue::Text(text.to_owned())
             }
-            self.problems.error(span, "", format!("the number {text} is too large"));
+            value => value,
         }
-        NodeValue::Text(text.to_owned())
     }
+}
+
+/// The value of a scalar without quotes, by the core schema of YAML 1.2. A number that is too large is infinite.
+pub(crate) fn plain_value(text: &str) -> NodeValue {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
+        "true" | "True" | "TRUE" => return NodeValue::Bool(true),
+        "false" | "False" | "FALSE" => return NodeValue::Bool(false),
+        _ => {}
+    }
+    if let Some(number) = integer(text) {
+        return NodeValue::Int(number);
+    }
+    let looks_numeric = text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
+    if looks_numeric
+        && !text.contains(['_', 'n', 'N', 'i', 'I'])
+        && let Ok(number) = text.parse::<f64>()
+    {
+        return NodeValue::Float(number);
+    }
+    NodeValue::Text(text.to_owned())
 }
 
 fn integer(text: &str) -> Option<i64> {

@@ -23,6 +23,7 @@ use crate::problems::Problems;
 use crate::secrets;
 use crate::source::Span;
 use crate::table::Table;
+use crate::withheld::{self, Withheld};
 use gage_core::SamplingParams;
 
 /// The version of the format that `api_version` names.
@@ -61,6 +62,8 @@ pub struct PipelineConfig {
     pub pricing: Vec<PriceSpec>,
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
+    /// What of the document is not written down and may change a figure.
+    pub withheld: Vec<Withheld>,
 }
 
 impl PipelineConfig {
@@ -173,15 +176,6 @@ pub fn load_datasets(
     let number = problems.sources.add(name, text);
     let config = read_text(number, overrides, environment, Purpose::Datasets, &mut problems);
     (config, problems)
-}
-
-/// Reads the suite that a run has recorded: expanded, so that nothing in it names a variable. None where this program
-/// cannot read it.
-pub fn load_recorded(document: &serde_json::Value) -> Option<PipelineConfig> {
-    let text = document.to_string().replace("${", "$${");
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let (config, problems) = load("the suite of the run", &text, &[], &environment);
-    config.filter(|_| document.is_object() && !problems.has_errors())
 }
 
 /// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at.
@@ -308,6 +302,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
 
     let mut document = root.to_public_json();
     gage_core::blank_secrets(&mut document);
+    let withheld = withheld::withheld(&root.to_json(), &document);
     let config = PipelineConfig {
         name,
         plugins,
@@ -324,6 +319,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         cache,
         pricing,
         document,
+        withheld,
     };
     check_ids(&config, problems);
     check_references(&config, problems);

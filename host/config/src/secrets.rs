@@ -1,11 +1,14 @@
 //! What is never written down: which keys hold a secret, and what of a text that names one may be shown.
 
 mod addresses;
+mod beside;
 mod notes;
+mod public;
 mod shown;
 
 use crate::expand::closing_brace;
 pub use addresses::without_users;
+pub use beside::{Beside, granted_names};
 use gage_core::SECRET_MARK as SECRET;
 pub use notes::keep_addresses;
 pub(crate) use notes::{note, note_variable};

@@ -37,7 +37,7 @@ impl<'n> Table<'n> {
 
     /// The whole mapping as JSON that may be written down.
     pub(crate) fn to_public_json(&self) -> serde_json::Value {
-        Node::new(NodeValue::Map(self.entries.to_vec()), self.span).to_public_json()
+        Node::new(NodeValue::Map(self.entries.to_vec()), self.span).backend_to_public_json()
     }
 
     /// The path of a key of this mapping.

@@ -39,7 +39,8 @@ pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use secrets::{
-    SECRET_MARK, blank_secrets, blank_secrets_and_numbers, keep_secret, places_of_secrets, without_secrets,
+    SECRET_MARK, blank_secrets, blank_secrets_and_numbers, keep_name, keep_ordinary, keep_secret,
+    places_of_secrets, without_secrets,
 };
 pub use threads::spawn_named;
 

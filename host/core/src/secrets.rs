@@ -6,12 +6,15 @@
 //! text is not looked for ([`keep_secret`]); where it stands under the name of a secret, whoever writes a document leaves it
 //! out by its place.
 
+mod ordinary;
 mod spelling;
 
 use crate::Object;
+use ordinary::{is_plain_word, words};
 use serde_json::Value;
 use spelling::Spellings;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -23,21 +26,60 @@ const LONG: usize = 8;
 /// A shorter value is never looked for.
 const LEAST: usize = 4;
 
-/// All that is known; another list takes its place when one is added, so that readers wait for nobody.
+/// All that is known; another takes its place when something is added, so that readers wait for nobody.
 static KNOWN: RwLock<Option<Arc<Secrets>>> = RwLock::new(None);
+/// What ordinary texts hold, and is looked for nowhere.
+static ORDINARY: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 
 /// Notes a value that must never be shown, for the rest of the process.
 ///
 /// Looked for are values of at least 8 characters, and those of 4 to 7 that hold a digit and something else, for `test`, `2048`
-/// and `</s>` occur everywhere. Of `Bearer KEY` the key alone is noted as well, and each line of a value of several.
+/// and `</s>` occur everywhere. A plain word is not looked for (letters of one case, or with a capital in front, fewer than 20),
+/// nor are several of them together (`exact_match`) that [`keep_ordinary`] has heard of. Of `Bearer KEY` the key alone is noted
+/// as well, and each line of a value of several.
 pub fn keep_secret(value: &str) {
     let mut all = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     let mut list = all.as_ref().map(|known| known.list.clone()).unwrap_or_default();
     let before = list.len();
     note(value, &mut list);
     if list.len() > before {
-        *all = Some(Arc::new(Secrets::new(list)));
+        *all = Some(Arc::new(Secrets::new(list, is_ordinary)));
     }
+}
+
+/// Notes a text that is no secret, for the rest of the process: names that are made of plain words in it (`exact_match`,
+/// `gage-tiny`) are looked for nowhere, whichever key or password is called so as well.
+pub fn keep_ordinary(text: &str) {
+    keep_open(words(text));
+}
+
+/// Notes the name of something, as of a variable: it is looked for nowhere, whatever it looks like.
+pub fn keep_name(name: &str) {
+    keep_open(vec![name.to_owned()]);
+}
+
+fn keep_open(found: Vec<String>) {
+    if found.is_empty() {
+        return;
+    }
+    let mut is_new = false;
+    {
+        let mut ordinary = ORDINARY.write().unwrap_or_else(PoisonError::into_inner);
+        let ordinary = ordinary.get_or_insert_with(HashSet::new);
+        for word in found {
+            is_new |= ordinary.insert(word);
+        }
+    }
+    let mut all = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.as_ref().filter(|_| is_new) {
+        let list = known.list.clone();
+        *all = Some(Arc::new(Secrets::new(list, is_ordinary)));
+    }
+}
+
+fn is_ordinary(text: &str) -> bool {
+    let ordinary = ORDINARY.read().unwrap_or_else(PoisonError::into_inner);
+    ordinary.as_ref().is_some_and(|ordinary| ordinary.contains(text))
 }
 
 /// A text without any secret that is known.
@@ -75,6 +117,7 @@ fn known() -> Option<Arc<Secrets>> {
 /// One secret.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
+    text: String,
     spellings: Spellings,
     /// Whether it counts only where neither a letter nor a digit stands beside it.
     is_alone: bool,
@@ -101,12 +144,14 @@ fn note(value: &str, list: &mut Vec<Known>) {
         let is_word = text.chars().all(char::is_alphabetic);
         let is_number = text.chars().all(|one| one.is_ascii_digit());
         let is_mixed = !is_number && text.contains(|one: char| one.is_ascii_digit());
-        if text.contains(SECRET_MARK) || count < LEAST || count < LONG && !is_mixed {
+        let is_common = count < LEAST || count < LONG && !is_mixed || is_plain_word(text);
+        if text.contains(SECRET_MARK) || is_common {
             continue;
         }
         // A number is found within others, and a short one within digests.
         let is_hexadecimal = text.chars().all(|one| one.is_ascii_hexdigit()) && count < 2 * LONG;
         let known = Known {
+            text: text.to_owned(),
             spellings: Spellings::of(text),
             is_alone: count < LONG || is_word || is_number || is_hexadecimal,
             is_number,
@@ -118,9 +163,9 @@ fn note(value: &str, list: &mut Vec<Known>) {
 }
 
 impl Secrets {
-    fn new(list: Vec<Known>) -> Secrets {
+    fn new(list: Vec<Known>, is_ordinary: impl Fn(&str) -> bool) -> Secrets {
         let mut begins = vec![Vec::new(); 256];
-        for (number, one) in list.iter().enumerate() {
+        for (number, one) in list.iter().enumerate().filter(|(_, one)| !is_ordinary(&one.text)) {
             for byte in one.spellings.begins() {
                 begins[usize::from(byte)].push(number);
             }
@@ -243,7 +288,7 @@ mod tests {
     fn of(values: &[&str]) -> Secrets {
         let mut list = Vec::new();
         values.iter().for_each(|value| note(value, &mut list));
-        Secrets::new(list)
+        Secrets::new(list, |text| text == "plain_words")
     }
 
     #[test]
@@ -301,7 +346,13 @@ mod tests {
             "</s>",
             "p,w1",
             "12345678",
-            "deadbeef",
+            "deadbee7",
+            "question",
+            "Unconventional",
+            "plain_words",
+            "other_words",
+            "abcdefghijklmnopqrstu",
+            "aBcDeFgHiJ",
             "Bearer sk-live-1",
             "",
             "(secret)",
@@ -314,7 +365,9 @@ mod tests {
             // `me:12345678` in Base64.
             ("bWU6MTIzNDU2Nzg=", "bWU6(secret)g="),
             ("a%3A12345678%7D \\n12345678 \\u003a12345678", "a%3A(secret)%7D \\n(secret) \\u003a(secret)"),
-            ("sha256:0deadbeef0 deadbeef", "sha256:0deadbeef0 (secret)"),
+            ("sha256:0deadbee70 deadbee7", "sha256:0deadbee70 (secret)"),
+            ("a question Unconventional plain_words", "a question Unconventional plain_words"),
+            ("other_words abcdefghijklmnopqrstu aBcDeFgHiJ", "(secret) (secret) (secret)"),
             ("Bearer sk-live-1, sk-live-1x", "(secret), (secret)x"),
             ("(secret)", "(secret)"),
             ("{\"a\": 12345678, \"b\": \"is 12345678\"}", "{\"a\": \"(secret)\", \"b\": \"is (secret)\"}"),
@@ -344,6 +397,10 @@ mod tests {
 
     #[test]
     fn all_of_a_process_know_what_one_has_noted() {
+        keep_secret("NAME_OF_KEY_1");
+        assert_eq!(without_secrets("NAME_OF_KEY_1"), "(secret)");
+        keep_name("NAME_OF_KEY_1");
+        assert_eq!(without_secrets("NAME_OF_KEY_1"), "NAME_OF_KEY_1");
         keep_secret("known-by-all-1");
         keep_secret("known-by-all-2");
         assert_eq!(without_secrets("known-by-all-1 known-by-all-2"), "(secret) (secret)");

@@ -3,7 +3,7 @@
 use crate::datasets::Datasets;
 use crate::plan::{Plan, Scoring};
 use crate::session::Session;
-use gage_config::PluginReference;
+use gage_config::{PluginReference, withheld_json};
 use gage_core::Object;
 use gage_plugin::PluginIdentity;
 use serde_json::{Value, json};
@@ -69,15 +69,29 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
             );
         }
     }
-    json!({
+    let mut backends = Value::Object(backends);
+    gage_core::blank_secrets(&mut backends);
+    let mut identity = json!({
         "config": identity_of_config(plan),
         "host": host(),
         "datasets": data,
         "plugins": plugins,
         "prompts": prompts,
         "backends": backends,
-    })
+    });
+    put_withheld(&mut identity, withheld_json(&plan.config.withheld));
+    identity
 }
+
+/// Puts the digests of what is not written down of the configuration, where there are any.
+pub(crate) fn put_withheld(identity: &mut Value, withheld: Value) {
+    if withheld.as_object().is_some_and(|all| !all.is_empty()) {
+        identity[WITHHELD] = withheld;
+    }
+}
+
+/// The key of the digests of what is not written down. Programs before it wrote none.
+pub(crate) const WITHHELD: &str = "withheld";
 
 /// Keys of the suite that say how much a run may take, how many tasks it runs at a time and whether a question is
 /// asked twice; what comes of a sample does not depend on them, so that a run may be resumed with others.
@@ -85,7 +99,11 @@ const LIMITS: [&str; 4] = ["budget", "cache", "pricing", "task_parallelism"];
 
 /// The configuration, as the identity of a run holds it.
 pub fn identity_of_config(plan: &Plan) -> Value {
-    let mut document = plan.config.document.clone();
+    without_limits(plan.config.document.clone())
+}
+
+/// A configuration without what says how much a run may take.
+pub fn without_limits(mut document: Value) -> Value {
     if let Value::Object(keys) = &mut document {
         for key in LIMITS {
             keys.shift_remove(key);

@@ -46,7 +46,7 @@ mod usage;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
-pub use identity::{SCORING_VERSION, identity, identity_of_config};
+pub use identity::{SCORING_VERSION, identity, identity_of_config, without_limits};
 pub use invalid::TooManyInvalid;
 pub use models::fetch_models;
 pub use plan::{

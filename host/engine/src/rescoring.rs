@@ -45,7 +45,8 @@ pub enum RescoreError {
 }
 
 /// Scores the answers of a run into a new folder, which names the run that they are from. Answers that
-/// never came, or were not to be scored, are taken over as they are.
+/// never came, or were not to be scored, are taken over as they are. `config` is the suite that scores as it may be written
+/// down, and `withheld` holds the digests of what it is without.
 ///
 /// # Errors
 /// When a folder cannot be read or written, and when a task is not one of the run's.
@@ -53,6 +54,7 @@ pub enum RescoreError {
 pub fn rescore(
     parent: &RunReader,
     config: &Value,
+    withheld: &Value,
     tasks: &[Scoring],
     root: &Path,
     run_id: &str,
@@ -71,7 +73,7 @@ pub fn rescore(
     // Those that took part before the answers were scored did so still.
     let mut plugins = before["plugins"].as_object().cloned().unwrap_or_default();
     tasks.iter().for_each(|task| identity::of_scoring(&mut plugins, task));
-    let identity = json!({
+    let mut identity = json!({
         "config": config,
         "host": identity::host(),
         "datasets": before["datasets"],
@@ -79,6 +81,7 @@ pub fn rescore(
         "prompts": before["prompts"],
         "backends": before["backends"],
     });
+    identity::put_withheld(&mut identity, withheld.clone());
     let folder = RunFolder::create(root, run_id)?;
     let mut manifest = Manifest::new(run_id, host_version, identity);
     manifest.parent_run = Some(parent.manifest().run_id.clone());

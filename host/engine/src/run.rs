@@ -67,7 +67,7 @@ pub enum RunError {
         message: String,
     },
     /// The run cannot be resumed, since it would not be the same run.
-    #[error("the run cannot be resumed, for it was begun with something else:\n  {}", .0.join("\n  "))]
+    #[error("the run cannot be resumed, for it was begun with something else:\n  {}{}", .0.join("\n  "), help_of(.0))]
     Different(Vec<String>),
     /// The run has more samples than it is to have.
     #[error(
@@ -93,6 +93,17 @@ pub enum RunError {
     /// A thread of this program failed; a bug.
     #[error("the {0} failed")]
     Panicked(&'static str),
+}
+
+/// What to do where a value is another that nobody may see.
+fn help_of(differences: &[String]) -> &'static str {
+    match differences.iter().any(|one| one.starts_with(identity::WITHHELD)) {
+        true => {
+            "\n  (`withheld` names values that are not written down, by their digests: set their variables to what they \
+             were when the run was begun)"
+        }
+        false => "",
+    }
 }
 
 impl From<RecordError> for RunError {
@@ -248,13 +259,21 @@ fn open_folder(
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
-    let found = differences(&manifest.identity, &identity);
+    let found = differences(&manifest.identity, &comparable(&manifest.identity, identity));
     if !found.is_empty() {
         return Err(RunError::Different(found));
     }
     // One that an older program began has none.
     manifest.prompt_versions = versions;
     Ok((folder, manifest))
+}
+
+/// The identity without what a program before this one did not write.
+fn comparable(before: &Value, mut now: Value) -> Value {
+    if let (None, Value::Object(now)) = (before.get(identity::WITHHELD), &mut now) {
+        now.shift_remove(identity::WITHHELD);
+    }
+    now
 }
 
 /// Refuses to go on with fewer samples than are recorded.

@@ -1,8 +1,8 @@
 //! The folder of a run, and the lock that its one writer holds.
 
 use crate::atomic_file::sync_folder;
-use crate::format::{JOURNAL_FOLDER, MANIFEST_FILE, WRITER_LOCK_FILE};
-use crate::journal::segment_paths;
+use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE, WRITER_LOCK_FILE};
+use crate::journal::{Recorded, recorded_lines, segment_paths};
 use crate::{AtomicFile, FileDigest, JournalIndex, Manifest, RecordError, RunStatus};
 use gage_core::Digest;
 use std::fs::TryLockError;
@@ -22,6 +22,8 @@ pub struct RunFolder {
     path: PathBuf,
     run_id: String,
     writer_lock: Option<File>,
+    /// Whether its run has noted from the beginning how many lines its journal has.
+    counts_lines: bool,
 }
 
 impl RunFolder {
@@ -50,16 +52,18 @@ impl RunFolder {
             return Err(exists());
         }
         create_journal_folder(&path)?;
+        // Before the manifest, which says that it is there.
+        Recorded::begin(&path, run_id, 0)?;
         sync_folder(root)?;
-        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock) })
+        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock), counts_lines: true })
     }
 
     /// Opens the folder of a run that was begun, to go on with it.
     ///
     /// # Errors
     /// When there is no such run, when another process holds its lock, when its manifest cannot be
-    /// read, was edited, or is that of another run, when it is the scoring of another run, and when its journal is not as it
-    /// was when the run ended.
+    /// read, was edited, or is that of another run, when it is the scoring of another run, when its journal is not as it
+    /// was when the run ended, and when nothing says how much of it was recorded.
     pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
         gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
         let path = root.join(run_id);
@@ -84,8 +88,10 @@ impl RunFolder {
             return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
         }
         let run_id = manifest.run_id.clone();
-        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock) };
+        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
+        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock), counts_lines };
         folder.check_journal(&manifest)?;
+        recorded_lines(&folder)?;
         create_journal_folder(&folder.path)?;
         Ok(folder)
     }
@@ -99,7 +105,8 @@ impl RunFolder {
             return Err(RecordError::NotARunFolder { path: path.to_owned() });
         }
         let manifest = Manifest::read(path)?;
-        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None })
+        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
+        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None, counts_lines })
     }
 
     /// Whether a run of this id was begun.
@@ -181,7 +188,7 @@ impl RunFolder {
                 Some(found) if found == *written => continue,
                 Some(found) => {
                     // Its own checksums may say where.
-                    JournalIndex::read(self)?;
+                    JournalIndex::read_lines(self)?;
                     let (now, then) = (found.bytes, written.bytes);
                     match now == then {
                         true => "it is another than when the run ended".to_owned(),
@@ -207,6 +214,10 @@ impl RunFolder {
         Ok(())
     }
 
+    pub(crate) fn counts_lines(&self) -> bool {
+        self.counts_lines
+    }
+
     pub(crate) fn check_writable(&self) -> Result<(), RecordError> {
         match self.writer_lock {
             Some(_) => Ok(()),
@@ -219,7 +230,9 @@ impl RunFolder {
 fn is_never_begun(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {
         let name = entry.file_name();
-        let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.next().is_none());
+        let is_of_none =
+            |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.file_name() == RECORDED_FILE);
+        let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.all(is_of_none));
         // The first manifest may have been half written.
         let is_temporary =
             name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");

@@ -11,11 +11,12 @@
 //! | journal | 2 | answers and their scores are lines of their own |
 //! | journal | 3 | checksums of records begin with that of the run's id |
 //! | journal | 4 | an answer may await its judges |
+//! | journal | 5 | each line says its number in its file; `recorded` says how many lines there are at least |
 
 /// Version of `manifest.json`.
 pub const MANIFEST_VERSION: u32 = 2;
 /// Version of the files in `journal/`.
-pub const JOURNAL_VERSION: u32 = 4;
+pub const JOURNAL_VERSION: u32 = 5;
 
 /// What the run is, its state, and digests of the other files.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -25,6 +26,10 @@ pub const CONFIG_FILE: &str = "config.yaml";
 pub const LOCK_FILE: &str = "gage.lock";
 /// The folder of checksummed records.
 pub const JOURNAL_FOLDER: &str = "journal";
+/// Within it: how many lines its files have at least.
+pub const RECORDED_FILE: &str = "recorded";
+/// The first version of the journal that has such a file, and whose lines say their number.
+pub(crate) const FIRST_WITH_RECORDED: u32 = 5;
 /// One line a sample, in dataset order.
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 /// The figures.

@@ -9,12 +9,14 @@
 //! A process that is killed leaves at most a torn end: lines after the last good one, of a
 //! batch that was never acknowledged. It is cut off when the journal is opened again. A bad
 //! line before a good one is damage, and is reported. Checksums of records begin with that of the run's id, so a record of
-//! another run is such a line.
+//! another run is such a line. Each line says its number, so that one which is gone is seen, and `journal/recorded` how many
+//! there are at least.
 
 mod appender;
 mod entry;
 mod index;
 mod line;
+mod recorded;
 mod scan;
 mod tail;
 mod writer;
@@ -24,10 +26,11 @@ mod property_tests;
 
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
 pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder, RecordsSoFar, SampleStage};
+pub(crate) use recorded::{Recorded, recorded_lines};
 pub use tail::{JournalTail, TailEntry, TailRead};
 pub use writer::{JournalWriter, OpenedJournal};
 
-use crate::format::{JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION};
+use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION, RECORDED_FILE};
 use crate::{FileDigest, RecordError, RunFolder};
 use gage_core::Digest;
 use line::Seed;
@@ -76,6 +79,26 @@ impl Header {
     }
 }
 
+/// Whether a record is the line that it says to be: where one is gone, was put in or was moved, those behind it are others.
+///
+/// # Errors
+/// What is wrong.
+fn check_number(version: u32, number: u64, said: Option<u64>) -> Result<(), String> {
+    match said {
+        _ if version < FIRST_WITH_RECORDED => Ok(()),
+        Some(said) if said == number => Ok(()),
+        Some(said) if said == number + 1 => {
+            Err(format!("it was written as line {said}, so that line {number} is gone"))
+        }
+        Some(said) if said > number => {
+            let last = said - 1;
+            Err(format!("it was written as line {said}, so that lines from {number} to {last} are gone"))
+        }
+        Some(said) => Err(format!("it was written as line {said}, so that lines were moved or put in")),
+        None => Err("it does not say which line it is".to_owned()),
+    }
+}
+
 /// How the checksums of a file's records begin.
 fn seed_of(version: u32, run_id: &str) -> Seed {
     if version < 3 { Seed::NONE } else { Seed::of_run(run_id) }
@@ -87,7 +110,8 @@ fn seed_of(version: u32, run_id: &str) -> Seed {
 /// When one cannot be read.
 pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest>, RecordError> {
     let mut digests = BTreeMap::new();
-    for path in segment_paths(folder.path())? {
+    let recorded = folder.path_of(JOURNAL_FOLDER).join(RECORDED_FILE);
+    for path in segment_paths(folder.path())?.into_iter().chain(recorded.is_file().then_some(recorded)) {
         let failed = |source| RecordError::io("read", &path, source);
         let file = fs::File::open(&path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
@@ -98,8 +122,10 @@ pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest
     Ok(digests)
 }
 
-/// The name of the first journal file.
-const FIRST_SEGMENT: &str = "000001.jsonl";
+/// The name of a journal file, by its number from 1.
+fn segment_name(number: u64) -> String {
+    format!("{number:06}.jsonl")
+}
 
 /// The journal files of a run folder, in order.
 pub(crate) fn segment_paths(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {

@@ -1,7 +1,7 @@
 //! `manifest.json`: what the run is, its state, and digests of its files.
 
 use crate::clock::rfc3339;
-use crate::format::{MANIFEST_FILE, MANIFEST_VERSION};
+use crate::format::{JOURNAL_VERSION, MANIFEST_FILE, MANIFEST_VERSION};
 use crate::{FileDigest, RecordError, RunFolder};
 use gage_core::Digest;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,9 @@ pub struct Manifest {
     /// The run that this one was made from, for one that only scores again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_run: Option<String>,
+    /// The version of the journal that the run is written in; 0 for older programs, which did not say it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub journal_version: u32,
     /// The state of the run.
     pub status: RunStatus,
     /// Why it ended before its end, where neither a person nor the samples were the reason: a budget that
@@ -100,6 +103,10 @@ pub struct Manifest {
     pub files: BTreeMap<String, FileDigest>,
 }
 
+fn is_zero(version: &u32) -> bool {
+    *version == 0
+}
+
 impl Manifest {
     /// The manifest of a run that begins now.
     pub fn new(run_id: &str, host_version: &str, identity: Value) -> Manifest {
@@ -110,6 +117,7 @@ impl Manifest {
             finished_at: None,
             host_version: host_version.to_owned(),
             parent_run: None,
+            journal_version: JOURNAL_VERSION,
             status: RunStatus::Running,
             ended_by: None,
             identity,
@@ -122,6 +130,7 @@ impl Manifest {
     pub fn reopen(&mut self) {
         // It is written anew, as this program writes it.
         self.format_version = MANIFEST_VERSION;
+        self.journal_version = JOURNAL_VERSION;
         self.status = RunStatus::Running;
         self.finished_at = None;
         self.ended_by = None;

@@ -1,7 +1,7 @@
 //! Reads a run that was written, for everything that looks at runs.
 
 use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine};
+use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine, Seal};
 use gage_core::Digest;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub struct RunReader {
     folder: RunFolder,
     manifest: Manifest,
+    seal: Seal,
 }
 
 impl RunReader {
@@ -22,8 +23,9 @@ impl RunReader {
     /// When it is not a run folder, or its manifest cannot be read.
     pub fn open(path: &Path) -> Result<RunReader, RecordError> {
         let folder = RunFolder::open_read(path)?;
+        let seal = Manifest::seal(path)?;
         let manifest = Manifest::read(path)?;
-        Ok(RunReader { folder, manifest })
+        Ok(RunReader { folder, manifest, seal })
     }
 
     /// Where it is.
@@ -34,6 +36,11 @@ impl RunReader {
     /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// What the digest of the manifest says of it.
+    pub fn seal(&self) -> Seal {
+        self.seal
     }
 
     /// The figures, as the type that the caller wants, or as a JSON value.

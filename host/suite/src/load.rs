@@ -6,7 +6,6 @@ use crate::run_config::{Folders, compile};
 use crate::{SuiteError, TemplateRef, placeholders};
 use gage_config::{Environment, Node, PipelineConfig, Problems, load_document, parse_document, shown_path};
 use gage_core::Digest;
-use serde_json::Value;
 use std::path::Path;
 
 /// Where a configuration is from.
@@ -61,17 +60,17 @@ pub fn load(
     read(path, overrides, variable, datasets_only, &|folder| files::shown_folder(folder))
 }
 
-/// The configuration of a suite that was read, in which `${config_dir}` stands as it is: the same wherever the suite lies.
+/// A suite in which `${config_dir}` stands as it is: the same wherever the suite lies.
 pub(crate) fn portable(
     path: &Path,
     overrides: &[String],
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Value, SuiteError> {
+) -> Result<PipelineConfig, SuiteError> {
     let own = files::settle(&files::folder_of(path));
     let spell = |folder: &Path| crate::rebase::spelled(&own, folder);
     let loaded = read(path, overrides, variable, false, &spell);
     match loaded.config {
-        Some(config) => Ok(config.document),
+        Some(config) => Ok(config),
         None => Err(SuiteError::document(path, loaded.problems)),
     }
 }
@@ -136,10 +135,15 @@ fn read(
     }
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let own_name = root.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text);
-    let name = match &template {
-        Some(reference) => reference.name.clone(),
-        None => own_name.map_or_else(stem, str::to_owned),
-    };
+    let own_name = own_name.map(str::to_owned);
     let config = load_document(root, overrides, &environment, datasets_only, &mut problems);
+    // An override of the name makes another suite of it.
+    let set_name =
+        config.as_ref().and_then(|config| config.name.clone()).filter(|name| Some(name) != own_name.as_ref());
+    let name = match (&template, set_name) {
+        (_, Some(name)) => name,
+        (Some(reference), None) => reference.name.clone(),
+        (None, None) => own_name.unwrap_or_else(stem),
+    };
     Loaded { config, origin: Some(Origin { name, template, config_dir }), other_template: None, problems }
 }

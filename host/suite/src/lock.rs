@@ -11,7 +11,7 @@ mod settings;
 mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
-use gage_config::{Problems, parse_document};
+use gage_config::{Problems, Withheld, is_unset, parse_document};
 use gage_core::{Digest, Object};
 use gage_engine::Datasets;
 use gage_record::{Difference, compare};
@@ -71,11 +71,11 @@ impl Lock {
         origin: &Origin,
         identity: &Value,
     ) -> Result<Lock, SuiteError> {
-        let document = load::portable(path, overrides, variable)?;
-        Ok(Lock::of(origin, identity, &document))
+        let portable = load::portable(path, overrides, variable)?;
+        Ok(Lock::of(origin, identity, &portable.document, &portable.withheld))
     }
 
-    fn of(origin: &Origin, identity: &Value, document: &Value) -> Lock {
+    fn of(origin: &Origin, identity: &Value, document: &Value, withheld: &[Withheld]) -> Lock {
         let mut suite = json!({"name": origin.name});
         if let Some(template) = &origin.template {
             suite["template"] = json!({
@@ -95,7 +95,7 @@ impl Lock {
             "plugins": plugins,
             "prompts": identity["prompts"],
             "backends": settings::backends(&identity["backends"]),
-            "settings": settings::settings(document),
+            "settings": settings::settings(document, withheld),
         });
         // As it will be read again, so that what is compared has been the same way.
         let text = yaml::of_json(&parts);
@@ -170,6 +170,9 @@ impl Lock {
                     format!("there is no lock {}", path.display()),
                     "make one with `gage-host lock`, or name another with --lock",
                 ));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                return Err(broken(path, "it is no text in UTF-8"));
             }
             Err(error) => return Err(SuiteError::io("read", path, error)),
         };
@@ -257,6 +260,25 @@ impl Lock {
                 found: now,
             })
             .collect()
+    }
+
+    /// Takes over what was locked of values for which this process has no variables, as where a recording is played back:
+    /// nothing is sent then. Only what would be sent to models is.
+    pub fn take_unset(&mut self, locked: &Lock) {
+        let section = |lock: &Lock| lock.parts.get("settings")?.get(settings::WITHHELD)?.as_object().cloned();
+        let (Some(locked), Some(Value::Object(settings))) = (section(locked), self.parts.get_mut("settings"))
+        else {
+            return;
+        };
+        let Some(Value::Object(found)) = settings.get_mut(settings::WITHHELD) else { return };
+        for (place, digest) in found.iter_mut() {
+            let is_asked = place.starts_with("backends.") || place.starts_with("role_adapters.");
+            if let (true, Some(before)) =
+                (is_asked && digest.as_str().is_some_and(is_unset), locked.get(place))
+            {
+                *digest = before.clone();
+            }
+        }
     }
 
     /// This lock with a part of it as it was found: `datasets`, or `datasets.piqa`.

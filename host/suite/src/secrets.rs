@@ -1,8 +1,11 @@
 //! A definition that holds no secret: what stood in the file itself becomes the name of a variable.
 
 use crate::document::{each_text, text_of};
-use gage_config::{Node, NodeValue, is_secret_key, public_text, without_secret_defaults, without_users};
+use gage_config::{
+    Beside, Node, NodeValue, granted_names, public_text, without_secret_defaults, without_users,
+};
 use gage_core::without_secrets;
+use std::collections::BTreeSet;
 
 /// A secret that was taken out of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,47 +20,66 @@ pub(crate) struct Removed {
 pub(crate) fn remove(document: &mut Node) -> Vec<Removed> {
     let mut used = String::new();
     each_text(document, &mut |node| used.push_str(node.as_text().unwrap_or_default()));
-    let mut removed = Vec::new();
-    walk(document, "", "SUITE", false, &used, &mut removed);
-    removed
+    let granted = granted_names(document);
+    let mut walk = Walk { used: &used, granted: &granted, keys: Vec::new(), removed: Vec::new() };
+    walk.enter(document, "", "SUITE", false);
+    walk.removed
 }
 
-/// `used` is all that is written in the document, with the variables that it names already.
-fn walk(node: &mut Node, path: &str, owner: &str, is_secret: bool, used: &str, removed: &mut Vec<Removed>) {
-    const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
-    let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
-    let owner = own_id.as_deref().unwrap_or(owner);
-    match &mut node.value {
-        NodeValue::List(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                walk(item, &format!("{path}[{index}]"), owner, is_secret, used, removed);
-            }
-        }
-        NodeValue::Map(entries) => {
-            for entry in entries {
-                let path = if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
-                let is_secret = is_secret || is_secret_key(&entry.key);
-                walk(&mut entry.node, &path, owner, is_secret, used, removed);
-            }
-        }
-        NodeValue::Null => {}
-        NodeValue::Text(text) if !is_secret => {
-            // A default that stands behind the name of a secret is one.
-            let public = without_secret_defaults(text);
-            let key = path.rsplit('.').next().unwrap_or_default();
-            let key = key.split('[').next().unwrap_or_default();
-            // An address with a password in it is a secret under any name, and so is what is one elsewhere.
-            if without_users(key, &public) == public && without_secrets(&public) == public {
-                if public != *text {
-                    node.plain = node.plain.take().map(|_| public.clone());
-                    node.value = NodeValue::Text(public);
+struct Walk<'w> {
+    /// All that is written in the document, with the variables that it names already.
+    used: &'w str,
+    /// Names of variables, which are no secrets.
+    granted: &'w BTreeSet<String>,
+    /// The keys above what is looked at.
+    keys: Vec<String>,
+    removed: Vec<Removed>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, node: &mut Node, path: &str, owner: &str, is_secret: bool) {
+        const IDS: [&str; 3] = ["backend_id", "dataset_id", "adapter_id"];
+        let own_id = IDS.iter().find_map(|key| text_of(node, key)).map(str::to_owned);
+        let owner = own_id.as_deref().unwrap_or(owner);
+        match &mut node.value {
+            NodeValue::List(items) => {
+                self.keys.push(String::new());
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.enter(item, &format!("{path}[{index}]"), owner, is_secret);
                 }
-                return;
+                self.keys.pop();
             }
-            replace(node, path, owner, used, removed);
+            NodeValue::Map(entries) => {
+                let beside = Beside::new(entries, &self.keys);
+                let own: Vec<bool> = entries.iter().map(|entry| beside.is_secret(entry)).collect();
+                for (entry, is_own) in entries.iter_mut().zip(own) {
+                    let path =
+                        if path.is_empty() { entry.key.clone() } else { format!("{path}.{}", entry.key) };
+                    self.keys.push(entry.key.clone());
+                    self.enter(&mut entry.node, &path, owner, is_secret || is_own);
+                    self.keys.pop();
+                }
+            }
+            NodeValue::Null => {}
+            NodeValue::Text(text) if self.granted.contains(text) => {}
+            NodeValue::Text(text) if !is_secret => {
+                // A default that stands behind the name of a secret is one.
+                let public = without_secret_defaults(text);
+                let key = path.rsplit('.').next().unwrap_or_default();
+                let key = key.split('[').next().unwrap_or_default();
+                // An address with a password in it is a secret under any name, and so is what is one elsewhere.
+                if without_users(key, &public) == public && without_secrets(&public) == public {
+                    if public != *text {
+                        node.plain = node.plain.take().map(|_| public.clone());
+                        node.value = NodeValue::Text(public);
+                    }
+                    return;
+                }
+                replace(node, path, owner, self.used, &mut self.removed);
+            }
+            NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if !is_secret => {}
+            _ => replace(node, path, owner, self.used, &mut self.removed),
         }
-        NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if !is_secret => {}
-        _ => replace(node, path, owner, used, removed),
     }
 }
 

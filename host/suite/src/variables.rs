@@ -3,7 +3,7 @@
 use crate::document::text_of;
 use crate::files;
 use crate::run_config::find_template;
-use gage_config::{Node, NodeValue, Problems, is_secret_key, is_secret_name, parse_document};
+use gage_config::{Beside, Node, NodeValue, Problems, is_secret_name, parse_document};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub fn secret_variables(path: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
-    note(&root, false, &mut names);
+    note(&root, &mut Vec::new(), false, &mut names);
     if text_of(&root, "kind") == Some("RunConfig") {
         let own = files::folder_of(path);
         let template = match text_of(&root, "template_path") {
@@ -23,7 +23,7 @@ pub fn secret_variables(path: &Path) -> BTreeSet<String> {
                 .and_then(|(name, version)| find_template(&own, name, version)),
         };
         if let Some(template) = template.and_then(|path| raw(&path)) {
-            note(&template, false, &mut names);
+            note(&template, &mut Vec::new(), false, &mut names);
         }
     }
     names
@@ -34,17 +34,25 @@ fn raw(path: &Path) -> Option<Node> {
     parse_document(&path.display().to_string(), &text, None, &mut Problems::default())
 }
 
-fn note(node: &Node, is_secret: bool, names: &mut BTreeSet<String>) {
+fn note<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mut BTreeSet<String>) {
     match &node.value {
         NodeValue::Map(entries) => {
+            let beside = Beside::new(entries, keys);
             for entry in entries {
                 // The name of a variable by itself.
                 let named = entry.node.as_text().filter(|_| entry.key == "api_key_env");
                 names.extend(named.map(str::to_owned));
-                note(&entry.node, is_secret || is_secret_key(&entry.key), names);
+                let is_own = beside.is_secret(entry);
+                keys.push(&entry.key);
+                note(&entry.node, keys, is_secret || is_own, names);
+                keys.pop();
             }
         }
-        NodeValue::List(items) => items.iter().for_each(|item| note(item, is_secret, names)),
+        NodeValue::List(items) => {
+            keys.push("");
+            items.iter().for_each(|item| note(item, keys, is_secret, names));
+            keys.pop();
+        }
         NodeValue::Text(text) => {
             let found = text.split("${").skip(1).filter_map(|rest| rest.split([':', '}']).next());
             let found = found.filter(|name| is_secret || is_secret_name(name));

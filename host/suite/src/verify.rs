@@ -1,11 +1,14 @@
 //! Whether a run folder holds what its run has written.
 
+use gage_config::{Problems, parse_document};
 use gage_core::Digest;
+use gage_engine::without_limits;
 use gage_record::format::{
     CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
     SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader, Seal};
+use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader, Seal, compare};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -85,7 +88,12 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     files.extend(run.manifest().files.iter().map(|(name, written)| FileFinding {
         name: name.clone(),
         written: Some(*written),
-        state: state_of(path, name, written),
+        state: match state_of(path, name, written) {
+            FileState::Intact if name == CONFIG_FILE => {
+                state_of_config(path, &run.manifest().identity["config"])
+            }
+            state => state,
+        },
     }));
     let known: BTreeSet<String> = run.manifest().files.keys().cloned().collect();
     let others = files_below(path)?.into_iter().filter(|name| !known.contains(name) && !is_made_later(name));
@@ -104,6 +112,33 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     };
     files.push(FileFinding { name: "journal/ (checksums)".to_owned(), written: None, state: journal });
     Ok(Checked { run, files })
+}
+
+/// Whether `config.yaml` holds the configuration that the manifest has: what is compared, and scored by, is the latter.
+fn state_of_config(folder: &Path, identity: &Value) -> FileState {
+    let text = match std::fs::read_to_string(folder.join(CONFIG_FILE)) {
+        Ok(text) => text,
+        Err(error) => return FileState::Damaged(error.to_string()),
+    };
+    let mut problems = Problems::default();
+    let Some(node) =
+        parse_document(CONFIG_FILE, &text, None, &mut problems).filter(|_| !problems.has_errors())
+    else {
+        return FileState::Damaged("it is no YAML".to_owned());
+    };
+    let differing = compare("", &without_limits(identity.clone()), &without_limits(node.to_json()));
+    match differing.first() {
+        None => FileState::Intact,
+        Some(first) => {
+            let place = if first.place.is_empty() { "the whole" } else { &first.place };
+            let more = if differing.len() > 1 {
+                format!(" and {} more places", differing.len() - 1)
+            } else {
+                String::new()
+            };
+            FileState::Damaged(format!("it is not the configuration of the manifest: {place}{more} differs"))
+        }
+    }
 }
 
 /// Whether a file is the manifest, the lock of a process, or was made of the run when it had ended.
@@ -185,7 +220,6 @@ fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_record::compare;
     use serde_json::json;
 
     #[test]

@@ -90,6 +90,7 @@ fn of_server(config: &HttpBackendConfig) -> Value {
     let HttpBackendConfig {
         protocol,
         base_url,
+        public_base_url: _,
         model,
         key: _,
         headers: _,

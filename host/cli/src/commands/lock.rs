@@ -53,9 +53,10 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
             }
             terminal::say(format_args!(
                 "error: there is a lock {} already, and the suite is another than it says\n\n{}\n  help: take all of this \
-                 over with --update, or a part of it with --update PART; the lock is as it was",
+                 over with --update, or a part of it with --update PART; the lock is as it was{}",
                 path.display(),
-                table(&differing)
+                table(&differing),
+                help_for_withheld(&differing)
             ));
             Ok(ExitCode::LockMismatch)
         }
@@ -64,7 +65,7 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
             if arguments.json {
                 terminal::answer(format_args!("{:#}", to_json(&differing)))?;
             } else if !differing.is_empty() {
-                terminal::answer(table(&differing))?;
+                terminal::answer(format_args!("{}{}", table(&differing), help_for_withheld(&differing)))?;
             } else if !arguments.quiet {
                 terminal::answer(format_args!("{}: nothing differs", path.display()))?;
             }
@@ -206,6 +207,7 @@ pub(super) fn compare(
     datasets: &Datasets,
     path: &Path,
     max_samples: Option<u64>,
+    is_replay: bool,
 ) -> Option<ExitCode> {
     if let Err(error) = found.take_rows(locked, datasets) {
         let code = terminal::refuse(&error.to_string(), None);
@@ -213,6 +215,9 @@ pub(super) fn compare(
     }
     if locked.suite() != found.suite() {
         return Some(of_another(locked, found, path));
+    }
+    if is_replay {
+        found.take_unset(locked);
     }
     let mut differing = locked.differences(found);
     differing.extend(max_samples.map(|most| LockDifference {
@@ -225,9 +230,10 @@ pub(super) fn compare(
     }
     terminal::say(format_args!(
         "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
-         with `gage-host lock --check`, and take it over with `gage-host lock --update`",
+         with `gage-host lock --check`, and take it over with `gage-host lock --update`{}",
         path.display(),
-        table(&differing)
+        table(&differing),
+        help_for_withheld(&differing)
     ));
     Some(ExitCode::LockMismatch)
 }
@@ -250,9 +256,21 @@ fn changed(locked: &Lock, found: &Lock) -> Option<ExitCode> {
 
 fn show(differing: &[LockDifference]) -> Option<ExitCode> {
     (!differing.is_empty()).then(|| {
-        terminal::say(format_args!("\n{}", table(differing)));
+        terminal::say(format_args!("\n{}{}", table(differing), help_for_withheld(differing)));
         ExitCode::LockMismatch
     })
+}
+
+/// What to do about values that nobody may see, where one is another; begins with a line break.
+fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
+    match differing.iter().any(|one| one.field.starts_with("settings.withheld")) {
+        true => {
+            "\n  help: `settings.withheld` holds digests of values that are not written down: set the variable of such a value to \
+             what it was; or, where it was meant to change, take it over with `gage-host lock --update settings`. Keys that \
+             only say who asks belong into `api_key` or `headers`, which no lock pins"
+        }
+        false => "",
+    }
 }
 
 fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
@@ -262,7 +280,8 @@ fn of_another(locked: &Lock, found: &Lock, path: &Path) -> ExitCode {
         locked.suite(),
         found.suite()
     );
-    terminal::refuse(&message, Some("name the right one with --lock, or make one with `gage-host lock`"))
+    terminal::refuse(&message, Some("name the right one with --lock, or make one with `gage-host lock`"));
+    ExitCode::LockMismatch
 }
 
 fn to_json(differing: &[LockDifference]) -> Value {

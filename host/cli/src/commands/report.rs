@@ -19,6 +19,14 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         Ok(sources) => sources,
         Err(code) => return Ok(code),
     };
+    for source in &sources {
+        if let Some(wrong) = source.edited() {
+            terminal::say(gage_core::printable_line(&format!(
+                "warning: the manifest of {} cannot be trusted: {wrong}; the report says so as well",
+                source.run_id()
+            )));
+        }
+    }
     let comparisons = match comparisons_with_first(&sources) {
         Ok(comparisons) => comparisons,
         Err(CompareError::Report(error)) => return Ok(unreadable(error)),

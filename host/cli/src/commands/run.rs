@@ -159,7 +159,14 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
         None => None,
     };
     if let (Some(locked), Some(found)) = (&locked, &mut found)
-        && let Some(code) = lock::compare(locked, found, &datasets, &lock_path, arguments.max_samples)
+        && let Some(code) = lock::compare(
+            locked,
+            found,
+            &datasets,
+            &lock_path,
+            arguments.max_samples,
+            arguments.replay.is_some(),
+        )
     {
         return Ok(code);
     }

@@ -8,7 +8,10 @@ use crate::arguments::ScoreArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, TerminalProgress};
 use anyhow::Context as _;
-use gage_config::{Environment, PipelineConfig, Problems, load};
+use gage_config::{
+    Environment, Missing, PipelineConfig, Recorded, load_recorded_to_score, shown_path, withheld_json,
+    withheld_of_scoring,
+};
 use gage_engine::{Plan, RescoreError, Stop, rescore};
 use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
 use serde_json::{Value, json};
@@ -34,24 +37,34 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is a run '{run_id}' already in {}", root.display());
         return Ok(terminal::refuse(&message, Some("choose another --run-id")));
     }
-    let (config, mut problems) = match suite(arguments, &arguments.overrides, &parent)? {
+    if let Some(wrong) = parent.seal().wrong() {
+        let message = format!("the manifest of {} cannot be trusted: {wrong}", shown_path(parent.path()));
+        return Ok(terminal::refuse(
+            &message,
+            Some("restore it from a copy; `gage-host verify` says what else was changed"),
+        ));
+    }
+    let Recorded { config, mut problems, missing } = match suite(arguments, &arguments.overrides, &parent)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),
     };
+    if !missing.is_empty() && !problems.has_errors() {
+        return Ok(refuse_missing(&missing));
+    }
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
     let config = config.filter(|_| !problems.has_errors());
     if let Some(config) = config.as_ref().filter(|_| !arguments.overrides.is_empty())
-        && let Ok((Some(unchanged), _)) = suite(arguments, &[], &parent)?
+        && let Ok(Recorded { config: Some(unchanged), .. }) = suite(arguments, &[], &parent)?
         && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)
     {
         let message =
             format!("`--set` changes `{key}`, which has no effect on answers that were given already");
         return Ok(terminal::refuse(&message, Some(overrides::ALLOWED)));
     }
-    let (asked, _) = load_expanded(&parent.manifest().identity["config"], &[], &parent);
+    let asked = load_expanded(&parent.manifest().identity["config"], &[], &parent).config;
     if let Some(message) = config.as_ref().and_then(|config| other_repeats(config, asked.as_ref()?)) {
         return Ok(terminal::refuse(
             &message,
@@ -72,8 +85,22 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let progress = TerminalProgress::new(arguments.progress.progress, arguments.quiet);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let version = env!("CARGO_PKG_VERSION");
-    let scored =
-        rescore(&parent, &config.document, &scoring, root, &run_id, version, workers, &progress, &stop);
+    let withheld = match arguments.config {
+        Some(_) => withheld_json(&config.withheld),
+        None => withheld_of_scoring(parent.manifest().identity.get("withheld"), &config.withheld),
+    };
+    let scored = rescore(
+        &parent,
+        &config.document,
+        &withheld,
+        &scoring,
+        root,
+        &run_id,
+        version,
+        workers,
+        &progress,
+        &stop,
+    );
     progress.finish();
     let report = match scored {
         Ok(report) => report,
@@ -109,9 +136,10 @@ fn suite(
     arguments: &ScoreArguments,
     overrides: &[String],
     parent: &RunReader,
-) -> anyhow::Result<Result<(Option<PipelineConfig>, Problems), ExitCode>> {
+) -> anyhow::Result<Result<Recorded, ExitCode>> {
     if let Some(path) = &arguments.config {
-        return Ok(Ok(setup::suite_at(path, overrides)?));
+        let (config, problems) = setup::suite_at(path, overrides)?;
+        return Ok(Ok(Recorded { config, problems, missing: Vec::new() }));
     }
     let mut document = parent.manifest().identity["config"].clone();
     if !document.is_object() {
@@ -132,15 +160,19 @@ fn suite(
 }
 
 /// Reads a suite that was expanded when its run began.
-fn load_expanded(
-    document: &Value,
-    overrides: &[String],
-    parent: &RunReader,
-) -> (Option<PipelineConfig>, Problems) {
-    let text = format!("{document:#}").replace("${", "$${");
+fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> Recorded {
     let name = format!("the suite of {}", parent.path().display());
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    load(&name, &text, overrides, &environment)
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+    let withheld = parent.manifest().identity.get("withheld");
+    load_recorded_to_score(&name, document, withheld, overrides, &environment)
+}
+
+/// Says which values of the run's suite were not recorded.
+fn refuse_missing(missing: &[Missing]) -> ExitCode {
+    let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let message = format!("the answers cannot be scored as they were: {}", all.join("; "));
+    terminal::refuse(&message, Some("or give the whole suite with --config"))
 }
 
 /// Puts the step that scores behind the others, where there are steps without it.

@@ -6,7 +6,7 @@ use crate::arguments::{DEFAULT_LOG, VerifyArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_config::{Environment, PipelineConfig, load};
+use gage_config::{Environment, Recorded, load_recorded_to_score};
 use gage_engine::{NoProgress, Plan, Stop, rescore};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
@@ -66,11 +66,21 @@ enum Again {
 
 fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<Again> {
     let identity = &run.manifest().identity;
-    let Some(config) = config_of(&identity["config"], run.path()) else {
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
+    let name = format!("the suite of {}", run.path().display());
+    let recorded =
+        load_recorded_to_score(&name, &identity["config"], identity.get("withheld"), &[], &environment);
+    let Recorded { config, problems, missing } = recorded;
+    let Some(config) = config.filter(|_| !problems.has_errors()) else {
         return Ok(Again::Impossible(
             "the manifest holds no configuration that this program reads".to_owned(),
         ));
     };
+    if !missing.is_empty() {
+        let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        return Ok(Again::Impossible(all.join("; ")));
+    }
     let mut registry = match setup::registry(&arguments.plugin_folders, arguments.quiet)? {
         Ok(registry) => registry,
         Err(error) => return Ok(Again::Impossible(error.to_string())),
@@ -85,8 +95,19 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     let id = &run.manifest().run_id;
     let version = env!("CARGO_PKG_VERSION");
     let stop = Stop::default();
-    let scored =
-        rescore(run, &identity["config"], &scoring, aside.path(), id, version, workers, &NoProgress, &stop);
+    let withheld = &identity["withheld"];
+    let scored = rescore(
+        run,
+        &identity["config"],
+        withheld,
+        &scoring,
+        aside.path(),
+        id,
+        version,
+        workers,
+        &NoProgress,
+        &stop,
+    );
     let scored = match scored {
         Ok(scored) => scored,
         Err(error) => return Ok(Again::Impossible(format!("{:#}", anyhow::Error::new(error)))),
@@ -129,14 +150,6 @@ fn have_equal_bytes(one: &Path, other: &Path) -> anyhow::Result<bool> {
         }
     };
     Ok(digest(one)? == digest(other)?)
-}
-
-/// The suite of a run, which was expanded when it began.
-fn config_of(document: &Value, run: &Path) -> Option<PipelineConfig> {
-    let text = format!("{document:#}").replace("${", "$${");
-    let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let (config, problems) = load(&format!("the suite of {}", run.display()), &text, &[], &environment);
-    config.filter(|_| !problems.has_errors())
 }
 
 fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {

@@ -38,9 +38,9 @@ pub(super) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
             false if NO_ADDRESSES.contains(&key) => None.into_iter().collect(),
             false => user_without_scheme(word).into_iter().collect(),
         };
-        let is_address = word.contains("://") || !users.is_empty();
+        let is_address = word.contains("://") || !users.is_empty() || is_path_with_query(word);
         let parameters = if is_address { secret_parameters(word) } else { Vec::new() };
-        let found = users.into_iter().chain(parameters);
+        let found = users.into_iter().chain(parameters).chain(keys_by_shape(word));
         places.extend(found.map(|place| start + place.start..start + place.end));
     }
     places.retain(|place| !place.is_empty() && !is_public(&text[place.clone()]));
@@ -135,6 +135,52 @@ fn user_without_scheme(word: &str) -> Option<Range<usize>> {
     (user < colon && !is_other).then_some(user..end)
 }
 
+/// `host.example/path?name=value`, an address without its scheme.
+fn is_path_with_query(word: &str) -> bool {
+    let Some((path, query)) = word.split_once('?') else { return false };
+    let is_part = |one: char| one.is_alphanumeric() || "-._~%/:$+@{}".contains(one);
+    path.contains(['/', '.']) && path.chars().all(is_part) && query.contains('=')
+}
+
+/// What begins like the keys that well-known services hand out, and is long and odd enough to be one.
+fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
+    const BEGINNINGS: [&str; 12] = [
+        "sk-",
+        "sk_live_",
+        "rk_live_",
+        "ghp_",
+        "gho_",
+        "ghs_",
+        "github_pat_",
+        "glpat-",
+        "hf_",
+        "xoxb-",
+        "xoxp-",
+        "AIza",
+    ];
+    const SHORTEST: usize = 8;
+    let is_of_key = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_';
+    let mut found = Vec::new();
+    let mut start = 0;
+    for part in word.split(|one| !is_of_key(one)) {
+        let behind = BEGINNINGS.iter().find_map(|begin| part.strip_prefix(begin));
+        // `sk-learn-pipeline` is none.
+        if behind
+            .is_some_and(|rest| rest.len() >= SHORTEST && rest.contains(|one: char| one.is_ascii_digit()))
+        {
+            found.push(start..start + part.len());
+        }
+        start += part.len();
+        start += word[start..].chars().next().map_or(0, char::len_utf8);
+    }
+    found
+}
+
+/// Whether the parameter of an address holds a secret.
+fn is_secret_parameter(name: &str) -> bool {
+    is_secret_key(name) || ["key", "sig", "pass"].contains(&name.to_lowercase().as_str())
+}
+
 /// The values of parameters with names of secrets: `?api_key=…`.
 fn secret_parameters(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -142,7 +188,7 @@ fn secret_parameters(word: &str) -> Vec<Range<usize>> {
     let mut at = query + 1;
     for part in word[query + 1..].split(['&', '#']) {
         if let Some((name, value)) = part.split_once('=')
-            && is_secret_key(name)
+            && is_secret_parameter(name)
             && !value.starts_with("${")
         {
             let start = at + name.len() + 1;
@@ -175,6 +221,14 @@ mod tests {
             ("https://a.b/v1?api_key=sk-1&size=2", "https://a.b/v1?api_key=(secret)&size=2"),
             ("https://a.b/v1?api_key=${KEY}", "https://a.b/v1?api_key=${KEY}"),
             ("http://a.b:80/x,y@z", "http://a.b:80/x,y@z"),
+            (
+                "https://a.b/v1?key=k1&sig=s1&token=t1&se=2",
+                "https://a.b/v1?key=(secret)&sig=(secret)&token=(secret)&se=2",
+            ),
+            ("a.b/v1?token=t1", "a.b/v1?token=(secret)"),
+            ("who?key=a.b", "who?key=a.b"),
+            ("use sk-proj-0123456789, or hf_abcdefghij1", "use (secret), or (secret)"),
+            ("sk-learn-pipeline sk-1 task-sk-0123456789", "sk-learn-pipeline sk-1 task-sk-0123456789"),
             ("{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}", "{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}"),
             ("name:tag@sha256:0123456789ab", "name:tag@sha256:0123456789ab"),
             ("org/name:tag@main", "org/name:tag@main"),

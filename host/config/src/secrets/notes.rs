@@ -1,11 +1,13 @@
 //! Makes the values of secrets known to the process, as a document is read: see [`gage_core::keep_secret`].
 
 use super::addresses::secrets_in;
-use super::{SECRET, is_plain, is_secret_key, is_secret_name, literals, names_secret};
+use super::beside::{Beside, granted_names};
+use super::{SECRET, is_plain, is_secret_name, literals, names_secret};
 use crate::expand::closing_brace;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use gage_core::keep_secret;
+use gage_core::{keep_name, keep_ordinary, keep_secret};
+use std::collections::BTreeSet;
 
 /// What a document says of a value by the keys above it.
 #[derive(Clone, Copy)]
@@ -23,38 +25,71 @@ struct Place<'k> {
 /// Notes every secret of a document, whether its variables were replaced or not, and where they stand.
 pub(crate) fn note(root: &Node, problems: &mut Problems) {
     let place = Place { key: "", is_secret: false, is_headers: false, is_known: false };
-    walk(root, root.written.as_deref(), place, problems);
+    let granted = granted_names(root);
+    granted.iter().for_each(|name| keep_name(name));
+    let mut notes = Notes { path: Vec::new(), granted: &granted, ordinary: String::new(), problems };
+    notes.walk(root, root.written.as_deref(), place);
+    keep_ordinary(&notes.ordinary);
 }
 
-fn walk(node: &Node, written: Option<&str>, place: Place<'_>, problems: &mut Problems) {
-    match &node.value {
-        NodeValue::Map(entries) => {
-            for entry in entries {
-                let key = entry.key.as_str();
-                let is_own = is_secret_key(key);
-                let is_headers = matches!(key.to_lowercase().as_str(), "headers" | "extra_headers");
-                // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
-                let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
-                let is_secret = place.is_secret || is_own;
-                let below = Place { key, is_secret, is_headers, is_known };
-                walk(&entry.node, entry.written.as_deref(), below, problems);
-            }
-        }
-        NodeValue::List(items) => {
-            for item in items {
-                walk(item, item.written.as_deref(), place, problems);
-            }
-        }
-        NodeValue::Null | NodeValue::Bool(_) => {}
-        NodeValue::Int(_) | NodeValue::Float(_) => {
-            if let Some(text) = node.plain.as_deref().filter(|_| place.is_secret) {
-                if place.is_known {
-                    keep_secret(text);
+struct Notes<'p> {
+    /// The keys above what is looked at.
+    path: Vec<&'p str>,
+    /// Names of variables, which are no secrets.
+    granted: &'p BTreeSet<String>,
+    /// All names and texts that are no secrets.
+    ordinary: String,
+    problems: &'p mut Problems,
+}
+
+impl<'p> Notes<'p> {
+    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: Place<'_>) {
+        match &node.value {
+            NodeValue::Map(entries) => {
+                let beside = Beside::new(entries, &self.path);
+                for entry in entries {
+                    let key = entry.key.as_str();
+                    let is_own = beside.is_secret(entry);
+                    self.ordinary.push_str(key);
+                    self.ordinary.push(' ');
+                    let is_headers = matches!(key.to_lowercase().as_str(), "headers" | "extra_headers");
+                    // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
+                    let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
+                    let is_secret = place.is_secret || is_own;
+                    let below = Place { key, is_secret, is_headers, is_known };
+                    self.path.push(key);
+                    self.walk(&entry.node, entry.written.as_deref(), below);
+                    self.path.pop();
                 }
-                problems.hide(node.span, text, true);
+            }
+            NodeValue::List(items) => {
+                self.path.push("");
+                for item in items {
+                    self.walk(item, item.written.as_deref(), place);
+                }
+                self.path.pop();
+            }
+            NodeValue::Null | NodeValue::Bool(_) => {}
+            NodeValue::Int(_) | NodeValue::Float(_) => {
+                if let Some(text) = node.plain.as_deref().filter(|_| place.is_secret) {
+                    if place.is_known {
+                        keep_secret(text);
+                    }
+                    self.problems.hide(node.span, text, true);
+                }
+            }
+            NodeValue::Text(text) if self.granted.contains(text) => {}
+            NodeValue::Text(text) => {
+                if !place.is_secret
+                    && !names_secret(written.unwrap_or(text))
+                    && secrets_in(place.key, text).is_empty()
+                {
+                    self.ordinary.push_str(text);
+                    self.ordinary.push(' ');
+                }
+                note_text(node, text, written, place, self.problems);
             }
         }
-        NodeValue::Text(text) => note_text(node, text, written, place, problems),
     }
 }
 

@@ -48,7 +48,10 @@ pub(crate) fn masked(text: &str) -> String {
             }
             let is_secret = !is_headers
                 && behind.starts_with([' ', '"', '\'', '\n', '\r'])
-                && (within_headers > 0 || block_of_headers.is_some() || is_secret_key(&name));
+                && (within_headers > 0
+                    || block_of_headers.is_some()
+                    || is_secret_key(&name)
+                    || name == "pass");
             rest = behind;
             // To the first key of a line belongs whatever is further in.
             let key = before[..colon].trim_start_matches([' ', '-']);
@@ -215,6 +218,7 @@ mod tests {
             ("token: 12345", "token: *****"),
             ("secret: {a: sk-1,\n  b: sk-2}\nmodel: m", "secret: *********\n**********\nmodel: m"),
             ("api_key: &a sk-1", "api_key: *******"),
+            ("login: {user: me, pass: pw-1}", "login: {user: me, pass: ****}"),
         ] {
             assert_eq!(masked(line), shown);
             assert_eq!(masked(line).len(), line.len());

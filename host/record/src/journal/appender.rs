@@ -38,24 +38,29 @@ pub(super) struct Appender<S> {
     is_torn: bool,
     buffer: Vec<u8>,
     seed: Seed,
+    /// The number of the next line; none where lines do not say theirs.
+    next: Option<u64>,
 }
 
 impl<S: Store> Appender<S> {
     /// Appends to a store whose first `length` bytes are good and all that there are.
     pub(super) fn new(store: S, length: u64) -> Appender<S> {
-        Appender { store, length, is_torn: false, buffer: Vec::new(), seed: Seed::NONE }
+        Appender { store, length, is_torn: false, buffer: Vec::new(), seed: Seed::NONE, next: None }
     }
 
-    /// Appends records of a run from now on.
-    pub(super) fn begin_records(&mut self, seed: Seed) {
+    /// Appends records of a run from now on, of which the next is the line of this number.
+    pub(super) fn begin_records(&mut self, seed: Seed, next: u64) {
         self.seed = seed;
+        self.next = Some(next);
     }
 
     /// Appends all values in one write and makes them safe on the disk, or none of them.
     pub(super) fn append(&mut self, values: &[impl Serialize]) -> io::Result<()> {
         self.buffer.clear();
+        let mut next = self.next;
         for value in values {
-            line::encode(value, self.seed, &mut self.buffer)?;
+            line::encode(value, next, self.seed, &mut self.buffer)?;
+            next = next.map(|number| number + 1);
         }
         if self.buffer.is_empty() {
             return Ok(());
@@ -66,7 +71,10 @@ impl<S: Store> Appender<S> {
         }
         let written = self.store.write_all(&self.buffer).and_then(|()| self.store.sync());
         match written {
-            Ok(()) => self.length += self.buffer.len() as u64,
+            Ok(()) => {
+                self.length += self.buffer.len() as u64;
+                self.next = next;
+            }
             // Of a batch that failed nothing may stay: the next one would follow a torn line.
             Err(_) => self.is_torn = self.store.cut(self.length).is_err(),
         }

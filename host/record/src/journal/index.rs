@@ -2,7 +2,7 @@
 
 use super::line::Seed;
 use super::scan::{GoodLine, Scanned, scan};
-use super::{Header, seed_of, segment_paths};
+use super::{Header, check_number, recorded, recorded_lines, seed_of, segment_name, segment_paths};
 use crate::format::JOURNAL_VERSION;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
@@ -97,16 +97,26 @@ impl JournalIndex {
     /// Reads the journal of a run once, from beginning to end. A torn end is left out.
     ///
     /// # Errors
-    /// When a line that is not at the end is damaged (the error names it), when the journal is
-    /// that of another run or of a newer format, and those of the file system.
+    /// When a line that is not at the end is damaged or gone (the error names it), when the journal has fewer lines than the
+    /// run had recorded, when it is that of another run or of a newer format, and those of the file system.
     pub fn read(folder: &RunFolder) -> Result<JournalIndex, RecordError> {
+        // Before the journal, which may grow in the meantime.
+        let recorded = recorded_lines(folder)?;
+        let (index, lines) = JournalIndex::read_lines(folder)?;
+        recorded::check(folder, recorded, lines)?;
+        Ok(index)
+    }
+
+    /// The same whatever was recorded, with how many lines are whole.
+    pub(crate) fn read_lines(folder: &RunFolder) -> Result<(JournalIndex, u64), RecordError> {
         let mut builder = IndexBuilder::new(folder.run_id());
         let paths = segment_paths(folder.path())?;
         let count = paths.len();
         for (position, path) in paths.into_iter().enumerate() {
             builder.add_segment(path, position + 1 == count)?;
         }
-        Ok(builder.finish())
+        let lines = builder.lines;
+        Ok((builder.finish(), lines))
     }
 
     /// What is known of a sample.
@@ -199,6 +209,8 @@ impl JournalIndex {
 /// The parts of a record that the index needs; the rest is passed over without being built.
 #[derive(Deserialize)]
 struct RecordKey<'a> {
+    #[serde(default)]
+    line: Option<u64>,
     #[serde(borrow)]
     task_id: Cow<'a, str>,
     index: u64,
@@ -225,6 +237,9 @@ pub(super) struct IndexBuilder<'a> {
     run_id: &'a str,
     /// The version of the file that was added last.
     pub(super) version: u32,
+    /// The whole lines of all files, and of the one that was added last.
+    pub(super) lines: u64,
+    pub(super) last_lines: u64,
     length: u64,
     index: JournalIndex,
 }
@@ -237,23 +252,32 @@ impl<'a> IndexBuilder<'a> {
             positions: HashMap::new(),
             torn_bytes: 0,
         };
-        IndexBuilder { run_id, version: JOURNAL_VERSION, length: 0, index }
+        IndexBuilder { run_id, version: JOURNAL_VERSION, lines: 0, last_lines: 0, length: 0, index }
     }
 
     /// Adds the next file. Only the last one may have a torn end.
     pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<Scanned, RecordError> {
+        let expected = segment_name(self.index.segments.len() as u64 + 1);
+        if path.file_name().is_some_and(|name| name != expected.as_str()) {
+            let reason = format!(
+                "{expected}, which comes before it, is gone; restore it from a copy, or start again with another --run-id"
+            );
+            return Err(RecordError::invalid(&path, reason));
+        }
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
         let start = self.length;
         let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, Seed::NONE);
+        let mut lines = 0;
         let index = &mut self.index;
         let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), Seed::NONE, |line| {
             if line.number == 1 {
                 version = Header::check(&path, line.json, run_id)?;
                 seed = seed_of(version, run_id);
             } else {
-                let added = index.add(&line, start);
+                let added = index.add(&line, start, version);
                 added.map_err(|reason| RecordError::damaged(&path, line.number, reason))?;
             }
+            lines = line.number;
             Ok(seed)
         })?;
         if scanned.torn_bytes > 0 && !is_last {
@@ -261,6 +285,8 @@ impl<'a> IndexBuilder<'a> {
             return Err(RecordError::invalid(&path, reason));
         }
         self.version = version;
+        self.lines += lines;
+        self.last_lines = lines;
         self.length += scanned.good_bytes + scanned.torn_bytes;
         self.index.torn_bytes += scanned.torn_bytes;
         self.index.segments.push(Segment { path, start, seed });
@@ -274,9 +300,10 @@ impl<'a> IndexBuilder<'a> {
 }
 
 impl JournalIndex {
-    fn add(&mut self, line: &GoodLine<'_>, start: u64) -> Result<(), String> {
+    fn add(&mut self, line: &GoodLine<'_>, start: u64, version: u32) -> Result<(), String> {
         let key: RecordKey<'_> =
             serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
+        check_number(version, line.number, key.line)?;
         let found = Line {
             index: key.index,
             row: row_key(&key.row_digest),

@@ -1,7 +1,7 @@
 //! One line of the journal: a checksum and JSON.
 
 use serde::Serialize;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 
 /// Eight hexadecimal digits and a blank.
 const PREFIX: usize = 9;
@@ -31,11 +31,32 @@ impl Seed {
     }
 }
 
-/// Appends a value as a line to a buffer.
-pub(super) fn encode(value: &impl Serialize, seed: Seed, buffer: &mut Vec<u8>) -> io::Result<()> {
+/// Some JSON as a line.
+pub(super) fn framed(json: &[u8], seed: Seed) -> Vec<u8> {
+    [format!("{:08x} ", seed.checksum(json)).as_bytes(), json, b"\n"].concat()
+}
+
+/// Appends a value as a line to a buffer; one with a number is an object, and says it as its first key, `line`.
+pub(super) fn encode(
+    value: &impl Serialize,
+    number: Option<u64>,
+    seed: Seed,
+    buffer: &mut Vec<u8>,
+) -> io::Result<()> {
     let start = buffer.len();
     buffer.extend_from_slice(b"00000000 ");
+    if let Some(number) = number {
+        write!(buffer, "{{\"line\":{number}")?;
+    }
+    let begin = buffer.len();
     serde_json::to_writer(&mut *buffer, value)?;
+    if number.is_some() {
+        // The number stands in the place of the brace that opens the object.
+        match buffer.get_mut(begin..) {
+            Some([brace @ b'{', b'"', ..]) => *brace = b',',
+            _ => return Err(io::Error::new(ErrorKind::InvalidData, "a record is no object")),
+        }
+    }
     let json = &buffer[start + PREFIX..];
     if is_too_deep(json) {
         let message = format!("a record is nested deeper than {DEEPEST} levels");
@@ -112,7 +133,7 @@ mod tests {
     #[test]
     fn a_line_is_checksum_blank_json_newline() {
         let mut buffer = b"before ".to_vec();
-        encode(&json!({"a": "é"}), Seed::NONE, &mut buffer).unwrap();
+        encode(&json!({"a": "é"}), None, Seed::NONE, &mut buffer).unwrap();
         let line = &buffer[7..];
         // By `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
         assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
@@ -120,16 +141,25 @@ mod tests {
         let seed = Seed::of_run("one");
         assert!(decode(line, seed).is_err());
         let mut of_run = Vec::new();
-        encode(&json!({"a": "é"}), seed, &mut of_run).unwrap();
+        encode(&json!({"a": "é"}), None, seed, &mut of_run).unwrap();
         // By `zlib.crc32(bytes, zlib.crc32(b"one"))`.
         assert_eq!(&of_run[..8], b"056da456");
         assert!(decode(&of_run, seed).is_ok() && decode(&of_run, Seed::of_run("two")).is_err());
     }
 
     #[test]
+    fn a_line_may_say_its_number() {
+        let mut buffer = Vec::new();
+        encode(&json!({"a": 1}), Some(7), Seed::NONE, &mut buffer).unwrap();
+        assert_eq!(decode(&buffer, Seed::NONE).unwrap(), br#"{"line":7,"a":1}"#);
+        assert_eq!(buffer, framed(br#"{"line":7,"a":1}"#, Seed::NONE));
+        assert!(encode(&json!([1]), Some(7), Seed::NONE, &mut Vec::new()).is_err());
+    }
+
+    #[test]
     fn a_line_that_is_not_whole_is_refused() {
         let mut line = Vec::new();
-        encode(&json!({"a": 1}), Seed::NONE, &mut line).unwrap();
+        encode(&json!({"a": 1}), None, Seed::NONE, &mut line).unwrap();
         for length in 0..line.len() {
             assert!(decode(&line[..length], Seed::NONE).is_err(), "{length}");
         }
@@ -149,8 +179,8 @@ mod tests {
     fn what_could_not_be_read_back_is_not_written() {
         let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
         let mut line = Vec::new();
-        encode(&nested(DEEPEST), Seed::NONE, &mut line).unwrap();
+        encode(&nested(DEEPEST), None, Seed::NONE, &mut line).unwrap();
         assert!(serde_json::from_slice::<Value>(decode(&line, Seed::NONE).unwrap()).is_ok());
-        assert!(encode(&nested(DEEPEST + 1), Seed::NONE, &mut Vec::new()).is_err());
+        assert!(encode(&nested(DEEPEST + 1), None, Seed::NONE, &mut Vec::new()).is_err());
     }
 }

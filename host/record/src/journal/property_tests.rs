@@ -2,7 +2,7 @@
 
 use super::line::Seed;
 use super::scan::scan;
-use super::{JournalIndex, JournalWriter};
+use super::{JournalIndex, JournalWriter, Recorded};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;
 use crate::{Manifest, RecordError, RunFolder, SampleRecord};
@@ -26,7 +26,7 @@ impl Journal {
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.path_of(JOURNAL_FOLDER).join(super::FIRST_SEGMENT)
+        self.folder.path_of(JOURNAL_FOLDER).join(super::segment_name(1))
     }
 
     fn read(&self) -> Result<Vec<SampleRecord>, RecordError> {
@@ -97,6 +97,13 @@ proptest! {
         let kept = ends(&bytes)(length);
         bytes.truncate(length);
         fs::write(journal.path(), &bytes).unwrap();
+        // What was recorded and is gone is told; a machine that loses its power has not noted all that it recorded.
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        if (lines as usize) <= records.len() {
+            let error = JournalWriter::open(&journal.folder).unwrap_err().to_string();
+            prop_assert!(error.contains(&format!("it has {lines} whole lines")), "{}", error);
+        }
+        Recorded::begin(journal.folder.path(), "run", lines).unwrap();
 
         let mut opened = JournalWriter::open(&journal.folder).unwrap();
         prop_assert_eq!(opened.index.len(), kept);

@@ -74,7 +74,7 @@ mod tests {
     fn lines(count: u64) -> Vec<Vec<u8>> {
         let encoded = |number| {
             let mut line = Vec::new();
-            line::encode(&json!({"n": number}), Seed::NONE, &mut line).unwrap();
+            line::encode(&json!({"n": number}), None, Seed::NONE, &mut line).unwrap();
             line
         };
         (0..count).map(encoded).collect()

@@ -2,7 +2,7 @@
 
 use super::line::Seed;
 use super::scan::scan;
-use super::{Header, Scores, seed_of, segment_paths};
+use super::{Header, Scores, check_number, seed_of, segment_paths};
 use crate::{RecordError, SampleTiming};
 use gage_core::{MetricResult, Outcome};
 use serde::Deserialize;
@@ -16,8 +16,20 @@ use std::path::{Path, PathBuf};
 pub struct JournalTail {
     folder: PathBuf,
     run_id: String,
-    /// The file that was read last, how many of its bytes are known to be good, and how checksums begin there.
-    at: Option<(PathBuf, u64, Seed)>,
+    /// How far the file that was read last is known to be good.
+    at: Option<Place>,
+}
+
+/// A place in a journal file.
+#[derive(Clone, Debug)]
+struct Place {
+    path: PathBuf,
+    /// Bytes before it, and lines.
+    bytes: u64,
+    lines: u64,
+    /// How checksums begin behind it, and the version of the file.
+    seed: Seed,
+    version: u32,
 }
 
 /// A line of the journal, without the texts of its sample.
@@ -63,11 +75,12 @@ impl JournalTail {
     pub fn read_new(&mut self, mut see: impl FnMut(TailEntry)) -> Result<TailRead, RecordError> {
         let mut count = 0;
         for path in segment_paths(&self.folder)? {
-            let (start, mut seed) = match &self.at {
-                Some((last, ..)) if path < *last => continue,
-                Some((last, good, seed)) if path == *last => (*good, *seed),
-                _ => (0, Seed::NONE),
+            let place = match &self.at {
+                Some(last) if path < last.path => continue,
+                Some(last) if path == last.path => last.clone(),
+                _ => Place { path: path.clone(), bytes: 0, lines: 0, seed: Seed::NONE, version: 0 },
             };
+            let Place { bytes: start, lines: before, mut seed, mut version, .. } = place;
             let failed = |source| RecordError::io("read", &path, source);
             let mut file = File::open(&path).map_err(failed)?;
             let length = file.metadata().map_err(failed)?.len();
@@ -79,19 +92,25 @@ impl JournalTail {
                 file.seek(SeekFrom::Start(start)).map_err(failed)?;
                 let run_id = &self.run_id;
                 let reader = BufReader::with_capacity(1 << 16, file);
+                let mut lines = before;
                 let scanned = scan(&path, reader, seed, |line| {
-                    if start == 0 && line.number == 1 {
-                        seed = seed_of(Header::check(&path, line.json, run_id)?, run_id);
+                    lines = before + line.number;
+                    if lines == 1 {
+                        version = Header::check(&path, line.json, run_id)?;
+                        seed = seed_of(version, run_id);
                         return Ok(seed);
                     }
                     let line: TailLine<'_> = serde_json::from_slice(line.json).map_err(|error| {
                         RecordError::invalid(&path, format!("not a sample record: {error}"))
                     })?;
+                    check_number(version, lines, line.line)
+                        .map_err(|reason| RecordError::damaged(&path, lines, reason))?;
                     see(line.into());
                     count += 1;
                     Ok(seed)
                 })?;
-                self.at = Some((path, start + scanned.good_bytes, seed));
+                let bytes = start + scanned.good_bytes;
+                self.at = Some(Place { path, bytes, lines, seed, version });
             }
         }
         Ok(TailRead::Added(count))
@@ -101,6 +120,8 @@ impl JournalTail {
 /// The parts of a line that are told of; the rest is passed over without being built.
 #[derive(Deserialize)]
 struct TailLine<'a> {
+    #[serde(default)]
+    line: Option<u64>,
     #[serde(borrow)]
     task_id: Cow<'a, str>,
     index: u64,

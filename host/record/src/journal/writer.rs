@@ -2,7 +2,7 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
-use super::{FIRST_SEGMENT, Header, JournalEntry, seed_of, segment_paths};
+use super::{Header, JournalEntry, Recorded, recorded, recorded_lines, seed_of, segment_name, segment_paths};
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder};
@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 pub struct JournalWriter {
     path: PathBuf,
     appender: Appender<File>,
+    recorded: Recorded,
+    /// The lines of all files.
+    lines: u64,
 }
 
 /// A journal that is ready to be written, and what it held before.
@@ -33,37 +36,45 @@ impl JournalWriter {
     /// Opens the journal of a run, or begins it, and cuts off a torn end.
     ///
     /// # Errors
-    /// When the folder was opened for reading, when a line that is not at the end is damaged
-    /// (the error names it), when the journal is that of another run or of a newer format, and
-    /// those of the file system.
+    /// When the folder was opened for reading, when a line that is not at the end is damaged or gone
+    /// (the error names it), when the journal has fewer lines than the run had recorded, when it is that of
+    /// another run or of a newer format, and those of the file system.
     pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
         folder.check_writable()?;
+        let recorded = recorded_lines(folder)?;
         let mut builder = IndexBuilder::new(folder.run_id());
         let mut paths = segment_paths(folder.path())?;
-        let path = paths.pop().unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(FIRST_SEGMENT));
+        if paths.is_empty() {
+            recorded::check(folder, recorded, 0)?;
+        }
+        let path = paths.pop().unwrap_or_else(|| folder.path_of(JOURNAL_FOLDER).join(segment_name(1)));
         for path in paths {
             builder.add_segment(path, false)?;
         }
         let mut file = open_to_write(&path)?;
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
+        recorded::check(folder, recorded, builder.lines)?;
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
         // What older programs would misunderstand does not go into a file that they read.
         let is_older = end.good_bytes > 0 && builder.version < JOURNAL_VERSION;
-        let (path, file, good_bytes) = match is_older {
+        let (path, file, good_bytes, own_lines) = match is_older {
             true => {
                 let path = following(&path);
                 let file = open_to_write(&path)?;
                 sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
-                (path, file, 0)
+                (path, file, 0, 0)
             }
-            false => (path, file, end.good_bytes),
+            false => (path, file, end.good_bytes, builder.last_lines),
         };
-        let mut writer = JournalWriter { path, appender: Appender::new(file, good_bytes) };
+        let lines = builder.lines;
+        let recorded = Recorded::begin(folder.path(), folder.run_id(), lines)?;
+        let appender = Appender::new(file, good_bytes);
+        let mut writer = JournalWriter { path, appender, recorded, lines };
         if good_bytes == 0 {
             writer.append(&[Header::new(folder.run_id())])?;
         }
-        writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()));
+        writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()), own_lines.max(1) + 1);
         Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes })
     }
 
@@ -79,7 +90,10 @@ impl JournalWriter {
 
     fn append(&mut self, values: &[impl Serialize]) -> Result<(), RecordError> {
         let appended = self.appender.append(values);
-        appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })
+        appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
+        self.lines += values.len() as u64;
+        self.recorded.note(self.lines);
+        Ok(())
     }
 }
 
@@ -153,7 +167,7 @@ mod tests {
         let header = |format: &str, format_version: u32, run_id: &str| {
             let mut line = Vec::new();
             let value = json!({"format": format, "format_version": format_version, "run_id": run_id});
-            crate::journal::line::encode(&value, Default::default(), &mut line).unwrap();
+            crate::journal::line::encode(&value, None, Default::default(), &mut line).unwrap();
             line
         };
         let cases = [
@@ -178,6 +192,7 @@ mod tests {
         let mut strayed = Vec::new();
         crate::journal::line::encode(
             &record("t", 1, "b"),
+            Some(2),
             crate::journal::Seed::of_run("other"),
             &mut strayed,
         )
@@ -231,7 +246,7 @@ mod tests {
         writer.append_whole(&[record("t", 8, "b")]).unwrap();
         drop(writer);
         let second = fs::read_to_string(folder.path_of("journal/000002.jsonl")).unwrap();
-        assert!(second.contains(r#""format_version":4"#), "{second}");
+        assert!(second.contains(r#""format_version":5"#), "{second}");
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 2);
         assert_eq!(JournalWriter::open(&folder).unwrap().index.len(), 2);
     }

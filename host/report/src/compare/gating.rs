@@ -26,6 +26,16 @@ pub(super) fn refusal(
     tasks: &[TaskPairing],
     differences: &[Difference],
 ) -> Option<(Verdict, String)> {
+    for (name, source) in [("baseline", base), ("new run", new)] {
+        if let Some(wrong) = source.edited() {
+            let reason = format!(
+                "the manifest of the {name} '{}' cannot be trusted: {wrong}; restore it from a copy, and see what `gage-host verify` \
+                 says",
+                source.run_id()
+            );
+            return Some((Verdict::Mismatch, reason));
+        }
+    }
     if plan.tasks.is_empty() {
         let list = |source: &ComparedSource| match source.task_ids() {
             ids if ids.is_empty() => "none".to_owned(),

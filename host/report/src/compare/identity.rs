@@ -72,6 +72,9 @@ const FREE_KEYS: [&str; 8] = [
     "cluster_by",
 ];
 
+/// The digests of values that are not written down.
+const WITHHELD: &str = "withheld";
+
 /// The keys that go into the body of every request as they are.
 const BODY: &str = "extra_body";
 
@@ -154,9 +157,28 @@ impl<'r> Identity<'r> {
                 if let Some(role) = config.inference_role_of(task) {
                     settings["model"] = self.manifest["backends"][&role.backend_id]["model"].clone();
                 }
+                let withheld = self.withheld(config, task);
+                if !withheld.is_empty() {
+                    settings[WITHHELD] = Value::Object(withheld);
+                }
                 settings
             }
         }
+    }
+
+    /// The digests of values that the manifest does not hold, of those that the task is asked and scored with.
+    fn withheld(&self, config: &PipelineConfig, task: &TaskSpec) -> Object {
+        let own = format!("tasks.{}.", task.task_id);
+        let backend = config.inference_role_of(task).map(|role| format!("backends.{}.", role.backend_id));
+        let is_meant = |place: &str| {
+            ["metrics[", "custom.", "builtin."].iter().any(|section| place.starts_with(section))
+                || place.starts_with(&own)
+                || backend.as_ref().is_some_and(|backend| place.starts_with(backend))
+        };
+        let all = self.manifest[WITHHELD].as_object().into_iter().flatten();
+        all.filter(|(place, _)| is_meant(place))
+            .map(|(place, digest)| (place.clone(), digest.clone()))
+            .collect()
     }
 
     fn dataset(&self, config: &PipelineConfig, dataset_id: &str) -> Value {
@@ -283,6 +305,9 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
         if is_other && let Some(asked) = settings.get_mut("asked") {
             remove(asked, &[BODY]);
         }
+        if is_other && let Some(Value::Object(withheld)) = settings.get_mut(WITHHELD) {
+            withheld.retain(|place, _| !place.starts_with("backends."));
+        }
     }
     (before, now)
 }
@@ -291,6 +316,11 @@ fn without_what_models_imply(mut before: Value, mut now: Value) -> (Value, Value
 /// nothing in the others.
 fn shared(mut before: Value, mut now: Value) -> (Value, Value) {
     if before.get("metrics").is_some() && now.get("metrics").is_some() {
+        // Older programs wrote none.
+        let (one, two) = shared(before[WITHHELD].take(), now[WITHHELD].take());
+        let is_in_both = one.is_object() && two.is_object();
+        before[WITHHELD] = if is_in_both { one } else { Value::Null };
+        now[WITHHELD] = if is_in_both { two } else { Value::Null };
         let (one, two) = shared(before["metrics"].take(), now["metrics"].take());
         before["metrics"] = one;
         now["metrics"] = two;

@@ -78,6 +78,11 @@ impl ComparedSource {
         Timings::from_value(self.reader.timings().ok()?).ok()
     }
 
+    /// What is wrong with the manifest, where it was edited: then nothing that it says can be trusted.
+    pub fn edited(&self) -> Option<&'static str> {
+        self.reader.seal().wrong()
+    }
+
     /// Whether the run came to its end.
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.manifest().status, RunStatus::Complete | RunStatus::Incomplete)

@@ -25,6 +25,9 @@ struct RunHead<'a> {
     run_id: &'a str,
     status: &'static str,
     ended_by: Option<&'a str>,
+    /// What is wrong with its manifest, where it was edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edited: Option<&'static str>,
     created_at: &'a str,
     finished_at: Option<&'a str>,
     host_version: &'a str,
@@ -68,6 +71,7 @@ impl<'a> RunHead<'a> {
             run_id: &manifest.run_id,
             status,
             ended_by: manifest.ended_by.as_deref(),
+            edited: source.edited(),
             created_at: &manifest.created_at,
             finished_at: manifest.finished_at.as_deref(),
             host_version: &manifest.host_version,

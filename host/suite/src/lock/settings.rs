@@ -1,5 +1,6 @@
 //! What of a configuration can change a figure.
 
+use gage_config::{Withheld, withheld_json};
 use gage_core::Object;
 use serde_json::{Map, Value};
 
@@ -45,6 +46,9 @@ const BACKEND: &[&str] = &[
     "isolation",
 ];
 
+/// The digests of values that are not written down.
+pub(super) const WITHHELD: &str = "withheld";
+
 /// The keys that name the entries of sections.
 const IDS: [(&str, &str); 6] = [
     ("datasets", "dataset_id"),
@@ -56,7 +60,7 @@ const IDS: [(&str, &str); 6] = [
 ];
 
 /// The configuration without what is for people, says where things are, or how fast they go, as a cache of answers.
-pub(super) fn settings(document: &Value) -> Value {
+pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
     let mut kept = Object::new();
     for (key, section) in document.as_object().into_iter().flatten() {
         if ["api_version", "kind", "metadata", "cache"].contains(&key.as_str()) {
@@ -83,7 +87,23 @@ pub(super) fn settings(document: &Value) -> Value {
             },
         );
     }
+    let pinned: Vec<Withheld> = withheld.iter().filter(|one| !is_left_out(&one.path)).cloned().collect();
+    if !pinned.is_empty() {
+        kept.insert(WITHHELD.to_owned(), withheld_json(&pinned));
+    }
     Value::Object(kept)
+}
+
+/// Whether what stands at a path is left out, and so is what is not written down of it.
+fn is_left_out(path: &[String]) -> bool {
+    LEFT_OUT.iter().any(|(section, way, keys)| {
+        let is_list = IDS.iter().any(|(name, _)| name == section);
+        let way = way.split('/').filter(|part| !part.is_empty());
+        let mut rest = path.iter().skip(if is_list { 2 } else { 1 });
+        path.first().is_some_and(|first| first == section)
+            && way.into_iter().all(|part| rest.next().is_some_and(|found| found == part))
+            && rest.next().is_some_and(|key| keys.contains(&key.as_str()))
+    })
 }
 
 /// A list whose entries have ids as a mapping, so that differences name them.

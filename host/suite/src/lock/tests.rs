@@ -26,7 +26,7 @@ fn document() -> Value {
 }
 
 fn lock() -> Lock {
-    Lock::of(&origin(), &identity(), &document())
+    Lock::of(&origin(), &identity(), &document(), &[])
 }
 
 fn written(lock: &Lock) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -73,17 +73,17 @@ fn each_thing_that_can_change_a_figure_is_named() {
     for (pointer, field, value) in changes {
         let mut changed = identity();
         *changed.pointer_mut(pointer).unwrap() = value.clone();
-        let found = lock().differences(&Lock::of(&origin(), &changed, &document()));
+        let found = lock().differences(&Lock::of(&origin(), &changed, &document(), &[]));
         let [only] = found.as_slice() else { panic!("{pointer}: {found:?}") };
         assert_eq!((only.field.as_str(), only.found.as_ref()), (field, Some(&value)));
     }
     let mut changed = document();
     changed["metrics"] = json!(["contains"]);
-    let found = lock().differences(&Lock::of(&origin(), &identity(), &changed));
+    let found = lock().differences(&Lock::of(&origin(), &identity(), &changed, &[]));
     assert_eq!(found.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["settings.metrics[0]"]);
     changed = document();
     changed["datasets"][0]["params"]["path"] = json!("/yours/d.jsonl");
-    assert_eq!(lock().differences(&Lock::of(&origin(), &identity(), &changed)), []);
+    assert_eq!(lock().differences(&Lock::of(&origin(), &identity(), &changed, &[])), []);
 }
 
 #[test]
@@ -104,6 +104,8 @@ fn a_lock_that_cannot_be_trusted_is_refused() {
         let error = Lock::read(&path).unwrap_err().to_string();
         assert!(error.contains(expected), "{case}: {error}");
     }
+    std::fs::write(&path, b"\xff\xfe").unwrap();
+    assert!(Lock::read(&path).unwrap_err().to_string().contains("no text in UTF-8"));
     std::fs::remove_file(&path).unwrap();
     assert!(Lock::read(&path).unwrap_err().to_string().contains("there is no lock"));
 }
@@ -113,7 +115,7 @@ fn a_part_is_updated_and_the_others_stay() {
     let mut changed = identity();
     changed["datasets"]["d"]["digest"] = json!("sha256:ff");
     changed["prompts"]["dut"]["digest"] = json!("sha256:ff");
-    let found = Lock::of(&origin(), &changed, &document());
+    let found = Lock::of(&origin(), &changed, &document(), &[]);
     for part in ["datasets", "datasets.d"] {
         let updated = lock().with_part(part, &found).unwrap();
         let left = updated.differences(&found);

@@ -46,11 +46,12 @@ impl Lock {
             };
             differing.extend(other("suite.template.file_digest".to_owned(), locked, found));
         }
-        let (Some(config), Ok(document)) = (loaded.config, portable(path, overrides, variable)) else {
+        let (Some(config), Ok(portable)) = (loaded.config, portable(path, overrides, variable)) else {
             return differing;
         };
         let before = self.parts.get("settings").unwrap_or(&Value::Null);
-        let settings = compare("settings", before, &settings::settings(&document));
+        let settings =
+            compare("settings", before, &settings::settings(&portable.document, &portable.withheld));
         differing.extend(settings.into_iter().map(|Difference { place, before, now }| LockDifference {
             field: place,
             locked: before,

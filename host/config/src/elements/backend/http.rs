@@ -24,6 +24,8 @@ pub struct HttpBackendConfig {
     pub protocol: HttpProtocol,
     /// Where the API begins, without a slash at its end.
     pub base_url: String,
+    /// The same as it may be written down, where it comes from a variable whose name says that it is secret.
+    pub public_base_url: String,
     /// The model's name; empty where the address alone says which it is.
     pub model: String,
     /// Where the key is from.
@@ -112,6 +114,10 @@ pub(super) fn read(
     let public_extra_body = extra_body.keys().map(|key| (key.clone(), public_of(key))).collect();
     Some(Box::new(HttpBackendConfig {
         protocol,
+        public_base_url: match public.get("base_url").and_then(serde_json::Value::as_str) {
+            Some(public) => public.trim_end_matches('/').to_owned(),
+            None => base_url.clone()?,
+        },
         base_url: base_url?,
         model: model?,
         key,

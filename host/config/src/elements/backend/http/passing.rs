@@ -111,7 +111,7 @@ pub(super) fn read_further(
     for entry in further {
         let name = entry.key.as_str();
         let place = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-        if entry.is_secret() {
+        if crate::secrets::is_secret_key(&entry.key) {
             problems.error(entry.key_span, &place, format!("unknown key `{name}` in `{path}`")).help(
                 "keys are given by `api_key_env`, `api_key_file` or `api_key`, further ones by `headers`",
             );

@@ -1,0 +1,269 @@
+//! Values of a suite that are not written down although they can change a figure: a digest of each takes their place, so that
+//! another value is seen all the same.
+
+use crate::secrets::without_users;
+use gage_core::{Digest, Object, SECRET_MARK};
+use serde_json::{Value, json};
+
+/// Begins the digest of a value of which a part is only the mark of a secret, as where a recording is played back without
+/// its variables.
+const UNSET: &str = "not set, ";
+
+/// The sections whose entries have names, with the key that holds it.
+const IDS: [(&str, &str); 6] = [
+    ("datasets", "dataset_id"),
+    ("backends", "backend_id"),
+    ("role_adapters", "adapter_id"),
+    ("prompts", "prompt_id"),
+    ("tasks", "task_id"),
+    ("plugins", "id"),
+];
+
+/// Sections that change no figure: what is for people, and what a run may take.
+const FREE: [&str; 5] = ["metadata", "budget", "cache", "pricing", "task_parallelism"];
+
+/// Sections that are looked at when answers are scored again.
+const SCORING: [&str; 5] = ["metrics", "plugins", "tasks", "custom", "builtin"];
+
+/// Steps that come behind the answers.
+const STEPS: [&str; 3] = ["extract", "auto_eval", "report"];
+
+/// Keys of a backend that say who asks, and of a dataset.
+const CREDENTIALS: [&str; 6] =
+    ["api_key", "headers", "extra_headers", "proxy", "proxy_user", "proxy_password"];
+
+/// A value that is not written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Withheld {
+    /// Where it stands, from the section on: an entry by its name, another item of a list by its number (`[0]`).
+    pub path: Vec<String>,
+    /// The SHA-256 digest of the path and the value (`docs/locked-suites.md`).
+    pub digest: String,
+}
+
+impl Withheld {
+    /// The path as one text: `backends.model.config.extra_body.token`.
+    pub fn place(&self) -> String {
+        joined(&self.path)
+    }
+}
+
+/// Values that are not written down, by their places, as manifests hold them.
+pub fn withheld_json(withheld: &[Withheld]) -> Value {
+    Value::Object(withheld.iter().map(|one| (one.place(), one.digest.as_str().into())).collect())
+}
+
+/// Whether a digest is that of a value of which a part was not set.
+pub fn is_unset(digest: &str) -> bool {
+    digest.starts_with(UNSET)
+}
+
+/// What two programs say of the same value: the digest of the list of its place and the value, as JSON with sorted keys.
+pub(crate) fn digest_of(place: &str, value: &Value) -> String {
+    let digest = Digest::of_json(&json!([place, value])).to_string();
+    if holds_mark(value) { format!("{UNSET}{digest}") } else { digest }
+}
+
+fn holds_mark(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(SECRET_MARK),
+        Value::Array(items) => items.iter().any(holds_mark),
+        Value::Object(entries) => entries.values().any(holds_mark),
+        _ => false,
+    }
+}
+
+/// The values of a document that are others where it may be written down.
+pub(crate) fn withheld(document: &Value, public: &Value) -> Vec<Withheld> {
+    let mut found = Vec::new();
+    walk(&mut Vec::new(), document, public, &mut found);
+    found
+}
+
+fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<Withheld>) {
+    if actual == public || path.len() == 1 && FREE.contains(&path[0].as_str()) || is_credential(path) {
+        return;
+    }
+    match (actual, public) {
+        (Value::Object(actual), Value::Object(public)) if actual.keys().eq(public.keys()) => {
+            for (key, value) in actual {
+                path.push(key.clone());
+                walk(path, value, &public[key], found);
+                path.pop();
+            }
+        }
+        (Value::Array(actual), Value::Array(public)) if actual.len() == public.len() => {
+            for (number, (value, public)) in actual.iter().zip(public).enumerate() {
+                path.push(name_of(path, public, number));
+                walk(path, value, public, found);
+                path.pop();
+            }
+        }
+        // Who asks, and with which password.
+        (Value::String(text), Value::String(public))
+            if is_address(path) && without_users("", text) == *public => {}
+        _ => found.push(Withheld { path: path.clone(), digest: digest_of(&joined(path), actual) }),
+    }
+}
+
+/// How an item of a list is called in paths.
+pub(crate) fn name_of(path: &[String], item: &Value, number: usize) -> String {
+    let id_key = IDS.iter().find(|(section, _)| path == [*section]).map(|(_, key)| *key);
+    let id = id_key.and_then(|key| item.get(key)).and_then(Value::as_str);
+    id.map_or_else(|| format!("[{number}]"), str::to_owned)
+}
+
+pub(crate) fn joined(path: &[String]) -> String {
+    let mut out = String::new();
+    for segment in path {
+        if !out.is_empty() && !segment.starts_with('[') {
+            out.push('.');
+        }
+        out.push_str(segment);
+    }
+    out
+}
+
+/// The settings of a backend or the parameters of a dataset below which a path leads, and the section.
+fn settings(path: &[String]) -> Option<(&str, &[String])> {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["backends", _, "config", ..] => Some(("backends", &path[3..])),
+        ["role_adapters", _, "backend", "config", ..] => Some(("backends", &path[4..])),
+        ["datasets", _, "params", ..] => Some(("datasets", &path[3..])),
+        _ => None,
+    }
+}
+
+/// Whether what stands at a path only says who asks; no figure hangs on it.
+fn is_credential(path: &[String]) -> bool {
+    match settings(path) {
+        Some(("backends", [key, ..])) => CREDENTIALS.contains(&key.as_str()),
+        Some(("datasets", [key])) => key == "token",
+        _ => false,
+    }
+}
+
+/// Whether it is an address that the program itself asks.
+fn is_address(path: &[String]) -> bool {
+    const KEYS: [&str; 3] = ["base_url", "endpoint", "path"];
+    matches!(settings(path), Some((_, [key])) if KEYS.contains(&key.as_str()))
+}
+
+/// Whether a value at a path has a part in scoring answers that are there; `steps` gives the kind of a step by the path
+/// of its list and its number.
+pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<String>) -> bool {
+    if !path.first().is_some_and(|section| SCORING.contains(&section.as_str())) {
+        return false;
+    }
+    let steps = path.iter().position(|segment| segment == "steps").filter(|place| *place <= 2);
+    match steps.and_then(|place| path.get(..place + 2)) {
+        Some(of_step) => step(of_step).is_some_and(|kind| STEPS.contains(&kind.as_str())),
+        None => true,
+    }
+}
+
+/// What is not written down of a suite that scores answers anew: its own values where it scores, and those of the run that
+/// gave the answers.
+pub fn withheld_of_scoring(of_run: Option<&Value>, config: &[Withheld]) -> Value {
+    let is_of_answers =
+        |place: &str| !SCORING.iter().any(|section| place.split(['.', '[']).next() == Some(section));
+    let before = of_run.and_then(Value::as_object).into_iter().flatten();
+    let before = before.filter(|(place, _)| is_of_answers(place));
+    let mut all: Object = before.map(|(place, digest)| (place.clone(), digest.clone())).collect();
+    for one in config.iter().filter(|one| !is_of_answers(&one.place())) {
+        all.insert(one.place(), one.digest.as_str().into());
+    }
+    Value::Object(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A document with one value somewhere, by the JSON pointer of its place.
+    fn with(pointer: &str, value: &Value) -> Value {
+        let mut document = json!({
+            "metadata": {"name": "n"},
+            "datasets": [{"dataset_id": "rows", "params": {"path": "p", "token": "t", "endpoint": "e", "style": "s"}}],
+            "backends": [{"backend_id": "m", "config": {
+                "base_url": "u", "api_key": "k", "proxy": "p", "headers": {"a": "b"}, "extra_body": {"token": "t", "list": [1]},
+            }}],
+            "metrics": [{"m": {"style": "s"}}],
+        });
+        *document.pointer_mut(pointer).unwrap() = value.clone();
+        document
+    }
+
+    #[test]
+    fn what_is_not_written_down_is_pinned_where_a_figure_may_hang_on_it() {
+        let mark = json!(SECRET_MARK);
+        for (pointer, place) in [
+            ("/backends/0/config/extra_body/token", Some("backends.m.config.extra_body.token")),
+            ("/backends/0/config/extra_body/list/0", Some("backends.m.config.extra_body.list[0]")),
+            ("/backends/0/config/base_url", Some("backends.m.config.base_url")),
+            ("/datasets/0/params/style", Some("datasets.rows.params.style")),
+            ("/metrics/0/m/style", Some("metrics[0].m.style")),
+            ("/backends/0/config/api_key", None),
+            ("/backends/0/config/proxy", None),
+            ("/backends/0/config/headers/a", None),
+            ("/datasets/0/params/token", None),
+            ("/metadata/name", None),
+        ] {
+            let found = |value: Value| {
+                let found = withheld(&with(pointer, &value), &with(pointer, &mark));
+                found.into_iter().map(|one| (one.place(), one.digest)).collect::<Vec<_>>()
+            };
+            let (one, other) = (found(json!("one")), found(json!("other")));
+            assert_eq!(one.first().map(|(place, _)| place.as_str()), place, "{pointer}");
+            assert_eq!(one != other, place.is_some(), "{pointer}");
+            assert_eq!(one, found(json!("one")));
+        }
+        assert_eq!(withheld(&with("/metrics", &json!([])), &with("/metrics", &json!([]))), []);
+    }
+
+    #[test]
+    fn the_password_of_an_address_that_is_asked_is_free_and_its_host_is_not() {
+        let pointer = "/datasets/0/params/endpoint";
+        let public = |text: &str| with(pointer, &json!(text));
+        let (one, other) = (public("http://me:pw1@h/a"), public("http://me:pw2@h/a"));
+        let clean = public("http://(secret)@h/a");
+        assert_eq!((withheld(&one, &clean), withheld(&other, &clean)), (vec![], vec![]));
+        assert_eq!(withheld(&one, &public("${HUB_TOKEN}")).len(), 1);
+    }
+
+    #[test]
+    fn the_digest_can_be_made_elsewhere() {
+        // By `printf '["metrics[0].m.style","short"]' | sha256sum`.
+        assert_eq!(
+            digest_of("metrics[0].m.style", &json!("short")),
+            "sha256:3aa78dc0db95ed67cd280e92fda1c2f161cbe2e66f91e28886b5dd49eeccf65c"
+        );
+        assert!(is_unset(&digest_of("a", &json!({"b": ["x (secret)"]}))));
+    }
+
+    #[test]
+    fn steps_before_the_answers_have_no_part_in_scoring() {
+        let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
+        let step = |of: &[String]| Some(if of.last()? == "[0]" { "judge" } else { "auto_eval" }.to_owned());
+        for (place, is_of) in [
+            ("metrics.[0].m", true),
+            ("backends.m.config.a", false),
+            ("custom.steps.[0].a", false),
+            ("custom.steps.[1].a", true),
+            ("tasks.t.steps.[0].a", false),
+            ("tasks.t.metric_overrides.[0].steps.[0]", true),
+        ] {
+            assert_eq!(is_of_scoring(&path(place), step), is_of, "{place}");
+        }
+        let of_run = json!({"backends.m.a": "1", "metrics[0].x": "2", "metrics[0].gone": "3"});
+        let own = [
+            Withheld { path: path("metrics.[0].x"), digest: "4".to_owned() },
+            Withheld { path: path("backends.m.a"), digest: "5".to_owned() },
+        ];
+        assert_eq!(
+            withheld_of_scoring(Some(&of_run), &own),
+            json!({"backends.m.a": "1", "metrics[0].x": "4"})
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! `journal/recorded`: how many lines of the journal are safe on the disk, so that a journal which is gone, was emptied or
+//! lost its end is told apart from one that never held more.
+//!
+//! It is written in place behind each batch that was synced, and not synced itself: a machine that loses its power may leave
+//! an older number there, never a larger one than the journal has. It is one line as those of the journal are, of the same
+//! length at all times.
+
+use super::line::{self, Seed};
+use crate::atomic_file::sync_folder;
+use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
+use crate::{RecordError, RunFolder};
+use serde::Deserialize;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// How often it is read: a process that writes it now may have come halfway.
+const LOOKS: usize = 8;
+
+#[derive(Deserialize)]
+struct Count {
+    lines: u64,
+}
+
+/// The file, open to be written.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    file: File,
+    seed: Seed,
+}
+
+impl Recorded {
+    /// Writes the number of lines in the place of what is there, safe on the disk, and goes on with it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<Recorded, RecordError> {
+        let path = path_in(folder);
+        let failed = |source| RecordError::io("write", &path, source);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let mut recorded = Recorded { file, seed: Seed::of_run(run_id) };
+        recorded.put(lines).and_then(|()| recorded.cut()).map_err(failed)?;
+        sync_folder(&folder.join(JOURNAL_FOLDER))?;
+        Ok(recorded)
+    }
+
+    /// Notes how many lines the journal has. One that cannot be written says fewer than there are, which takes nothing
+    /// from what is in the journal.
+    pub(super) fn note(&mut self, lines: u64) {
+        let _ = self.put(lines);
+    }
+
+    /// Leaves nothing behind the line, and makes it safe on the disk.
+    fn cut(&mut self) -> io::Result<()> {
+        let end = self.file.stream_position()?;
+        self.file.set_len(end)?;
+        self.file.sync_all()
+    }
+
+    fn put(&mut self, lines: u64) -> io::Result<()> {
+        let line = line::framed(format!("{{\"lines\":{lines:>20}}}").as_bytes(), self.seed);
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&line)
+    }
+}
+
+/// How many lines a journal has at least; nothing where no program has counted them.
+///
+/// # Errors
+/// When the run counts its lines and the file is gone, or cannot be read.
+pub(crate) fn recorded_lines(folder: &RunFolder) -> Result<Option<u64>, RecordError> {
+    let path = path_in(folder.path());
+    let mut reason = "";
+    for _ in 0..LOOKS {
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return match folder.counts_lines() {
+                    true => Err(RecordError::invalid(
+                        &path,
+                        "it is gone, and nothing says how much the run had recorded; restore it from a copy, or start \
+                         again with another --run-id",
+                    )),
+                    false => Ok(None),
+                };
+            }
+            read => read.map_err(|source| RecordError::io("read", &path, source))?,
+        };
+        match line::decode(&text, Seed::of_run(folder.run_id())) {
+            Ok(json) => match serde_json::from_slice::<Count>(json) {
+                Ok(count) => return Ok(Some(count.lines)),
+                Err(_) => reason = "it holds no number of lines",
+            },
+            Err(wrong) => reason = wrong,
+        }
+        std::thread::yield_now();
+    }
+    let reason = format!("{reason}; restore it from a copy, or start again with another --run-id");
+    Err(RecordError::invalid(&path, reason))
+}
+
+/// Refuses a journal that has fewer lines than were recorded: what is gone from it would be asked anew, as if it had never
+/// been answered.
+pub(super) fn check(folder: &RunFolder, recorded: Option<u64>, found: u64) -> Result<(), RecordError> {
+    match recorded {
+        Some(recorded) if found < recorded => Err(RecordError::invalid(
+            &folder.path_of(JOURNAL_FOLDER),
+            format!(
+                "it has {found} whole lines, and the run had recorded {recorded}: what it has answered is gone from the end; \
+                 restore it from a copy, or start again with another --run-id"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn path_in(folder: &Path) -> PathBuf {
+    folder.join(JOURNAL_FOLDER).join(RECORDED_FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_record::tests::record;
+    use crate::{JournalIndex, JournalTail, JournalWriter, Manifest};
+    use serde_json::json;
+
+    /// A run that was killed with four records.
+    fn killed() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(root.path(), "run").unwrap();
+        Manifest::new("run", "0.1.0", json!({})).write(&folder).unwrap();
+        let mut writer = JournalWriter::open(&folder).unwrap().writer;
+        for index in 0..4 {
+            writer.append_whole(&[record("t", index, "a")]).unwrap();
+        }
+        let path = folder.path_of("journal/000001.jsonl");
+        (root, path)
+    }
+
+    /// Why the run cannot go on, which is also why it cannot be read.
+    fn refused(root: &Path) -> String {
+        let gone_on =
+            RunFolder::resume(root, "run").and_then(|folder| JournalWriter::open(&folder).map(|_| ()));
+        let read = RunFolder::open_read(&root.join("run")).and_then(|folder| JournalIndex::read(&folder));
+        let error = gone_on.unwrap_err().to_string();
+        assert_eq!(read.unwrap_err().to_string(), error);
+        error
+    }
+
+    #[test]
+    fn what_is_gone_of_a_journal_is_told() {
+        let (root, path) = killed();
+        let whole = fs::read(&path).unwrap();
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        for (case, left, part) in [
+            (
+                "the first record",
+                [0, 2, 3, 4].as_slice(),
+                "line 2: it was written as line 3, so that line 2 is gone",
+            ),
+            (
+                "two in the middle",
+                &[0, 1, 4],
+                "line 3: it was written as line 5, so that lines from 3 to 4 are gone",
+            ),
+            ("two have changed places", &[0, 1, 3, 2, 4], "line 3: it was written as line 4"),
+            (
+                "one is there twice",
+                &[0, 1, 1, 2, 3, 4],
+                "line 3: it was written as line 2, so that lines were moved",
+            ),
+            ("the last", &[0, 1, 2, 3], "it has 4 whole lines, and the run had recorded 5"),
+            ("all but the header", &[0], "it has 1 whole lines, and the run had recorded 5"),
+            ("all", &[], "it has 0 whole lines, and the run had recorded 5"),
+        ] {
+            let bytes: Vec<u8> = left.iter().flat_map(|number| lines[*number]).copied().collect();
+            fs::write(&path, &bytes).unwrap();
+            let error = refused(root.path());
+            assert!(error.contains(part), "{case}: {error}");
+            assert_eq!(fs::read(&path).unwrap(), bytes, "{case}: it was written to");
+        }
+        fs::remove_file(&path).unwrap();
+        let error = refused(root.path());
+        assert!(error.contains("it has 0 whole lines, and the run had recorded 5"), "{error}");
+        assert!(!path.exists());
+        fs::write(&path, &whole).unwrap();
+        let recorded = root.path().join("run/journal/recorded");
+        let count = fs::read_to_string(&recorded).unwrap();
+        fs::write(&recorded, count.replace('5', "4")).unwrap();
+        assert!(refused(root.path()).contains("recorded cannot be used: the checksum does not fit"));
+        fs::remove_file(&recorded).unwrap();
+        assert!(refused(root.path()).contains("recorded cannot be used: it is gone"));
+        fs::remove_dir_all(root.path().join("run/journal")).unwrap();
+        let error = RunFolder::resume(root.path(), "run").unwrap_err().to_string();
+        assert!(error.contains("recorded cannot be used: it is gone"), "{error}");
+    }
+
+    #[test]
+    fn more_than_was_noted_is_no_harm() {
+        let (root, _) = killed();
+        Recorded::begin(&root.path().join("run"), "run", 3).unwrap();
+        let folder = RunFolder::resume(root.path(), "run").unwrap();
+        let opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!(opened.index.len(), 4);
+        assert_eq!(recorded_lines(&folder).unwrap(), Some(5));
+    }
+
+    #[test]
+    fn a_file_between_two_that_is_gone_is_told() {
+        let (root, path) = killed();
+        fs::rename(&path, path.with_file_name("000002.jsonl")).unwrap();
+        let error = refused(root.path());
+        assert!(error.contains("000001.jsonl, which comes before it, is gone"), "{error}");
+    }
+
+    #[test]
+    fn those_who_follow_a_journal_see_that_a_line_is_gone() {
+        let (root, path) = killed();
+        let mut tail = JournalTail::new(&root.path().join("run"), "run");
+        tail.read_new(|_| ()).unwrap();
+        let folder = RunFolder::resume(root.path(), "run").unwrap();
+        JournalWriter::open(&folder)
+            .unwrap()
+            .writer
+            .append_whole(&[record("t", 8, "a"), record("t", 9, "a")])
+            .unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        fs::write(&path, [&lines[..5], &lines[6..]].concat().concat()).unwrap();
+        let error = tail.read_new(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("line 6: it was written as line 7"), "{error}");
+    }
+
+    /// The version before had no numbers, and nothing that said how many lines there were.
+    #[test]
+    fn a_journal_of_the_version_before_goes_on_in_a_file_of_its_own() {
+        let (root, path) = killed();
+        let text = fs::read_to_string(&path).unwrap();
+        let older = |line: &str| {
+            let mut json: serde_json::Value = serde_json::from_str(&line[9..]).unwrap();
+            let keys = json.as_object_mut().unwrap();
+            let seed = if keys.contains_key("format") { Seed::NONE } else { Seed::of_run("run") };
+            keys.retain(|key, _| key != "line");
+            keys.entry("format_version").and_modify(|version| *version = 4.into());
+            line::framed(json.to_string().as_bytes(), seed)
+        };
+        fs::write(&path, text.lines().map(older).collect::<Vec<_>>().concat()).unwrap();
+        fs::remove_file(path.with_file_name("recorded")).unwrap();
+        let manifest = root.path().join("run/manifest.json");
+        let mut json: serde_json::Value = serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        json.as_object_mut().unwrap().retain(|key, _| !["journal_version", "digest"].contains(&key.as_str()));
+        json["format_version"] = json!(1);
+        fs::write(&manifest, json.to_string()).unwrap();
+
+        let folder = RunFolder::resume(root.path(), "run").unwrap();
+        let mut opened = JournalWriter::open(&folder).unwrap();
+        assert_eq!(opened.index.len(), 4);
+        opened.writer.append_whole(&[record("t", 9, "b")]).unwrap();
+        let second = fs::read_to_string(path.with_file_name("000002.jsonl")).unwrap();
+        assert!(second.contains(r#""format_version":5"#) && second.contains(r#"{"line":2,"#), "{second}");
+        assert_eq!(recorded_lines(&folder).unwrap(), Some(7));
+        assert_eq!(JournalIndex::read(&folder).unwrap().len(), 5);
+    }
+}
