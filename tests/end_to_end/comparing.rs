@@ -60,6 +60,49 @@ fn every_answer_has_its_exit_code() {
 }
 
 #[test]
+fn a_gate_that_the_new_suite_lost_is_told() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    workspace.write("open.yaml", workspace.read("wrong.yaml").replace(GATE, ""));
+    run(&workspace, "open.yaml", "worse", &[]);
+    let said = "the suite of the baseline has a gate on exact_match of rows (margin 0.1), that of the new run has none";
+    let ended = workspace.run(&["compare", "base", "worse", "--junit", "gate.xml"]).expect_code(0);
+    let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("warning: {said}")), "{}", ended.stdout);
+    let xml = workspace.read("gate.xml");
+    assert!(xml.contains(&format!("<skipped message=\"{said}")), "{xml}");
+    let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(0);
+    assert!(quiet.stderr.contains(&format!("warning: {said}")), "{}", quiet.stderr);
+    // Whoever names a gate knows which.
+    let own = workspace.run(&["compare", "base", "worse", "--margin", "0.2"]).expect_code(10);
+    assert!(!own.stdout.contains("warning"), "{}", own.stdout);
+    workspace.write("looser.yaml", workspace.read("wrong.yaml").replace("margin: 0.1", "margin: 0.9"));
+    run(&workspace, "looser.yaml", "looser", &[]);
+    let ended = workspace.run(&["compare", "base", "looser", "--json"]).expect_code(10);
+    let comparison: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let what = comparison["gate_changes"][0]["what"].as_str().expect("a change");
+    assert!(what.ends_with("looser than in the suite of the baseline: margin 0.9 instead of 0.1"), "{what}");
+}
+
+#[test]
+fn a_gate_that_can_never_fail_is_refused_before_and_after_a_run() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    let said = "as wide as its whole scale, from 0 to 1";
+    for margin in ["1", "1.0", "30"] {
+        let ended = workspace.run(&["compare", "base", "base", "--margin", margin]).expect_code(2);
+        assert!(ended.stderr.contains(said) && ended.stderr.contains("such as 0.01"), "{}", ended.stderr);
+    }
+    let wide = GATE.replace("0.1", "1");
+    workspace.write("suite.yaml", workspace.read("right.yaml").replace(GATE, &wide));
+    for arguments in [&["validate", "suite.yaml"][..], &["run", "suite.yaml", "--run-id", "never"]] {
+        let ended = workspace.run(arguments).expect_code(2);
+        assert!(ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"), "{}", ended.stderr);
+    }
+    assert!(!workspace.path("runs/never").exists());
+}
+
+#[test]
 fn what_is_wrong_with_the_question_is_said() {
     let workspace = workspace();
     let clustered = ["--set", "custom.cluster_by=sample.id"];

@@ -2,6 +2,7 @@
 
 use crate::server::{Server, completion, completion_that_ended, number_of};
 use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::json;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -130,9 +131,33 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     let ended = Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     assert!(ended.stderr.contains("--run-id r --resume"), "{}", ended.stderr);
     assert_eq!(workspace.json("r", "manifest.json")["status"], "interrupted");
+    // Its coverage is that of all forty, wherever it is said.
+    let done = workspace.samples("r").len();
+    let scored = workspace.samples("r").iter().filter(|sample| sample["outcome"] == "scored").count();
+    let expect_part = |run: &str| {
+        let summary = workspace.json(run, "summary.json");
+        for samples in [&summary["samples"], &summary["tasks"][0]["samples"]] {
+            assert_eq!(
+                (&samples["total"], &samples["not_reached"]),
+                (&json!(40), &json!(40 - done)),
+                "{run}"
+            );
+            assert_eq!(samples["coverage"].as_f64(), Some(scored as f64 / 40.0), "{run}");
+        }
+        let figure = &summary["metrics"][0];
+        assert_eq!((&figure["n"], &figure["total"]), (&json!(scored), &json!(40)), "{run}");
+        assert_eq!(figure["coverage"].as_f64(), Some(scored as f64 / 40.0), "{run}");
+    };
+    expect_part("r");
+    assert!(ended.stdout.contains(&format!("{} not reached", 40 - done)), "{}", ended.stdout);
+    assert!(ended.stdout.contains(&format!("{scored}/40")), "{}", ended.stdout);
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    assert!(listed.stdout.contains(&format!("{done} of 40")), "{}", listed.stdout);
     // What is there can be scored, and is not called complete.
-    let scored = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
-    assert!(scored.stderr.contains("the run r is interrupted"), "{}", scored.stderr);
+    let again = workspace.run(&["score", "runs/r", "--run-id", "scored"]).expect_code(4);
+    assert!(again.stderr.contains("the run r is interrupted"), "{}", again.stderr);
+    expect_part("scored");
+    workspace.run(&["verify", "scored"]).expect_code(0);
     holding.answers_all.store(true, Ordering::SeqCst);
     // The newest run of the suite that has not come to its end, and there is one; then there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];
@@ -148,6 +173,29 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     assert_ne!(gone.code, Some(0), "{}", gone.transcript());
     assert!(gone.stderr.contains("000001.jsonl") && gone.stderr.contains("it is gone"), "{}", gone.stderr);
     assert!(!journal.exists());
+}
+
+/// Rows that have to be read to be counted are counted when the run is stopped.
+#[cfg(unix)]
+#[test]
+fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() {
+    let holding = holding(6);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(40));
+    let backend = holding.server.backend(", timeout: 2, max_retries: 0");
+    let text = suite(&backend, "[exact_match]").replace(
+        "path: rows.jsonl}",
+        "path: rows.jsonl, filter: {id: [q0, q1, q2, q3, q4, q5, q6, q7, q8, q30, q31, q32]}}",
+    );
+    workspace.write("suite.yaml", text);
+    let child = start(&workspace, &ARGUMENTS);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
+    let samples = workspace.json("r", "summary.json")["samples"].clone();
+    assert_eq!(samples["total"], 12, "{samples}");
+    assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=5).contains(&left)), "{samples}");
 }
 
 #[test]

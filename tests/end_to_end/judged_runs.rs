@@ -3,7 +3,7 @@
 use crate::judging::{asked, question_of};
 use crate::killing::{begun_like, header_of, random, record_of};
 use crate::server::{Server, completion, number_of};
-use crate::support::{Workspace, rows};
+use crate::support::{Workspace, judged_suite, rows};
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -16,26 +16,10 @@ const ROWS: usize = 40;
 /// A suite whose model and whose judges are servers, with a prompt of its own for either.
 fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
-    format!(
-        "api_version: gage/v1alpha1
-kind: PipelineConfig
-datasets:
-  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
-backends:
-  - backend_id: model
-    {model}
-  - backend_id: judges
-    {judge}
-prompts:
-  - {{prompt_id: ask, template: '{{{{ sample.messages[0].content[0].text }}}}'}}
-role_adapters:
-  - {{adapter_id: dut, role_type: dut_model, backend_id: model, prompt_id: ask}}
-  - {{adapter_id: judge, role_type: judge_model, backend_id: judges}}
-metrics: [exact_match, judge_score]
-custom:
-  steps: [{{step: inference}}, {step}, {{step: auto_eval}}]
-{further}"
-    )
+    let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
+    let prompt = "prompts:\n  - {prompt_id: ask, template: '{{ sample.messages[0].content[0].text }}'}\n";
+    let further = format!("{further}{prompt}");
+    judged_suite(&model, &judge, ", prompt_id: ask", "[exact_match, judge_score]", &steps, &further)
 }
 
 const ONE_JUDGE: &str = "{step: judge, attempts: 1}";
@@ -215,8 +199,8 @@ fn every_result_says_which_prompts_it_rests_on() {
     let judge = Server::start(graded);
     let (model, workspace) = (model(), workspace(3));
     let text = suite(&model, &judge, ONE_JUDGE, "").replace(
-        "role_adapters:",
-        "  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\nrole_adapters:",
+        "prompts:\n",
+        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
     );
     let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
     workspace.write("suite.yaml", &text);

@@ -1,33 +1,16 @@
 //! Judges and extractors in a run, with a real server on loopback as the judge.
 
 use crate::server::{Server, completion};
-use crate::support::{Workspace, rows};
+use crate::support::{Workspace, judged_suite, rows};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A suite whose model answers as a script says, and whose judge is a server.
 pub(crate) fn suite(server: &Server, steps: &str, metrics: &str, further: &str) -> String {
-    let judge = server.backend("");
-    format!(
-        "api_version: gage/v1alpha1
-kind: PipelineConfig
-datasets:
-  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
-backends:
-  - backend_id: model
-    type: custom_script
-    config: {{component: ./scripted.wasm, config: {{default: 'SCORE: 1.0'}}}}
-  - backend_id: judges
-    {judge}
-role_adapters:
-  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
-  - {{adapter_id: judge, role_type: judge_model, backend_id: judges}}
-metrics: {metrics}
-custom:
-  steps: {steps}
-{further}"
-    )
+    let model =
+        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: 'SCORE: 1.0'}}";
+    judged_suite(model, &server.backend(""), "", metrics, steps, further)
 }
 
 pub(crate) fn workspace(count: usize) -> Workspace {

@@ -133,6 +133,36 @@ custom:
     )
 }
 
+/// A suite whose answers are judged: `model` and `judge` are backends, `dut` is further keys of the role that asks the
+/// model, and `further` stands behind the steps.
+pub(crate) fn judged_suite(
+    model: &str,
+    judge: &str,
+    dut: &str,
+    metrics: &str,
+    steps: &str,
+    further: &str,
+) -> String {
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
+backends:
+  - backend_id: model
+    {model}
+  - backend_id: judges
+    {judge}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model{dut}}}
+  - {{adapter_id: judge, role_type: judge_model, backend_id: judges}}
+metrics: {metrics}
+custom:
+  steps: {steps}
+{further}"
+    )
+}
+
 /// Rows `q0`, `q1`, … with the question `question 0` and the answer `answer 0`.
 pub(crate) fn rows(count: usize) -> String {
     (0..count)

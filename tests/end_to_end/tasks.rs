@@ -130,7 +130,11 @@ fn a_task_that_fails_does_not_hide_the_others() {
     // For the whole run it can be said that the first failure ends it.
     workspace.write("suite.yaml", text.replace("metrics:", "failure_policy: fail_fast\nmetrics:"));
     workspace.run(&["run", "suite.yaml", "--run-id", "fast"]).expect_code(4);
-    assert_eq!(workspace.json("fast", "summary.json")["tasks"][1]["samples"]["total"], 0);
+    // What was not begun is part of what the run was to do.
+    assert_eq!(
+        workspace.json("fast", "summary.json")["tasks"][1]["samples"],
+        json!({"total": 5, "outcomes": {}, "not_reached": 5, "coverage": 0.0})
+    );
 }
 
 /// A server that fails for one question.
@@ -157,8 +161,11 @@ fn what_a_failed_sample_does_is_for_the_suite_to_say() {
         assert!(ended.stderr.contains(said), "{policy}: {}", ended.stderr);
         let summary = workspace.json("r", "summary.json");
         let found = &summary["tasks"][0]["samples"];
+        assert_eq!(found["total"], 10, "{policy}");
+        let scored = found["outcomes"]["scored"].as_u64().unwrap_or_default();
+        assert_eq!(found["coverage"].as_f64(), Some(scored as f64 / 10.0), "{policy}");
         // The sample behind the failed one may be on its way already.
-        let found = found["total"].as_u64().unwrap_or_default();
+        let found = 10 - found["not_reached"].as_u64().unwrap_or_default();
         assert!((total..=total + 1).contains(&found) && (total == 3 || found == total), "{policy}: {found}");
         assert_eq!(summary["tasks"][1]["samples"]["total"], 2, "{policy}");
     }
@@ -188,6 +195,9 @@ fn a_budget_ends_a_run_that_a_larger_one_finishes() {
         assert!(manifest["ended_by"].as_str().is_some_and(|reason| reason.contains(said)), "{manifest}");
         let recorded = workspace.samples("r").len();
         assert!((20..60).contains(&recorded), "{recorded} samples");
+        let samples = &workspace.json("r", "summary.json")["samples"];
+        assert_eq!((&samples["total"], &samples["not_reached"]), (&json!(200), &json!(200 - recorded)));
+        assert!(ended.stderr.contains("of 200 samples were scored"), "{}", ended.stderr);
         // What was spent before counts.
         let again = workspace.run(&[&run[..], &["--resume", budget]].concat()).expect_code(4);
         assert!(again.stderr.contains(said), "{}", again.stderr);

@@ -72,6 +72,17 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
 }
 
 impl Rows {
+    /// Counts the rows by reading them; none where there are more than `most`, or one cannot be read.
+    pub fn count_up_to(mut self, most: u64) -> Option<u64> {
+        while let Some(next) = self.advance() {
+            next.ok()?;
+            if self.given > most || self.filtered > most {
+                return None;
+            }
+        }
+        Some(self.given)
+    }
+
     /// How many rows will be given, where that is known without reading all of them first.
     pub fn total(&self) -> Option<u64> {
         self.total

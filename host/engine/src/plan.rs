@@ -24,7 +24,7 @@ use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, R
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
-use needs::{check_answers, check_budget, check_needs};
+use needs::{check_answers, check_budget, check_gate, check_needs};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -153,6 +153,8 @@ impl Plan {
             return None;
         }
         check_budget(&config, problems);
+        let scorings: Vec<&Scoring> = tasks.iter().flatten().map(|task| &task.scoring).collect();
+        check_gate(&config, &scorings, problems);
         if problems.has_errors() {
             return None;
         }
@@ -198,6 +200,7 @@ impl Plan {
             Some(Scoring { prompt_version: writers::recorded_version(config, task, answers), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
+        check_gate(config, &all.iter().flatten().collect::<Vec<_>>(), problems);
         if problems.has_errors() { None } else { all.into_iter().collect() }
     }
 

@@ -94,7 +94,16 @@ pub fn rescore(
         progress.task_started(&task.task_id, Some(judged(&index, task)), 0);
         let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
         progress.task_finished(&task.task_id);
-        reports.push(TaskReport { counts, evaluation, ..TaskReport::nothing(&task.task_id) });
+        // Where it is stopped itself; what the run lacks whose answers these are is known to that run.
+        let planned = Some(index.samples(&task.task_id).count() as u64);
+        let cut_off = stop.reason();
+        reports.push(TaskReport {
+            counts,
+            evaluation,
+            planned,
+            cut_off,
+            ..TaskReport::nothing(&task.task_id)
+        });
     }
     Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: Spent::default() })
 }

@@ -119,6 +119,8 @@ pub struct TaskReport {
     pub task_id: String,
     /// How the samples that this process finished ended.
     pub counts: OutcomeCounts,
+    /// How many records it was to have in all, samples times repeats, where that is known.
+    pub planned: Option<u64>,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
     /// Fields that the filter names and that no row had that was read.
@@ -143,6 +145,7 @@ impl TaskReport {
         TaskReport {
             task_id: task_id.to_owned(),
             counts: OutcomeCounts::default(),
+            planned: None,
             filtered: 0,
             missing_fields: Vec::new(),
             too_many_invalid: None,
@@ -152,6 +155,11 @@ impl TaskReport {
             inference: Duration::ZERO,
             evaluation: Duration::ZERO,
         }
+    }
+
+    /// Whether it ended before all of its rows were dealt with.
+    pub fn ended_early(&self) -> bool {
+        self.cut_off.is_some() || self.failure.is_some() || self.too_many_invalid.is_some()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::stop::{Stop, StopReason};
 use crate::support::Helper;
 use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
-use gage_config::FailurePolicy;
+use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
 use gage_record::{JournalIndex, JournalWriter};
 use serde_json::json;
@@ -25,6 +25,8 @@ use tokio::sync::mpsc;
 
 /// Entries that may wait for the recorder: about as many as it writes together.
 const ENTRIES_WAITING: usize = 4_096;
+/// Rows that are counted when a run is stopped: about two seconds of reading.
+const MOST_COUNTED: u64 = 1_000_000;
 /// Batches that may wait for a scorer.
 const BATCHES_WAITING: usize = 4;
 
@@ -174,7 +176,7 @@ impl<'r> Running<'r> {
         });
         let helper = |planned: &_| Helper::new(planned, self.session, &self.permits, self.options.workers);
         let hands = hands.clone();
-        let output = run_task(TaskInput {
+        let mut output = run_task(TaskInput {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
             judging: judging.transpose()?,
@@ -191,6 +193,9 @@ impl<'r> Running<'r> {
             progress: Arc::clone(self.progress),
             runtime: self.runtime,
         })?;
+        // What came to its end has shown how many there are.
+        let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
+        output.planned = if is_early { total.or_else(|| self.planned(task)) } else { total };
         self.finished(task, &output);
         Ok(Some(output))
     }
@@ -222,9 +227,26 @@ impl<'r> Running<'r> {
         }
     }
 
+    /// How many records a task is to have: its rows are counted, and not prepared. None where they cannot be read, or are
+    /// too many to be counted while somebody waits for the end of the run.
+    fn planned(&self, task: &ActiveTask) -> Option<u64> {
+        let planned = &task.planned;
+        let spec = &planned.spec;
+        let most = [spec.max_samples, self.options.max_samples].into_iter().flatten().min();
+        // In another order there are as many.
+        let dataset = DatasetSpec { shuffle: false, ..planned.dataset.spec.clone() };
+        let rows = self.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
+        let count = match rows.total() {
+            Some(total) => total,
+            None => rows.count_up_to(MOST_COUNTED)?,
+        };
+        Some(count.saturating_mul(spec.repeat))
+    }
+
     fn report(&self, task: &ActiveTask, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
         let Some(output) = output else {
-            return Ok(TaskReport { cut_off: task.stop.reason(), ..TaskReport::nothing(task.id()) });
+            let planned = self.planned(task);
+            return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::nothing(task.id()) });
         };
         let counts = task.counts();
         if counts.total() != output.begun {
@@ -233,6 +255,7 @@ impl<'r> Running<'r> {
         Ok(TaskReport {
             task_id: task.id().to_owned(),
             counts,
+            planned: output.planned,
             filtered: output.filtered,
             missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,

@@ -65,6 +65,8 @@ pub(crate) struct TaskOutput {
     pub(crate) begun: u64,
     /// Whether rows are left that this process should have done.
     pub(crate) is_cut_off: bool,
+    /// How many records there are to be in all, where that is known.
+    pub(crate) planned: Option<u64>,
     /// Rows that the dataset's filter left out.
     pub(crate) filtered: u64,
     /// Fields that the filter names and that no row had.
@@ -81,6 +83,7 @@ impl TaskOutput {
         TaskOutput {
             begun: 0,
             is_cut_off: false,
+            planned: None,
             filtered: 0,
             missing_fields: Vec::new(),
             too_many_invalid: None,
@@ -154,6 +157,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             begun,
             // Where the data ends it, no further process would get on.
             is_cut_off: task.stop.is_set() && (is_cut_off || !read.is_whole),
+            planned: None,
             filtered: read.filtered,
             missing_fields: read.missing_fields,
             too_many_invalid: if task.stop.is_set() { None } else { invalid.finish() },

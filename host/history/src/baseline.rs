@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | 1 | first |
 
+use crate::history::label_of;
 use crate::{History, HistoryError, HistoryRun};
 use gage_record::rfc3339;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,18 @@ pub struct Baseline {
     pub chosen_at: String,
     /// Whether it is still there.
     pub state: BaselineState,
+}
+
+impl Baseline {
+    /// The name of its folder.
+    pub fn folder_name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// What it is called beside other runs, as by [`HistoryRun::label`].
+    pub fn label(&self) -> String {
+        label_of(self.folder_name(), &self.run_id)
+    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -101,7 +114,7 @@ impl History {
         let Some(baseline) = self.baseline(&suite)? else {
             return Err(HistoryError::NoBaseline { suite, folder: self.folder.clone() });
         };
-        let run_id = baseline.run_id;
+        let run_id = baseline.run_id.clone();
         match baseline.state {
             BaselineState::Gone => {
                 Err(HistoryError::BaselineGone { suite, run_id, folder: self.folder.clone() })
@@ -111,7 +124,8 @@ impl History {
                 Err(HistoryError::IsBaseline { suite, run_id })
             }
             BaselineState::There => {
-                self.run(baseline.path.file_name().and_then(|name| name.to_str()).unwrap_or(&run_id))
+                // By its folder: others may have its id.
+                self.run(baseline.folder_name())
             }
         }
     }
@@ -155,19 +169,23 @@ impl History {
         Ok(true)
     }
 
+    /// Finds the run that was chosen: in its folder, or, where that is gone, in the one folder that holds the same run.
     fn look_at(&self, chosen: Chosen) -> Result<Baseline, HistoryError> {
         let folder = chosen.folder.as_deref().unwrap_or(&chosen.run_id);
-        let run = match self.run(folder) {
-            Ok(run) => Some(run).filter(|run| run.suite.as_ref() == Some(&chosen.suite)),
-            Err(HistoryError::UnknownRun { .. }) => None,
-            Err(error) => return Err(error),
+        let is_chosen =
+            |run: &HistoryRun| run.run_id == chosen.run_id && run.suite.as_ref() == Some(&chosen.suite);
+        let is_as_it_was = |run: &HistoryRun| run.samples_digest == chosen.samples && run.has_ended();
+        let mut runs = self.runs_named(folder, &chosen.run_id)?;
+        runs.retain(is_chosen);
+        let (state, path) = match runs.iter().find(|run| run.folder_name() == folder) {
+            Some(run) if is_as_it_was(run) => (BaselineState::There, run.path.clone()),
+            Some(run) => (BaselineState::Changed, run.path.clone()),
+            None => match runs.iter().filter(|run| is_as_it_was(run)).collect::<Vec<_>>().as_slice() {
+                // Its folder has another name now.
+                [moved] => (BaselineState::There, moved.path.clone()),
+                _ => (BaselineState::Gone, self.folder.join(folder)),
+            },
         };
-        let state = match &run {
-            None => BaselineState::Gone,
-            Some(run) if run.samples_digest != chosen.samples || !run.has_ended() => BaselineState::Changed,
-            Some(_) => BaselineState::There,
-        };
-        let path = self.folder.join(folder);
         let Chosen { suite, run_id, chosen_at, .. } = chosen;
         Ok(Baseline { suite, run_id, path, chosen_at, state })
     }

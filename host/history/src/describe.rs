@@ -19,6 +19,7 @@ pub(crate) struct Described {
     /// Of `samples.jsonl`, where the run has written it.
     pub(crate) samples_digest: Option<String>,
     pub(crate) samples: Option<u64>,
+    pub(crate) not_reached: u64,
     pub(crate) coverage: Option<f64>,
     pub(crate) figures: Vec<HistoryFigure>,
     pub(crate) bytes: u64,
@@ -39,6 +40,7 @@ impl Described {
             model: model_of(&manifest),
             samples_digest: manifest.files.get(SAMPLES_FILE).map(|file| file.digest.to_string()),
             samples: summary["samples"]["total"].as_u64(),
+            not_reached: summary["samples"]["not_reached"].as_u64().unwrap_or(0),
             coverage: summary["samples"]["coverage"].as_f64(),
             figures: figures.collect(),
             bytes: bytes_below(folder),
@@ -55,6 +57,7 @@ fn figure(figure: &Value) -> Option<HistoryFigure> {
         value: figure["value"].as_f64(),
         n: figure["n"].as_u64()?,
         total: figure["total"].as_u64()?,
+        total_is_least: figure["total_is_least"].as_bool().unwrap_or(false),
         coverage: figure["coverage"].as_f64()?,
         stderr: figure["stderr"].as_f64(),
         low: interval["low"].as_f64(),

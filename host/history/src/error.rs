@@ -61,6 +61,15 @@ pub enum HistoryError {
         hint: String,
     },
 
+    /// Folders that were copied hold runs of one id.
+    #[error("several folders hold a run with the id '{run_id}': {folders}; name the folder")]
+    SeveralRuns {
+        /// What was asked for.
+        run_id: String,
+        /// The names of the folders.
+        folders: String,
+    },
+
     /// No run is of this suite.
     #[error("no run in {} is of the suite '{suite}'{hint}; suites are: {known}", .folder.display())]
     UnknownSuite {

@@ -125,6 +125,10 @@ fn equal_pairs(runs: &[HistoryRun]) -> Vec<(&HistoryRun, &HistoryRun)> {
     let mut pairs = Vec::new();
     for run in runs.iter().filter(|run| run.has_ended() && run.parent_run.is_none()) {
         let Some(lock) = run.lock_digest.as_deref() else { continue };
+        // A folder that was copied is no other run, and says nothing of what chance does.
+        if last.get(lock).is_some_and(|before| before.is_copy_of(run)) {
+            continue;
+        }
         pairs.extend(last.insert(lock, run).map(|before| (before, run)));
     }
     pairs

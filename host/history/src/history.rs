@@ -42,8 +42,10 @@ pub struct HistoryRun {
     pub format_version: u32,
     /// The run whose answers it scored again.
     pub parent_run: Option<String>,
-    /// Samples in its figures, where it has figures.
+    /// How many samples it was to have, where it has figures.
     pub samples: Option<u64>,
+    /// How many of them it did not come to, since it was stopped before.
+    pub not_reached: u64,
     /// Scored samples over all of them.
     pub coverage: Option<f64>,
     /// Of everything that it was made from, the model too; of its `gage.lock`.
@@ -69,8 +71,10 @@ pub struct HistoryFigure {
     pub value: Option<f64>,
     /// Scored samples.
     pub n: u64,
-    /// All samples.
+    /// All samples, those too that a run which was stopped did not come to.
     pub total: u64,
+    /// Whether there are more than `total`, and nobody knows how many.
+    pub total_is_least: bool,
     /// Scored records over all records.
     pub coverage: f64,
     /// The standard error.
@@ -119,6 +123,17 @@ impl HistoryRun {
     /// Whether it came to its end, so that its figures are those of the whole suite.
     pub fn has_ended(&self) -> bool {
         matches!(self.status, RunStatus::Complete | RunStatus::Incomplete)
+    }
+
+    /// What it is called beside other runs: its id, or where its folder has another name, as a copy has, that name with
+    /// the id behind it.
+    pub fn label(&self) -> String {
+        label_of(self.folder_name(), &self.run_id)
+    }
+
+    /// Whether both are one run, of which one folder is a copy.
+    pub(crate) fn is_copy_of(&self, other: &HistoryRun) -> bool {
+        self.run_id == other.run_id && self.created_at == other.created_at
     }
 
     /// The name of its folder.
@@ -175,15 +190,21 @@ impl History {
         self.select("", &[])
     }
 
-    /// A run by its id, or by the name of its folder.
+    /// A run by the name of its folder, or by its id.
     ///
     /// # Errors
-    /// When there is none, and when the index fails.
+    /// When there is none, when several folders hold a run of this id and none has this name, and when the index fails.
     pub fn run(&self, name: &str) -> Result<HistoryRun, HistoryError> {
-        let found = self.select("WHERE folder = ?1 OR run_id = ?1", &[name])?;
+        let mut found = self.select("WHERE folder = ?1 OR run_id = ?1", &[name])?;
         // A folder that was copied has the id of another.
-        let place = found.iter().position(|run| run.folder_name() == name).unwrap_or(0);
-        match found.into_iter().nth(place) {
+        if let Some(place) = found.iter().position(|run| run.folder_name() == name) {
+            return Ok(found.swap_remove(place));
+        }
+        if found.len() > 1 {
+            let folders = list(found.iter().map(HistoryRun::folder_name));
+            return Err(HistoryError::SeveralRuns { run_id: name.to_owned(), folders });
+        }
+        match found.pop() {
             Some(run) => Ok(run),
             None => {
                 let known = self.names("SELECT folder FROM runs ORDER BY created_at DESC")?;
@@ -194,6 +215,11 @@ impl History {
                 })
             }
         }
+    }
+
+    /// The runs in a folder of this name, and those with this id.
+    pub(crate) fn runs_named(&self, folder: &str, run_id: &str) -> Result<Vec<HistoryRun>, HistoryError> {
+        self.select("WHERE folder = ?1 OR run_id = ?2", &[folder, run_id])
     }
 
     /// Folders that hold a manifest which cannot be read.
@@ -276,7 +302,8 @@ impl History {
     ) -> rusqlite::Result<Vec<HistoryRun>> {
         let mut figures: HashMap<String, Vec<HistoryFigure>> = HashMap::new();
         let sql = format!(
-            "SELECT task_id, metric_id, value, n, total, coverage, stderr, low, high, higher_is_better, folder
+            "SELECT task_id, metric_id, value, n, total, coverage, stderr, low, high, higher_is_better, folder,
+                total_is_least
              FROM figures WHERE folder IN (SELECT folder FROM runs {condition}) ORDER BY folder, position"
         );
         let mut statement = connection.prepare(&sql)?;
@@ -288,7 +315,7 @@ impl History {
         }
         let sql = format!(
             "SELECT run_id, suite, model, status, created_at, finished_at, host_version, format_version, parent_run,
-                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder
+                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached
              FROM runs {condition} ORDER BY created_at, folder"
         );
         let run_in = |row: &Row<'_>| {
@@ -305,6 +332,7 @@ impl History {
                 format_version: row.get(7)?,
                 parent_run: row.get(8)?,
                 samples: row.get::<_, Option<i64>>(9)?.map(count),
+                not_reached: count(row.get(16)?),
                 coverage: row.get(10)?,
                 lock_digest: row.get(11)?,
                 definition_digest: row.get(12)?,
@@ -316,6 +344,11 @@ impl History {
         };
         connection.prepare(&sql)?.query_map(params_from_iter(values), run_in)?.collect()
     }
+}
+
+/// `nightly`, or of a folder with another name `copy (nightly)`: the name of the folder is what commands take.
+pub(crate) fn label_of(folder: &str, run_id: &str) -> String {
+    if folder == run_id { run_id.to_owned() } else { format!("{folder} ({run_id})") }
 }
 
 fn figure_in(row: &Row<'_>) -> rusqlite::Result<HistoryFigure> {
@@ -330,6 +363,7 @@ fn figure_in(row: &Row<'_>) -> rusqlite::Result<HistoryFigure> {
         low: row.get(7)?,
         high: row.get(8)?,
         higher_is_better: row.get(9)?,
+        total_is_least: row.get(11)?,
     })
 }
 

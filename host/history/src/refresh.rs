@@ -77,8 +77,9 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
     let Described { manifest, suite, .. } = described;
     changes.execute(
         "INSERT INTO runs (folder, fingerprint, run_id, suite, model, status, created_at, finished_at, host_version,
-            format_version, parent_run, samples, coverage, lock_digest, definition_digest, samples_digest, bytes)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+            format_version, parent_run, samples, coverage, lock_digest, definition_digest, samples_digest, bytes,
+            not_reached)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         params![
             place.name,
             place.fingerprint,
@@ -97,12 +98,13 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
             suite.definition_digest,
             described.samples_digest,
             stored(described.bytes),
+            stored(described.not_reached),
         ],
     )?;
     let mut statement = changes.prepare(
         "INSERT INTO figures (folder, position, task_id, metric_id, value, n, total, coverage, stderr, low, high,
-            higher_is_better)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            higher_is_better, total_is_least)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     )?;
     for (position, figure) in (0_i64..).zip(&described.figures) {
         let HistoryFigure {
@@ -111,6 +113,7 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
             value,
             n,
             total,
+            total_is_least,
             coverage,
             stderr,
             low,
@@ -130,7 +133,8 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
             stderr,
             low,
             high,
-            higher_is_better
+            higher_is_better,
+            total_is_least
         ])?;
     }
     Ok(())

@@ -23,6 +23,10 @@ pub struct Trend {
 pub struct TrendPoint {
     /// The run.
     pub run_id: String,
+    /// The name of its folder.
+    pub folder: String,
+    /// What it is called beside other runs, as by [`HistoryRun::label`](crate::HistoryRun::label).
+    pub label: String,
     /// When it began, RFC 3339 in UTC.
     pub created_at: String,
     /// The models under test.
@@ -65,6 +69,8 @@ impl History {
                 let is_equal = definition.is_some() && *definition == run.definition_digest;
                 trend.points.push(TrendPoint {
                     run_id: run.run_id.clone(),
+                    folder: run.folder_name().to_owned(),
+                    label: run.label(),
                     created_at: run.created_at.clone(),
                     model: run.model.clone(),
                     status: run.status,

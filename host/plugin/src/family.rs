@@ -117,6 +117,14 @@ pub struct ValueDescription {
     pub maximum: Option<f64>,
 }
 
+impl ValueDescription {
+    /// Smallest and largest value, where both are known.
+    pub fn scale(&self) -> Option<[f64; 2]> {
+        let scale = [self.minimum?, self.maximum?];
+        (scale.iter().all(|bound| bound.is_finite()) && scale[0] < scale[1]).then_some(scale)
+    }
+}
+
 pub(crate) struct Member<K: Kind> {
     pub(crate) description: MemberDescription,
     pub(crate) inputs: Vec<InputSpec>,

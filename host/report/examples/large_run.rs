@@ -4,7 +4,9 @@
 
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming};
-use gage_report::{Aggregation, MetricDescription, Phases, TaskDescription, no_folds, write_reports};
+use gage_report::{
+    Aggregation, MetricDescription, Phases, Reaches, TaskDescription, no_folds, write_reports,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -55,7 +57,7 @@ fn number(seed: u64) -> u64 {
 }
 
 fn words(seed: u64, count: u64) -> String {
-    let word = |place: u64| WORDS[(number(seed * 1_000 + place) % 24) as usize];
+    let word = |place: u64| WORDS[(number(seed.wrapping_mul(1_000).wrapping_add(place)) % 24) as usize];
     (0..count).map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -84,8 +86,13 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
         completion_tokens: samples * 60,
         ..Phases::default()
     };
-    let written =
-        write_reports(&folder, &tasks.map(|(task_id, _)| description(task_id)), &phases, &no_folds)?;
+    let written = write_reports(
+        &folder,
+        &tasks.map(|(task_id, _)| description(task_id)),
+        &Reaches::new(),
+        &phases,
+        &no_folds,
+    )?;
     manifest.files = written.files;
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder)?;
@@ -101,6 +108,7 @@ fn description(task_id: &str) -> TaskDescription {
         value_name: "score".to_owned(),
         higher_is_better: true,
         is_proportion: true,
+        scales: Vec::new(),
     };
     TaskDescription {
         task_id: task_id.to_owned(),

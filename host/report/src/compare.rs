@@ -14,6 +14,7 @@ mod analysis;
 mod binomial;
 mod collecting;
 mod detectable;
+mod gate_changes;
 mod gating;
 mod identity;
 mod margin;
@@ -31,12 +32,14 @@ mod result;
 mod sign_flip;
 mod source;
 mod tags;
+mod unscored;
 mod verdict;
 
 pub(crate) use reading::ContentBy;
 
 pub use analysis::{CompareOptions, compare};
 pub use detectable::smallest_visible_loss;
+pub use gate_changes::GateChange;
 pub use identity::{Difference, IdentityPart};
 pub use plan::CompareError;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
@@ -46,6 +49,7 @@ pub use result::{
 };
 pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
 pub use source::ComparedSource;
+pub use unscored::Unscored;
 pub use verdict::Verdict;
 
 #[cfg(test)]

@@ -4,8 +4,11 @@ use crate::Aggregation;
 use gage_core::Object;
 use serde::{Deserialize, Serialize};
 
+/// Least and largest value that a score can have.
+pub type Scale = [f64; 2];
+
 /// A metric of a task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MetricDescription {
     /// Its id in the suite.
     pub metric_id: String,
@@ -21,6 +24,18 @@ pub struct MetricDescription {
     pub higher_is_better: bool,
     /// Whether scores of nothing but 0 and 1 are a proportion: those of a length, or on a scale to 100, are not.
     pub is_proportion: bool,
+    /// The scales of its values, by name, of those that declare one.
+    pub scales: Vec<(String, Scale)>,
+}
+
+impl MetricDescription {
+    /// The scale of a value, where that is known: of what passes it is from 0 to 1.
+    pub(crate) fn scale_of(&self, name: &str) -> Option<Scale> {
+        if self.aggregation == Aggregation::PassRate && name == self.value_name {
+            return Some([0.0, 1.0]);
+        }
+        self.scales.iter().find(|(value, _)| value == name).map(|(_, scale)| *scale)
+    }
 }
 
 /// A prompt of a task, and which version of it.
@@ -35,7 +50,7 @@ pub struct PromptDescription {
 }
 
 /// A task of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskDescription {
     /// Its id.
     pub task_id: String,

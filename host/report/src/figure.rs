@@ -7,7 +7,7 @@ mod tally;
 
 pub(crate) use set::FigureSet;
 
-use crate::{Aggregation, Interval, NamedFigure};
+use crate::{Aggregation, Interval, NamedFigure, Scale};
 use gage_core::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,15 +38,22 @@ pub struct MetricFigure {
     pub value_name: String,
     /// Whether more is better.
     pub higher_is_better: bool,
+    /// Least and largest score that there can be; absent where the metric does not declare both, and in older summaries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// The value; null when nothing was scored, for `identity` and `categorical`, and where
     /// [`MetricFigure::error`] says why.
     pub value: Option<f64>,
     /// How many samples were scored; one that was repeated counts once.
     pub n: u64,
-    /// How many samples there are.
+    /// How many samples there are, those too that a run which was stopped did not come to.
     pub total: u64,
     /// Scored records over all records; 0 when there are none. Without repeats `n / total`.
     pub coverage: f64,
+    /// Whether there are more samples than `total`, and nobody knows how many: the run was stopped before it had read them
+    /// all. The coverage is at most what is said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub total_is_least: bool,
     /// How often each sample was asked; its score is the mean over those that were scored.
     #[serde(default = "once")]
     pub repeats: u64,
@@ -93,6 +100,9 @@ pub struct SubFigure {
     pub value: Option<f64>,
     /// How many samples have it.
     pub n: u64,
+    /// Least and largest value that there can be; absent where the metric does not declare both, and in older summaries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
 }
 
 /// How often a reason was given.

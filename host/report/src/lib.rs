@@ -28,6 +28,7 @@ mod label;
 mod latency;
 mod quantile;
 mod random;
+mod reach;
 mod statistics;
 mod sum;
 mod summary;
@@ -37,13 +38,14 @@ mod write;
 
 pub use accumulator::Accumulator;
 pub use aggregation::Aggregation;
-pub use description::{MetricDescription, PromptDescription, TaskDescription};
+pub use description::{MetricDescription, PromptDescription, Scale, TaskDescription};
 pub use error::ReportError;
 pub use figure::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 pub use fold::{Fold, FoldRow, Folds, NamedFigure, no_folds};
 pub use judges::JudgeFigure;
 pub use known_paths::UnfoundPath;
 pub use latency::LatencyFigures;
+pub use reach::{Reach, Reaches};
 pub use statistics::{
     Interval, IntervalMethod, LEVEL_95, Spread, Z_95, student_t_975, t_interval, wilson_interval,
 };

@@ -2,7 +2,9 @@
 
 use crate::figure::FigureSet;
 use crate::judges::JudgeTally;
-use crate::{Folds, JudgeFigure, MetricFigure, PromptDescription, ReportError, TaskDescription, UnfoundPath};
+use crate::{
+    Folds, JudgeFigure, MetricFigure, PromptDescription, Reach, ReportError, TaskDescription, UnfoundPath,
+};
 use gage_core::{Object, Outcome, OutcomeCounts};
 use gage_record::SampleRecord;
 use gage_record::format::SUMMARY_FILE;
@@ -16,21 +18,40 @@ pub const SUMMARY_VERSION: u32 = 1;
 /// How many samples there are, and how they ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SampleFigures {
-    /// All of them.
+    /// All of them, those too that a run which was stopped did not come to.
     pub total: u64,
     /// How many ended in which way.
     pub outcomes: BTreeMap<Outcome, u64>,
-    /// Scored over total; 0 when there are none.
+    /// How many of them the run did not come to, since it was stopped before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_reached: u64,
+    /// Whether there are more than `total`, and nobody knows how many: the run was stopped before it had read them all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub total_is_least: bool,
+    /// Scored over total; 0 when there are none. At most that where `total_is_least`.
     pub coverage: f64,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl SampleFigures {
-    fn new(counts: &OutcomeCounts) -> SampleFigures {
+    fn new(counts: &OutcomeCounts, not_reached: u64, total_is_least: bool) -> SampleFigures {
+        let total = counts.total() + not_reached;
         SampleFigures {
-            total: counts.total(),
+            total,
             outcomes: counts.occurred().collect(),
-            coverage: counts.coverage(),
+            not_reached,
+            total_is_least,
+            // Counts of samples stay far below 2^53.
+            coverage: if total == 0 { 0.0 } else { counts.get(Outcome::Scored) as f64 / total as f64 },
         }
+    }
+
+    /// How many the run came to.
+    pub fn reached(&self) -> u64 {
+        self.total - self.not_reached.min(self.total)
     }
 }
 
@@ -135,6 +156,7 @@ struct TaskBuilder<'a> {
     prompts: Vec<PromptDescription>,
     sampling_params: Object,
     judges: JudgeTally,
+    reach: Reach,
 }
 
 impl<'a> SummaryBuilder<'a> {
@@ -150,6 +172,7 @@ impl<'a> SummaryBuilder<'a> {
             prompts: task.prompts.clone(),
             sampling_params: task.sampling_params.clone(),
             judges: JudgeTally::new(&task.judges),
+            reach: Reach::Whole,
         };
         SummaryBuilder {
             tasks: tasks.iter().map(builder).collect(),
@@ -180,12 +203,23 @@ impl<'a> SummaryBuilder<'a> {
         task.metrics.add(&record.metrics, record)
     }
 
+    /// Says how far the run came of a task; of one that is not known nothing is said.
+    pub fn reached(&mut self, task_id: &str, reach: Reach) {
+        let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
+        task.into_iter().for_each(|task| {
+            task.reach = reach;
+            task.metrics.set_reach(reach);
+        });
+    }
+
     /// The figures.
     pub fn finish(self) -> Summary {
         let tasks: Vec<TaskSummary> = self.tasks.into_iter().map(TaskBuilder::finish).collect();
+        let not_reached = tasks.iter().map(|task| task.samples.not_reached).sum();
+        let total_is_least = tasks.iter().any(|task| task.samples.total_is_least);
         Summary {
             format_version: SUMMARY_VERSION,
-            samples: SampleFigures::new(&self.outcomes),
+            samples: SampleFigures::new(&self.outcomes, not_reached, total_is_least),
             metrics: tasks.iter().flat_map(|task| task.metrics.iter().cloned()).collect(),
             tasks,
         }
@@ -198,7 +232,11 @@ impl TaskBuilder<'_> {
             unfound: self.metrics.unfound_paths(),
             judges: self.judges.finish(),
             metrics: self.metrics.finish(),
-            samples: SampleFigures::new(&self.outcomes),
+            samples: SampleFigures::new(
+                &self.outcomes,
+                self.reach.missing(self.outcomes.total()),
+                self.reach == Reach::Unknown,
+            ),
             task_id: self.task_id,
             dataset_id: self.dataset_id,
             usage: self.usage,

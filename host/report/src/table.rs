@@ -4,7 +4,7 @@ mod cells;
 mod numbers;
 mod rows;
 
-use crate::{JudgeFigure, MetricFigure, Summary, TaskSummary, Timings};
+use crate::{JudgeFigure, MetricFigure, SampleFigures, Summary, TaskSummary, Timings};
 use anstyle::{AnsiColor, Style};
 use cells::{Align, Column, fit, pad, width_of};
 use gage_core::Outcome;
@@ -137,7 +137,7 @@ fn error_lines(summary: &Summary, timings: &Timings, paint: Paint) -> Vec<String
     tasks.chain(&timings.timing_metrics).filter_map(line).collect()
 }
 
-/// One line for each task with samples that were not scored.
+/// One line for each task with samples that were not scored, or that the run did not come to.
 fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
     let line = |task: &TaskSummary| {
         let ends: Vec<String> = task
@@ -146,11 +146,23 @@ fn outcome_lines(summary: &Summary, paint: Paint) -> Vec<String> {
             .iter()
             .filter(|(outcome, _)| **outcome != Outcome::Scored)
             .map(|(outcome, count)| format!("{count} {outcome}"))
+            .chain(not_reached(&task.samples))
             .collect();
         let text = format!("{}: {}", printable_line(&task.task_id), ends.join(", "));
         (!ends.is_empty()).then(|| format!("{INDENT}{}", paint.with(ATTENTION, &text)))
     };
     summary.tasks.iter().filter_map(line).collect()
+}
+
+/// What the run did not come to.
+fn not_reached(samples: &SampleFigures) -> Option<String> {
+    match (samples.total_is_least, samples.not_reached) {
+        (true, _) => {
+            Some("it was stopped before its end, and nobody knows how many samples are left".to_owned())
+        }
+        (false, 0) => None,
+        (false, left) => Some(format!("{left} not reached")),
+    }
 }
 
 /// One line for each judge that gave no readable reply about some answers.

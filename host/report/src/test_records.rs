@@ -14,6 +14,7 @@ pub(crate) fn description(metric_id: &str) -> MetricDescription {
         value_name: "score".to_owned(),
         higher_is_better: true,
         is_proportion: true,
+        scales: Vec::new(),
     }
 }
 

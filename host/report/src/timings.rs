@@ -3,7 +3,7 @@
 use crate::figure::FigureSet;
 use crate::latency::LatencyBuilder;
 use crate::summary::{TaskPositions, from_value, to_json};
-use crate::{Folds, LatencyFigures, MetricFigure, ReportError, TaskDescription};
+use crate::{Folds, LatencyFigures, MetricFigure, Reach, ReportError, TaskDescription};
 use gage_core::Object;
 use gage_record::SampleRecord;
 use gage_record::format::TIMINGS_FILE;
@@ -234,6 +234,12 @@ impl<'a> TimingsBuilder<'a> {
             }
         }
         task.metrics.add(&record.timing_metrics, record)
+    }
+
+    /// Says how far the run came of a task; of one that is not known nothing is said.
+    pub fn reached(&mut self, task_id: &str, reach: Reach) {
+        let task = self.positions.of(task_id).ok().and_then(|position| self.tasks.get_mut(position));
+        task.into_iter().for_each(|task| task.metrics.set_reach(reach));
     }
 
     /// The timings.

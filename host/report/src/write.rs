@@ -2,7 +2,8 @@
 //! reported is written from it.
 
 use crate::{
-    Folds, Machine, Phases, ReportError, Summary, SummaryBuilder, TaskDescription, Timings, TimingsBuilder,
+    Folds, Machine, Phases, Reaches, ReportError, Summary, SummaryBuilder, TaskDescription, Timings,
+    TimingsBuilder,
 };
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
@@ -45,13 +46,15 @@ impl std::fmt::Display for Example {
 }
 
 /// Writes `samples.jsonl`, `summary.json` and `timings.json` of a run from its journal. The
-/// journal may lack samples, where the run was interrupted. `folds` gives the custom aggregators.
+/// journal may lack samples, where the run was interrupted: `reaches` says how many it was to have. `folds` gives the custom
+/// aggregators.
 ///
 /// # Errors
 /// When the journal cannot be read or a file cannot be written.
 pub fn write_reports(
     folder: &RunFolder,
     tasks: &[TaskDescription],
+    reaches: &Reaches,
     phases: &Phases,
     folds: Folds<'_>,
 ) -> Result<Written, ReportError> {
@@ -59,6 +62,10 @@ pub fn write_reports(
     let order: Vec<&str> = tasks.iter().map(|task| task.task_id.as_str()).collect();
     let mut summary = SummaryBuilder::new(tasks, folds);
     let mut timings = TimingsBuilder::new(tasks, folds);
+    for (task_id, reach) in reaches {
+        summary.reached(task_id, *reach);
+        timings.reached(task_id, *reach);
+    }
     let mut samples = SamplesWriter::create(folder)?;
     let mut examples: Vec<Example> = Vec::new();
     for record in index.records_in_order(&order) {

@@ -69,6 +69,7 @@ fn figure(aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
         value_name: "s".to_owned(),
         higher_is_better: true,
         is_proportion: true,
+        scales: Vec::new(),
     };
     let task = TaskDescription {
         task_id: "t".to_owned(),

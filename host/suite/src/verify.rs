@@ -198,7 +198,8 @@ pub fn samples_differ(recorded: &RunReader, again: &RunReader) -> Result<bool, R
 /// Whether a difference is only that an older program did not write a key of `summary.json`.
 pub fn is_of_older_summary(difference: &Difference) -> bool {
     let key = difference.place.rsplit('.').next().unwrap_or_default();
-    difference.before.is_none() && ["schema_version", "prompt_version", "judges", "unfound"].contains(&key)
+    difference.before.is_none()
+        && ["schema_version", "prompt_version", "judges", "unfound", "scale"].contains(&key)
 }
 
 fn state_of(folder: &Path, name: &str, written: &FileDigest) -> FileState {

@@ -22,7 +22,7 @@ function showHistory(answer) {
   const states = { there: "", gone: " (gone)", changed: " (changed since)" };
   byId("overview").replaceChildren(facts([
     ["Suite", visible(answer.suite)], ["Runs", count(suite?.runs ?? 0)], ["First (UTC)", time(suite?.first)], ["Last (UTC)", time(suite?.last)],
-    ["Baseline", answer.baseline ? `${visible(answer.baseline.run_id)}${states[answer.baseline.state] ?? ""}` : "none was chosen"],
+    ["Baseline", answer.baseline ? `${visible(answer.baseline.label)}${states[answer.baseline.state] ?? ""}` : "none was chosen"],
   ]));
   drawTrends();
   showFlips();
@@ -36,15 +36,13 @@ function drawTrends() {
   section.querySelector(".plots").replaceChildren(...trends.map(trendFigure));
 }
 
-const runName = (id) => known.names[id] ?? id;
-
 /** A line through the figures of the runs, each with its interval; a point leads to its run. */
 function trendFigure(trend) {
   // As wide as it is shown, so that its text is as large as that around it.
   const frame = { width: matchMedia("(max-width: 760px)").matches ? 350 : 540, height: 190, left: 46, right: 12, top: 12, bottom: 28 };
   const { points } = trend;
   const title = `${visible(trend.task_id)}, ${visible(trend.metric_id)}`;
-  const base = points.find((point) => point.run_id === known.baseline?.run_id);
+  const base = known.baseline?.state === "gone" ? undefined : points.find((point) => point.folder === known.baseline?.folder);
   const [lowest, highest] = extent(points.flatMap(({ figure }) => [figure.value, figure.low ?? figure.value, figure.high ?? figure.value]));
   // A little room, and never an axis of no height; shares stay within 0 and 1.
   const room = (highest / 2 - lowest / 2) * 0.16 || Math.abs(highest) * 0.05 || 0.5;
@@ -58,8 +56,8 @@ function trendFigure(trend) {
   const path = points.map(({ figure }, place) => `${place ? "L" : "M"}${x(place).toFixed(1)} ${y(figure.value).toFixed(1)}`).join("");
   const mark = (point, place) => {
     const { figure } = point;
-    const told = `${visible(point.run_id)}, ${time(point.created_at)}: ${score(figure.value)} ${range(figure.low === null ? null : figure)}, ${count(figure.n)} of ${count(figure.total)} samples${point.model ? `, ${visible(point.model)}` : ""}`;
-    return draw("a", { href: runAddress(runName(point.run_id)), "aria-label": told },
+    const told = `${visible(point.label)}, ${time(point.created_at)}: ${score(figure.value)} ${range(figure.low === null ? null : figure)}, ${ofSamples(figure)} samples${point.model ? `, ${visible(point.model)}` : ""}`;
+    return draw("a", { href: runAddress(point.folder), "aria-label": told },
       draw("title", {}, told),
       figure.low === null ? null : draw("path", { class: "whisker", d: `M${x(place)} ${y(figure.low)}V${y(figure.high)}` }),
       draw("circle", { class: "mark", cx: x(place), cy: y(figure.value), r: point === base ? 6 : 4 }),
@@ -70,8 +68,8 @@ function trendFigure(trend) {
   const first = points[0].figure.value;
   const last = points[points.length - 1].figure.value;
   const rows = points.toReversed().map((point) => [
-    make("a", { href: runAddress(runName(point.run_id)) }, visible(point.run_id)), time(point.created_at), visible(point.model ?? ""), make("span", { class: "strong" }, score(point.figure.value)),
-    point.figure.low === null ? "–" : range(point.figure), `${count(point.figure.n)} of ${count(point.figure.total)}`, percent(point.figure.coverage),
+    make("a", { href: runAddress(point.folder) }, visible(point.label)), time(point.created_at), visible(point.model ?? ""), make("span", { class: "strong" }, score(point.figure.value)),
+    point.figure.low === null ? "–" : range(point.figure), ofSamples(point.figure), covered(point.figure),
     [point === base && "baseline", point.is_redefined && "suite changed", point.status !== "complete" && point.status].filter(Boolean).join(", "),
   ]);
   return make("figure", {},

@@ -7,11 +7,13 @@ const fill = (id, isThere, ...content) => {
   (section.querySelector("div") ?? section).replaceChildren(...content);
 };
 
-function bar(done, total) {
-  const share = total > 0 ? Math.min(1, done / total) : 0;
+/** What is done of all, and lighter behind it what awaits its scores. */
+function bar(done, awaiting, total) {
+  const share = (number) => (total > 0 ? Math.min(1, number / total) : 0);
   return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" },
     draw("rect", { class: "trough", x: 0, y: 4, width: 130, height: 8, rx: 1 }),
-    total === null ? null : draw("rect", { class: "mark", x: 0, y: 4, width: 130 * share, height: 8, rx: 1 }));
+    total === null ? null : draw("rect", { class: "mark", "fill-opacity": 0.45, x: 0, y: 4, width: 130 * share(done + awaiting), height: 8, rx: 1 }),
+    total === null ? null : draw("rect", { class: "mark", x: 0, y: 4, width: 130 * share(done), height: 8, rx: 1 }));
 }
 
 const ofTotal = (done, total) => (total === null ? count(done) : `${count(done)} of ${count(total)}`);
@@ -33,7 +35,7 @@ function showLive(now) {
     ["Samples", ofTotal(now.done, now.total)],
     ["Await scores", count(waiting)],
     ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
-    ["Time left", now.eta_s === null ? null : `about ${duration(now.eta_s * 1000)}`],
+    ["Time left", now.eta_s === null ? null : `about ${duration(Math.max(1000, now.eta_s * 1000))}`],
     ["Running for", now.began === null ? null : duration(now.now - now.began)],
     ["Answer tokens", now.completion_tokens > 0 && count(now.completion_tokens)],
     ["Latency, median", now.latency.p50_ms === null ? null : duration(now.latency.p50_ms)],
@@ -49,7 +51,7 @@ function showLive(now) {
 function showProgress(tasks) {
   const failed = (task) => Object.entries(task.outcomes).filter(([outcome]) => outcome !== "scored").map(([outcome, number]) => `${outcome.replaceAll("_", " ")} ${count(number)}`).join(", ");
   fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Await scores", true], ["Not scored"]],
-    tasks.map((task) => [visible(task.task_id), bar(task.done, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"])));
+    tasks.map((task) => [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"])));
 }
 
 function showFiguresSoFar(tasks) {

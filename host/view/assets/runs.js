@@ -1,6 +1,6 @@
 // The runs of the folder: what came of them, and which to compare.
 
-let listed = { runs: [], left_out: [] };
+let listed = { runs: [], left_out: [], baselines_gone: [], baselines_problem: null };
 /** Names of the runs that are chosen, the baseline first. */
 let picked = [];
 let most = 100;
@@ -32,7 +32,7 @@ function wantedRuns() {
   return listed.runs.filter((run) => {
     if (suite && run.suite !== suite) return false;
     if (status && run.status !== status) return false;
-    const text = [run.run_id, run.suite, run.model, run.status].join(" ").toLowerCase();
+    const text = [run.run_id, run.name, run.suite, run.model, run.status, run.baseline ? "baseline" : ""].join(" ").toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
@@ -50,6 +50,8 @@ function drawRuns() {
   else parts.push(runTable(shown));
   if (runs.length > most) parts.push(make("button", { type: "button", click: () => { most += 200; drawRuns(); } }, `Show ${count(Math.min(200, runs.length - most))} more`));
   if (listed.left_out.length > 0) parts.push(make("p", { class: "soft" }, `Not shown, because of their names or of links that lead out of the folder: ${listed.left_out.map(visible).join(", ")}.`));
+  for (const [suite, run] of listed.baselines_gone) parts.push(make("p", { class: "soft" }, `The baseline of the suite ${visible(suite)}, ${visible(run)}, is gone.`));
+  if (listed.baselines_problem) parts.push(make("p", { class: "notice" }, visible(listed.baselines_problem)));
   place.replaceChildren(...parts);
   if (focused) [...place.querySelectorAll("tr")].find((row) => row.dataset.name === focused)?.querySelector(wasBox ? "input" : "a")?.focus();
   drawPicked();
@@ -64,7 +66,7 @@ function runTable(runs) {
 }
 
 function runRow(run, low, high) {
-  const box = make("input", { type: "checkbox", "aria-label": `Compare ${run.run_id}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
+  const box = make("input", { type: "checkbox", "aria-label": `Compare ${visible(run.label)}`, disabled: run.status === "unreadable", change: () => pick(run.name) });
   box.checked = picked.includes(run.name);
   const shown = run.figures.slice(0, MOST_FIGURES);
   const further = run.figures.length - shown.length + run.further;
@@ -74,11 +76,18 @@ function runRow(run, low, high) {
       : [make("span", { class: "soft" }, run.status === "live" ? "so far: on its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
-    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.run_id) : make("a", { href: runAddress(run.name) }, visible(run.run_id)), make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
+    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
     make("td", { class: "model" }, visible(run.model ?? "")),
     make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status)),
     make("td", { class: "when" }, time(run.created_at)),
     make("td", {}, figures));
+}
+
+/** Says that a run is what the others of its suite are compared with. */
+function baselineMark({ baseline }) {
+  if (!baseline) return null;
+  const isChanged = baseline === "changed";
+  return make("span", { class: "baseline-mark", title: isChanged ? "It holds other samples than when it was chosen." : "What the other runs of its suite are compared with." }, isChanged ? "baseline, changed since" : "baseline");
 }
 
 function figureCells(figure, low, high) {
@@ -89,7 +98,7 @@ function figureCells(figure, low, high) {
     make("span", { class: "number strong" }, score(figure.value)),
     make("span", { class: "number soft interval" }, interval ? range(interval) : ""),
     make("span", { class: "drawn" }, figure.value === null ? "" : whisker(figure.value, interval, low, high)),
-    make("span", { class: "number soft covered", title: `${count(figure.n)} of ${count(figure.total)} samples` }, percent(figure.coverage)),
+    make("span", { class: "number soft covered", title: `${ofSamples(figure)} samples` }, covered(figure)),
   ];
 }
 
@@ -105,7 +114,7 @@ function drawPicked() {
     row.querySelector(".role").textContent = place < 0 ? "" : place === 0 ? "base" : "new";
   }
   const button = byId("compare");
-  const names = picked.map((name) => visible(listed.runs.find((run) => run.name === name)?.run_id ?? name));
+  const names = picked.map((name) => visible(listed.runs.find((run) => run.name === name)?.label ?? name));
   button.disabled = picked.length < 2 || picked.length > 8;
   button.textContent = picked.length < 2 ? "Compare: choose two runs, the baseline first" : picked.length > 8 ? "Compare: 8 runs at most" : `Compare ${names.slice(1).join(", ")} with ${names[0]}`;
 }
@@ -125,7 +134,8 @@ function listenToKeysOfList() {
       }
       return;
     }
-    const rows = [...document.querySelectorAll("#runs tr[data-name]")];
+    // What cannot be read cannot be opened or compared.
+    const rows = [...document.querySelectorAll("#runs tr[data-name]")].filter((row) => row.querySelector("a"));
     const at = rows.indexOf(event.target.closest("tr"));
     const step = { j: 1, k: -1 }[event.key];
     if (step && rows.length > 0) {

@@ -2,11 +2,12 @@
 
 use crate::refusal::Refusal;
 use crate::root::RunsRoot;
-use gage_history::{Baseline, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend};
+use gage_history::{
+    Baseline, BaselineState, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend,
+};
 use gage_record::{Manifest, RunFolder, RunStatus};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,6 +22,10 @@ pub(crate) struct Listed {
     /// Folders that are not shown: by their names they cannot be asked for, or a link in them leads out of the
     /// folder.
     left_out: Vec<String>,
+    /// Baselines that are gone: the suite, and the run that was chosen.
+    baselines_gone: Vec<[String; 2]>,
+    /// Why nobody knows which runs are baselines.
+    baselines_problem: Option<String>,
 }
 
 /// A line of the list.
@@ -29,7 +34,13 @@ struct RunLine {
     /// The name of its folder, by which it is asked for.
     name: String,
     run_id: String,
+    /// What it is called: its id, with the name of its folder where that is another.
+    label: String,
     suite: Option<String>,
+    /// What it is as the baseline of its suite: `there`, or `changed` where it holds other samples than when it was
+    /// chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<BaselineState>,
     model: Option<String>,
     /// `live` where it goes on, `killed` where it says so and nobody writes to it.
     status: &'static str,
@@ -37,6 +48,7 @@ struct RunLine {
     finished_at: Option<String>,
     parent_run: Option<String>,
     samples: Option<u64>,
+    not_reached: u64,
     coverage: Option<f64>,
     figures: Vec<HistoryFigure>,
     /// How many figures there are beyond those.
@@ -64,20 +76,33 @@ impl Listing {
         let shown = |error: HistoryError| refused(&error, root);
         history.refresh().map_err(shown)?;
         let (runs, unreadable) = (history.runs().map_err(shown)?, history.unreadable().map_err(shown)?);
+        // A file of baselines that cannot be read is no reason not to show the runs.
+        let (baselines, baselines_problem) = match history.baselines() {
+            Ok(baselines) => (baselines, None),
+            Err(error) => (Vec::new(), Some(said(&error, root.path()))),
+        };
         drop(history);
         let name_of = |path: &Path| {
             path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         };
-        let mut lines: Vec<RunLine> = runs.into_iter().map(RunLine::new).collect();
+        let mut lines: Vec<RunLine> = runs.into_iter().map(|run| RunLine::new(run, &baselines)).collect();
         lines.extend(unreadable.iter().map(|run| {
             let name = name_of(&run.path);
             let problem = Some(without_folder(&run.reason, &run.path));
-            RunLine { run_id: name.clone(), name, status: "unreadable", problem, ..RunLine::default() }
+            let (run_id, label) = (name.clone(), name.clone());
+            RunLine { run_id, label, name, status: "unreadable", problem, ..RunLine::default() }
         }));
         let (mut lines, left_out): (Vec<_>, Vec<_>) =
             lines.into_iter().partition(|line| root.run(&line.name).is_some());
         lines.sort_by(|one, other| (&other.created_at, &other.name).cmp(&(&one.created_at, &one.name)));
-        Ok(Listed { runs: lines, left_out: left_out.into_iter().map(|line| line.name).collect() })
+        let is_gone = |baseline: &&Baseline| baseline.state == BaselineState::Gone;
+        let gone = baselines.iter().filter(is_gone);
+        Ok(Listed {
+            runs: lines,
+            left_out: left_out.into_iter().map(|line| line.name).collect(),
+            baselines_gone: gone.map(|one| [one.suite.clone(), one.label()]).collect(),
+            baselines_problem,
+        })
     }
 
     /// The suites, and of one of them (by default that of which there are most runs) its figures over time. May
@@ -89,9 +114,6 @@ impl Listing {
         let suites = history.suites().map_err(shown)?;
         let largest = || suites.iter().max_by_key(|suite| suite.runs).map(|suite| suite.name.as_str());
         let Some(name) = wanted.or_else(largest) else { return Ok(json!({"suites": [], "suite": null})) };
-        let runs = history.runs_of(name).map_err(shown)?;
-        let names: HashMap<&str, &str> =
-            runs.iter().map(|run| (run.run_id.as_str(), run.folder_name())).collect();
         let trends = history.trend(name, None).map_err(shown)?;
         // That samples cannot be compared is no reason not to show figures.
         let (flips, flips_problem) = match history.flip_rate(name) {
@@ -100,7 +122,7 @@ impl Listing {
         };
         let baseline =
             suites.iter().find(|suite| suite.name == name).and_then(|suite| suite.baseline.as_ref());
-        Ok(SuiteHistory { suites: &suites, name, names, trends, flips, flips_problem, baseline }.to_json())
+        Ok(SuiteHistory { suites: &suites, name, trends, flips, flips_problem, baseline }.to_json())
     }
 }
 
@@ -116,8 +138,6 @@ fn refused(error: &HistoryError, root: &RunsRoot) -> Refusal {
 struct SuiteHistory<'a> {
     suites: &'a [Suite],
     name: &'a str,
-    /// The name of each run's folder.
-    names: HashMap<&'a str, &'a str>,
     trends: Vec<Trend>,
     flips: Vec<FlipRate>,
     flips_problem: Option<String>,
@@ -128,11 +148,10 @@ impl SuiteHistory<'_> {
     /// No folder is named.
     fn to_json(&self) -> Value {
         let suite = |suite: &Suite| json!({"name": suite.name, "runs": suite.runs, "first": suite.first, "last": suite.last});
-        let baseline = |baseline: &Baseline| json!({"run_id": baseline.run_id, "chosen_at": baseline.chosen_at, "state": baseline.state});
+        let baseline = |baseline: &Baseline| json!({"run_id": baseline.run_id, "folder": baseline.folder_name(), "label": baseline.label(), "chosen_at": baseline.chosen_at, "state": baseline.state});
         json!({
             "suites": self.suites.iter().map(suite).collect::<Vec<_>>(),
             "suite": self.name,
-            "names": self.names,
             "trends": self.trends,
             "flips": self.flips,
             "flips_problem": self.flips_problem,
@@ -142,11 +161,15 @@ impl SuiteHistory<'_> {
 }
 
 impl RunLine {
-    fn new(run: HistoryRun) -> RunLine {
+    fn new(run: HistoryRun, baselines: &[Baseline]) -> RunLine {
+        let is_it = |one: &&Baseline| one.state != BaselineState::Gone && one.path == run.path;
+        let baseline = baselines.iter().find(is_it).map(|one| one.state);
         let further = run.figures.len().saturating_sub(MOST_FIGURES);
         let status = if run.status == RunStatus::Running && run.is_written { "live" } else { run.state() };
         RunLine {
             name: run.folder_name().to_owned(),
+            label: run.label(),
+            baseline,
             status,
             figures: run.figures.into_iter().take(MOST_FIGURES).collect(),
             further,
@@ -157,6 +180,7 @@ impl RunLine {
             finished_at: run.finished_at,
             parent_run: run.parent_run,
             samples: run.samples,
+            not_reached: run.not_reached,
             coverage: run.coverage,
             problem: None,
         }

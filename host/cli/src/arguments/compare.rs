@@ -39,7 +39,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, env = "GAGE_HOST_GATE", value_name = "FILE")]
     pub(crate) gate: Option<PathBuf>,
 
-    /// Judge every metric, and let none lose more than this.
+    /// Judge every metric, and let none lose more than this; it must be smaller than the scale of each.
     #[arg(long, env = "GAGE_HOST_MARGIN", value_name = "LOSS", conflicts_with = "gate", allow_negative_numbers = true, value_parser = margin)]
     pub(crate) margin: Option<f64>,
 
@@ -59,7 +59,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, env = "GAGE_HOST_JSON")]
     pub(crate) json: bool,
 
-    /// Write the answers as JUnit XML into this file.
+    /// Write the answers as JUnit XML into this file; metrics that no gate asks about are skipped.
     #[arg(long, env = "GAGE_HOST_JUNIT", value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
@@ -72,7 +72,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, env = "GAGE_HOST_GITHUB")]
     pub(crate) github: bool,
 
-    /// Print the answer in one line.
+    /// Print the answer in one line, and warnings to the standard error stream.
     #[arg(long, short, env = "GAGE_HOST_QUIET", conflicts_with = "json")]
     pub(crate) quiet: bool,
 }

@@ -40,10 +40,12 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
             None => return Ok(ExitCode::Configuration),
         },
         (None, Some(margin)) => new.gate_of_all(margin),
-        (None, None) => gate_of_run(&new),
+        (None, None) => new.gate(),
     };
+    let is_of_suite = arguments.gate.is_none() && arguments.margin.is_none();
     let options = CompareOptions {
         gate,
+        gate_before: if is_of_suite { base.gate() } else { Vec::new() },
         most_flips: arguments.top,
         allowed: arguments.allow.iter().copied().map(part_of).collect(),
         ..CompareOptions::default()
@@ -63,6 +65,9 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         terminal::answer(json)?;
     } else if arguments.quiet {
         terminal::answer(comparison.headline())?;
+        for change in &comparison.gate_changes {
+            terminal::say(format_args!("warning: {}", change.what));
+        }
     } else {
         let width = terminal::width().min(WIDEST);
         let text = render_comparison(&comparison, width, terminal::colour_on_stdout());
@@ -133,11 +138,6 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
 /// Says why a run cannot be read.
 pub(super) fn unreadable(error: ReportError) -> ExitCode {
     terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)
-}
-
-/// The gate of the suite of a run.
-pub(super) fn gate_of_run(run: &ComparedSource) -> Vec<GateSpec> {
-    run.config().map(|config| config.gate.clone()).unwrap_or_default()
 }
 
 /// Reads the gate of a file, and says what is wrong with it.

@@ -12,7 +12,7 @@ use crate::terminal::{self, FetchProgress, TerminalProgress};
 use crate::wait_policy;
 use answers::answers_of;
 use anyhow::Context as _;
-pub(super) use finish::{Origin, describe_requests, finish};
+pub(super) use finish::{Origin, describe_requests, finish, reaches_of_parent};
 use gage_backend::{HttpTape, OpenOptions, TapeError};
 use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
@@ -320,6 +320,11 @@ pub(super) fn describe(spec: &TaskSpec, scoring: &Scoring) -> TaskDescription {
                     is_proportion: value.is_none_or(|value| {
                         matches!((value.minimum, value.maximum), (None, None) | (Some(0.0), Some(1.0)))
                     }),
+                    scales: description
+                        .values
+                        .iter()
+                        .filter_map(|value| Some((value.name.clone(), value.scale()?)))
+                        .collect(),
                 }
             })
             .collect()

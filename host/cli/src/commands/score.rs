@@ -14,6 +14,7 @@ use gage_config::{
 };
 use gage_engine::{Plan, RescoreError, Stop, rescore};
 use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
+use gage_report::Reaches;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Instant;
@@ -126,7 +127,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
             Some(format!("the run {id} is {}: only the answers that it has are scored", status.name()))
         }
     };
-    let from = run::Origin::Answers { cut_off };
+    let reaches = match status {
+        RunStatus::Complete => Reaches::new(),
+        _ => run::reaches_of_parent(&parent, &config),
+    };
+    let from = run::Origin::Answers { cut_off, reaches };
     run::finish(arguments.json, &config, tasks, &aggregators, &from, report, began)
 }
 

@@ -10,7 +10,7 @@ use gage_config::{Environment, Recorded, load_recorded_to_score};
 use gage_engine::{NoProgress, Plan, Stop, rescore};
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
-use gage_report::{Phases, write_reports};
+use gage_report::{Phases, Reach, Summary, write_reports};
 use gage_suite::{Checked, FileState, check_run, is_of_older_summary, samples_differ};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -116,10 +116,15 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
         config.tasks.iter().zip(&scoring).map(|(spec, scoring)| run::describe(spec, scoring)).collect();
     run::describe_requests(&mut tasks, &config, run.manifest());
     let aggregators = Aggregators::new(scoring.iter());
-    let written = write_reports(&scored.folder, &tasks, &Phases::default(), &|task_id, metric_id| {
-        aggregators.fold(task_id, metric_id)
-    })?;
     let before: Value = run.summary().unwrap_or_default();
+    // How many samples a run that was stopped left out cannot be found out from those that it has.
+    let summary = Summary::from_value(before.clone()).ok();
+    let tasks_before = summary.iter().flat_map(|summary| &summary.tasks);
+    let reaches = tasks_before.map(|task| (task.task_id.clone(), Reach::of(task))).collect();
+    let written =
+        write_reports(&scored.folder, &tasks, &reaches, &Phases::default(), &|task_id, metric_id| {
+            aggregators.fold(task_id, metric_id)
+        })?;
     let now: Value = read_json(&scored.folder.path_of(SUMMARY_FILE))?;
     let mut figures = compare("summary", &before, &now);
     figures.retain(|difference| !is_of_older_summary(difference));

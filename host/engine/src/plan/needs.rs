@@ -3,6 +3,7 @@
 use super::Scoring;
 use gage_config::{MetricSpec, PipelineConfig, Problems, TaskSpec};
 use gage_core::Root;
+use gage_plugin::ValueDescription;
 
 /// A cost can be held to where every server that is asked has a price.
 pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
@@ -25,6 +26,36 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
         Some(span) => problems.error(span, "budget.max_cost", message).help(help),
         None => problems.error_without_place(message).help(help),
     };
+}
+
+/// A margin as wide as the whole scale of its metric can never be exceeded, so a gate with it is none.
+pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problems: &mut Problems) {
+    for gate in &config.gate {
+        let of_gate =
+            |scoring: &&&Scoring| gate.task_id.as_ref().is_none_or(|task_id| *task_id == scoring.task_id);
+        let mut metrics = scorings.iter().filter(of_gate).flat_map(|scoring| &scoring.metrics);
+        let Some(planned) = metrics.find(|metric| metric.metric_id == gate.metric_id) else { continue };
+        let values = &planned.metric.description().values;
+        let of_primary = match planned.aggregation.as_str() {
+            "pass_rate" => Some([0.0, 1.0]),
+            _ => values.first().and_then(ValueDescription::scale),
+        };
+        let of_sub = |name: &str| values.iter().find(|value| value.name == name)?.scale();
+        let asked = std::iter::once((gate.metric_id.clone(), gate.margin, of_primary)).chain(
+            gate.sub_scores
+                .iter()
+                .map(|sub| (format!("{} · {}", gate.metric_id, sub.name), sub.margin, of_sub(&sub.name))),
+        );
+        for (name, margin, scale) in asked {
+            let Some([low, high]) = scale.filter(|[low, high]| margin >= high - low) else { continue };
+            let message = format!(
+                "the margin {margin} of `{name}` is as wide as its whole scale, from {low} to {high}: no run could lose \
+                 more, so the gate could never fail"
+            );
+            let help = format!("name the largest loss that you accept, such as {}", (high - low) / 100.0);
+            problems.error(gate.span, "gate.margin", message).help(help);
+        }
+    }
 }
 
 /// A metric that reads nothing but what a step leaves needs that step.

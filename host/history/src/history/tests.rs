@@ -262,3 +262,74 @@ fn choices_made_at_once_are_all_kept() {
     });
     assert_eq!(opened(root.path()).baselines().unwrap().len(), suites.len());
 }
+
+/// Copies the folder of a run.
+fn copy(root: &Path, from: &str, to: &str) {
+    fs::create_dir(root.join(to)).unwrap();
+    for entry in fs::read_dir(root.join(from)).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::copy(&path, root.join(to).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn copies_are_told_apart_by_their_folders() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "10").write(root.path());
+    TestRun::new("b", 2, "11").write(root.path());
+    copy(root.path(), "a", "a-copy");
+    let history = opened(root.path());
+    let labels: Vec<String> = history.runs().unwrap().iter().map(HistoryRun::label).collect();
+    assert_eq!(labels, ["a", "a-copy (a)", "b"]);
+    assert_eq!(history.run("a").unwrap().folder_name(), "a");
+    let points = &history.trend("words", None).unwrap()[0].points;
+    let folders: Vec<(&str, &str)> = points.iter().map(|point| (&*point.folder, &*point.label)).collect();
+    assert_eq!(folders, [("a", "a"), ("a-copy", "a-copy (a)"), ("b", "b")]);
+    // A copy is no run that came out alike.
+    let rates = history.flip_rate("words").unwrap();
+    assert_eq!((rates[0].pairs, rates[0].compared, rates[0].flips), (1, 2, 1));
+
+    fs::rename(root.path().join("a"), root.path().join("moved")).unwrap();
+    let history = opened(root.path());
+    let error = history.run("a").unwrap_err().to_string();
+    assert_eq!(error, "several folders hold a run with the id 'a': a-copy, moved; name the folder");
+}
+
+#[test]
+fn a_baseline_is_followed_to_where_its_folder_was_moved_and_never_to_another_run() {
+    let root = tempfile::tempdir().unwrap();
+    TestRun::new("a", 1, "10").write(root.path());
+    TestRun::new("b", 2, "11").write(root.path());
+    let mut history = opened(root.path());
+    let chosen = history.run("a").unwrap();
+    history.choose_baseline(&chosen).unwrap();
+    let found = |root: &Path| {
+        let history = opened(root);
+        let baseline = history.baseline("words").unwrap().unwrap();
+        let of_b = history.baseline_for(&history.run("b").unwrap());
+        let measured = of_b.map(|run| run.folder_name().to_owned()).ok();
+        (baseline.state, baseline.folder_name().to_owned(), measured)
+    };
+    let is = |folder: &str| (BaselineState::There, folder.to_owned(), Some(folder.to_owned()));
+    // A copy beside it changes nothing.
+    copy(root.path(), "a", "copy");
+    assert_eq!(found(root.path()), is("a"));
+    // Its folder is gone, and one other folder holds it.
+    fs::remove_dir_all(root.path().join("a")).unwrap();
+    assert_eq!(found(root.path()), is("copy"));
+    // Which of two is meant nobody knows.
+    copy(root.path(), "copy", "other-copy");
+    assert_eq!(found(root.path()), (BaselineState::Gone, "a".to_owned(), None));
+    fs::remove_dir_all(root.path().join("other-copy")).unwrap();
+    // Another run in the folder of the one that was chosen is not it.
+    copy(root.path(), "b", "a");
+    assert_eq!(found(root.path()), is("copy"));
+    // Nor is one of the same id that holds other samples.
+    fs::remove_dir_all(root.path().join("a")).unwrap();
+    fs::remove_dir_all(root.path().join("copy")).unwrap();
+    TestRun::new("a", 9, "01").write(root.path());
+    fs::rename(root.path().join("a"), root.path().join("again")).unwrap();
+    assert_eq!(found(root.path()), (BaselineState::Gone, "a".to_owned(), None));
+}

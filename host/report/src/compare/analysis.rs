@@ -1,5 +1,6 @@
 //! The way of a comparison: plan, read both runs once, test, judge.
 
+use super::gate_changes;
 use super::gating::{self, Judged};
 use super::identity::{self, Difference, IdentityPart};
 use super::margin::Units;
@@ -24,6 +25,9 @@ const COMPARISON_VERSION: u32 = 1;
 pub struct CompareOptions {
     /// What the new run must hold; without entries nothing is judged.
     pub gate: Vec<GateSpec>,
+    /// The gate of the suite of the baseline, where `gate` is that of the suite of the new run: what is asked no more is
+    /// told. Default: empty.
+    pub gate_before: Vec<GateSpec>,
     /// How many of the samples that became worse are listed for each metric; default 10.
     pub most_flips: usize,
     /// What may differ besides the model.
@@ -38,6 +42,7 @@ impl Default for CompareOptions {
     fn default() -> CompareOptions {
         CompareOptions {
             gate: Vec::new(),
+            gate_before: Vec::new(),
             most_flips: 10,
             allowed: Vec::new(),
             permutations: 10_000,
@@ -105,12 +110,13 @@ pub fn compare(
     let verdict = Verdict::of_all(gates.chain(refusal.as_ref().map(|(verdict, _)| *verdict)));
     Ok(Comparison {
         format_version: COMPARISON_VERSION,
-        base: described(base),
-        new: described(new),
+        base: described(base, new),
+        new: described(new, base),
         verdict,
         same_run,
         refusal: refusal.map(|(_, reason)| reason),
         differences,
+        gate_changes: gate_changes::find(base, &options.gate_before, &options.gate),
         tasks,
         not_compared: plan.not_compared,
         overall: overall(&metrics, &judged),
@@ -118,9 +124,11 @@ pub fn compare(
     })
 }
 
-fn described(source: &ComparedSource) -> ComparedRun {
+fn described(source: &ComparedSource, other: &ComparedSource) -> ComparedRun {
+    let is_alike = source.run_id() == other.run_id();
     ComparedRun {
         run_id: source.run_id().to_owned(),
+        label: if is_alike { source.label() } else { source.run_id().to_owned() },
         folder: source.folder().to_owned(),
         status: source.manifest().status.name(),
         models: source.models(),

@@ -67,6 +67,7 @@ pub(super) fn read(
         if let Some(sample) = reader.finish() {
             task.add_new(&sample, grouping.place().cluster, &grouping.place().slices);
         }
+        task.expect(base.planned(&task.task_id).max(new.planned(&task.task_id)));
     }
     Ok(tasks)
 }

@@ -72,6 +72,17 @@ pub(super) fn refusal(
             return Some((Verdict::Incomplete, reason));
         }
     }
+    for (name, source) in [("baseline", base), ("new run", new)] {
+        if source.is_of_unknown_length() {
+            let (id, why) = (source.run_id(), source.manifest().ended_by.as_deref().unwrap_or("cut off"));
+            let reason = format!(
+                "the {name} '{id}' ended early ({}), and nobody knows of how many samples: finish it with `run --run-id {id} \
+                 --resume` first",
+                reason::shortened(why)
+            );
+            return Some((Verdict::Incomplete, reason));
+        }
+    }
     // What a run has is known when it has ended.
     if !plan.missing.is_empty() {
         let reason = format!(

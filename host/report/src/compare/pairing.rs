@@ -4,7 +4,7 @@
 use super::reading::ReadSample;
 use super::result::{Flip, TaskPairing};
 use super::tags::Tags;
-use gage_core::Outcome;
+use super::unscored::Unscored;
 use std::collections::{BTreeMap, HashMap};
 
 /// Which of a record's numbers is compared.
@@ -30,15 +30,15 @@ impl Measure {
 pub(super) struct Side {
     /// NaN where there is none.
     pub(super) scores: Vec<f64>,
-    /// How the measure ended.
-    ends: Vec<Outcome>,
+    /// Why there is none.
+    ends: Vec<Unscored>,
 }
 
 impl Side {
-    fn set(&mut self, number: usize, score: f64, end: Outcome) {
+    fn set(&mut self, number: usize, score: f64, end: Unscored) {
         if self.scores.len() <= number {
             self.scores.resize(number + 1, f64::NAN);
-            self.ends.resize(number + 1, Outcome::Skipped);
+            self.ends.resize(number + 1, Unscored::NoResult);
         }
         if let (Some(place), Some(ended)) = (self.scores.get_mut(number), self.ends.get_mut(number)) {
             *place = score;
@@ -86,6 +86,7 @@ pub(super) struct PairedTask {
     /// What a sample was made from, and what became of it.
     rows: Vec<(u64, State)>,
     most_flips: usize,
+    not_reached: u64,
 }
 
 impl PairedTask {
@@ -99,7 +100,13 @@ impl PairedTask {
             numbers: HashMap::new(),
             rows: Vec::new(),
             most_flips,
+            not_reached: 0,
         }
+    }
+
+    /// Says how many samples the runs were to have at least; those that neither has are counted.
+    pub(super) fn expect(&mut self, samples: u64) {
+        self.not_reached = samples.saturating_sub(self.rows.len() as u64);
     }
 
     /// Adds a sample of the baseline; all of them come before those of the new run.
@@ -216,7 +223,8 @@ impl PairedTask {
         let count = |wanted: State| self.rows.iter().filter(|(_, state)| *state == wanted).count() as u64;
         TaskPairing {
             task_id: self.task_id.clone(),
-            total: self.rows.len() as u64,
+            total: self.rows.len() as u64 + self.not_reached,
+            not_reached: self.not_reached,
             paired: count(State::Paired),
             only_in_base: count(State::OnlyInBase),
             only_in_new: count(State::OnlyInNew),
@@ -232,11 +240,11 @@ impl Column {
         self.flips.iter().map(|(_, _, flip)| flip.clone()).collect()
     }
 
-    /// How those of some samples ended that have no number.
-    pub(super) fn unscored(side: &Side, samples: impl Iterator<Item = usize>) -> BTreeMap<Outcome, u64> {
+    /// Why those of some samples have no number.
+    pub(super) fn unscored(side: &Side, samples: impl Iterator<Item = usize>) -> BTreeMap<Unscored, u64> {
         let mut ends = BTreeMap::new();
         for number in samples.filter(|number| side.score(*number).is_none()) {
-            *ends.entry(side.ends.get(number).copied().unwrap_or(Outcome::Skipped)).or_default() += 1;
+            *ends.entry(side.ends.get(number).copied().unwrap_or(Unscored::NoResult)).or_default() += 1;
         }
         ends
     }

@@ -2,8 +2,9 @@
 
 use super::pairing::Measure;
 use super::permutations::MOST_PERMUTATIONS;
+use super::reason;
 use super::source::ComparedSource;
-use crate::{Aggregation, MetricFigure, ReportError};
+use crate::{Aggregation, MetricFigure, ReportError, Scale};
 use gage_config::GateSpec;
 use thiserror::Error;
 
@@ -22,6 +23,24 @@ pub enum CompareError {
         what: String,
         /// What there is.
         known: String,
+    },
+
+    /// The margin of a gate is no smaller than what there is to lose.
+    #[error(
+        "the margin {margin} of {what} is as wide as its whole scale, from {low} to {high}: no run could lose more, so the \
+         gate could never fail; name the largest loss that you accept, such as {tenth}"
+    )]
+    MarginTooWide {
+        /// The margin.
+        margin: String,
+        /// The metric, or its sub-score, and the task.
+        what: String,
+        /// The least score.
+        low: String,
+        /// The largest score.
+        high: String,
+        /// A margin that says something.
+        tenth: String,
     },
 
     /// The level of a gate is finer than random permutations can show.
@@ -85,6 +104,7 @@ impl<'a> ComparePlan<'a> {
         gate: &[GateSpec],
     ) -> Result<ComparePlan<'a>, CompareError> {
         check_gate(base, new, gate)?;
+        check_margins(base, new, gate)?;
         let mut plan = ComparePlan { tasks: Vec::new(), not_compared: Vec::new(), missing: Vec::new() };
         let before = base.task_ids();
         let now = new.task_ids();
@@ -141,12 +161,7 @@ impl<'a> ComparePlan<'a> {
 
 impl TaskPlan<'_> {
     fn add(&mut self, new: &MetricFigure, base: &MetricFigure, gate: &[GateSpec]) {
-        let of_task = |gate: &&GateSpec| {
-            gate.metric_id == new.metric_id
-                && gate.task_id.as_deref().is_none_or(|task_id| task_id == self.task_id)
-        };
-        // What is said of the task itself wins over what is said of all.
-        let spec = gate.iter().filter(of_task).max_by_key(|gate| gate.task_id.is_some());
+        let spec = gate_of(gate, self.task_id, &new.metric_id);
         let limits = |margin: f64| {
             spec.map(|spec| Limits { margin, alpha: spec.alpha, min_coverage: spec.min_coverage })
         };
@@ -229,6 +244,46 @@ fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) ->
         }
     }
     Ok(())
+}
+
+/// Finds margins that nothing can exceed. A run of an older program does not say how wide a scale is.
+fn check_margins(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) -> Result<(), CompareError> {
+    for source in [new, base] {
+        for task_id in source.task_ids() {
+            for figure in source.figures(task_id) {
+                let Some(spec) = gate_of(gate, task_id, &figure.metric_id) else { continue };
+                let name = format!("{} of task {task_id}", figure.metric_id);
+                check_margin(spec.margin, figure.scale, &name)?;
+                for sub in &spec.sub_scores {
+                    let scale = figure.sub_scores.iter().find(|one| one.name == sub.name);
+                    let name = format!("{} · {} of task {task_id}", figure.metric_id, sub.name);
+                    check_margin(sub.margin, scale.and_then(|sub| sub.scale), &name)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_margin(margin: f64, scale: Option<Scale>, what: &str) -> Result<(), CompareError> {
+    match scale {
+        Some([low, high]) if margin >= high - low => Err(CompareError::MarginTooWide {
+            margin: reason::number(margin),
+            what: reason::shortened(what),
+            low: reason::number(low),
+            high: reason::number(high),
+            tenth: reason::number((high - low) / 100.0),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What a gate asks of a metric: what is said of the task itself wins over what is said of all.
+pub(super) fn gate_of<'g>(gate: &'g [GateSpec], task_id: &str, metric_id: &str) -> Option<&'g GateSpec> {
+    let of_task = |gate: &&GateSpec| {
+        gate.metric_id == metric_id && gate.task_id.as_deref().is_none_or(|of_gate| of_gate == task_id)
+    };
+    gate.iter().filter(of_task).max_by_key(|gate| gate.task_id.is_some())
 }
 
 fn unknown(what: String, typed: &str, known: &[&str]) -> CompareError {

@@ -1,6 +1,7 @@
 //! Records become samples: the repeats of one are averaged before it counts.
 
 use super::pairing::Measure;
+use super::unscored::Unscored;
 use crate::CompensatedSum;
 use gage_core::{Outcome, ScoreCard, canonical_json};
 use gage_record::SampleRecord;
@@ -43,8 +44,8 @@ pub(super) struct ReadSample {
 pub(super) struct ReadValue {
     /// NaN where no repeat was scored.
     pub(super) score: f64,
-    /// How the last repeat without a score ended.
-    pub(super) end: Outcome,
+    /// Why the last repeat without a score has none.
+    pub(super) end: Unscored,
     pub(super) is_not_finite: bool,
     /// Beyond what counts.
     pub(super) is_too_large: bool,
@@ -92,7 +93,7 @@ impl<'m> SampleReader<'m> {
         let value = ReadValue {
             score: 0.0,
             sum: CompensatedSum::default(),
-            end: record.outcome,
+            end: Unscored::Ended(record.outcome),
             is_not_finite: false,
             is_too_large: false,
             tags: Vec::new(),
@@ -124,7 +125,10 @@ impl ReadValue {
     fn add(&mut self, record: &SampleRecord, measure: &Measure) {
         let Some(result) = record.metrics.iter().find(|result| result.metric_id == measure.metric_id) else {
             // A sample that was scored and lacks a metric has nothing to say to it.
-            self.end = if record.outcome == Outcome::Scored { Outcome::Skipped } else { record.outcome };
+            self.end = match record.outcome {
+                Outcome::Scored => Unscored::NoResult,
+                outcome => Unscored::Ended(outcome),
+            };
             return;
         };
         let card = result.card.as_ref().filter(|_| result.outcome == Outcome::Scored);
@@ -141,10 +145,15 @@ impl ReadValue {
             Some(score) => {
                 self.is_too_large |= score.is_finite();
                 self.is_not_finite |= !score.is_finite();
-                self.end = Outcome::Skipped;
+                self.end = if score.is_finite() { Unscored::TooLarge } else { Unscored::NotFinite };
             }
             None => {
-                self.end = if result.outcome == Outcome::Scored { Outcome::Skipped } else { result.outcome }
+                self.end = match (result.outcome, measure) {
+                    (Outcome::Scored, Measure { sub_score: Some(_), .. }) => Unscored::NoSubScore,
+                    (Outcome::Scored, Measure { is_pass: true, .. }) => Unscored::NullPass,
+                    (Outcome::Scored, _) => Unscored::NullScore,
+                    (outcome, _) => Unscored::Ended(outcome),
+                }
             }
         }
     }

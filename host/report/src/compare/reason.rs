@@ -2,8 +2,8 @@
 
 use super::reading::LARGEST_SCORE;
 use super::result::{GateNote, MetricComparison, TaskPairing};
+use super::unscored::Unscored;
 use super::verdict::Verdict;
-use gage_core::Outcome;
 use std::collections::BTreeMap;
 
 /// Longest part of a text of others that stands in a reason, in characters.
@@ -65,17 +65,8 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
                 percent(metric.coverage),
                 percent(gate.min_coverage)
             );
-            for (name, ends) in
-                [("the baseline", &metric.unscored_base), ("the new run", &metric.unscored_new)]
-            {
-                if !ends.is_empty() {
-                    text += &format!("; not scored in {name}: {}", outcomes(ends));
-                }
-            }
-            if metric.not_finite > 0 {
-                let are =
-                    if metric.not_finite == 1 { "is no finite number" } else { "are no finite numbers" };
-                text += &format!("; {} {are}", counted(metric.not_finite, "score"));
+            for part in unscored(metric) {
+                text += &format!("; {part}");
             }
             text
         }
@@ -115,17 +106,22 @@ pub(super) fn causes(tasks: &[TaskPairing]) -> String {
         (sum(|task| task.only_in_new), "only in the new run"),
         (sum(|task| task.different_content), "of the same id with other content"),
         (sum(|task| task.duplicate_ids), "with an id that occurs twice"),
+        (sum(|task| task.not_reached), "that neither run came to"),
     ];
     let listed = causes.iter().filter(|(number, _)| *number > 0);
     listed.map(|(number, cause)| format!("{} {cause}", count(*number))).collect::<Vec<_>>().join(", ")
 }
 
-/// `3 truncated, 1 refused`.
-pub(super) fn outcomes(ends: &BTreeMap<Outcome, u64>) -> String {
-    ends.iter()
-        .map(|(outcome, number)| format!("{} {outcome}", count(*number)))
-        .collect::<Vec<_>>()
-        .join(", ")
+/// `not scored in the baseline: 3 truncated, 1 with the score null`, for each run that lacks scores.
+pub(super) fn unscored(metric: &MetricComparison) -> Vec<String> {
+    let runs = [("the baseline", &metric.unscored_base), ("the new run", &metric.unscored_new)];
+    let lacking = runs.into_iter().filter(|(_, ends)| !ends.is_empty());
+    lacking.map(|(name, ends)| format!("not scored in {name}: {}", causes_of(ends))).collect()
+}
+
+fn causes_of(ends: &BTreeMap<Unscored, u64>) -> String {
+    let causes = ends.iter().map(|(cause, number)| format!("{} {}", count(*number), cause.words()));
+    causes.collect::<Vec<_>>().join(", ")
 }
 
 /// A number with as many digits as say something: three.

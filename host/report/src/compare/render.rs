@@ -109,12 +109,14 @@ fn counts_of(metric: &MetricComparison) -> String {
         .map(|clusters| format!(" in {}", reason::counted(clusters, "cluster")))
         .unwrap_or_default();
     let coverage = reason::percent(metric.coverage);
-    let too_large = match metric.too_large {
-        0 => String::new(),
-        number => format!("; {} too large to compare", reason::counted(number, "score")),
+    // A gate that is incomplete says it itself, and this line says it of the others.
+    let is_said = metric.gate.as_ref().is_some_and(|gate| gate.verdict == Verdict::Incomplete);
+    let unscored: String = match is_said {
+        true => String::new(),
+        false => reason::unscored(metric).iter().map(|part| format!("; {part}")).collect(),
     };
     format!(
-        "{worse} worse, {better} better of {}{clusters}; coverage {coverage}{too_large}",
+        "{worse} worse, {better} better of {}{clusters}; coverage {coverage}{unscored}",
         reason::count(metric.n)
     )
 }

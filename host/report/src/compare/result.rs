@@ -1,9 +1,10 @@
 //! A comparison, as it is written and drawn.
 
+use super::gate_changes::GateChange;
 use super::identity::Difference;
+use super::unscored::Unscored;
 use super::verdict::Verdict;
 use crate::Interval;
-use gage_core::Outcome;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,9 @@ pub struct Comparison {
     pub refusal: Option<String>,
     /// What differs besides the model, and need not.
     pub differences: Vec<Difference>,
+    /// What the suite of the baseline asks, and the gate of this comparison does not; empty where the gate is another one
+    /// than that of the suite of the new run.
+    pub gate_changes: Vec<GateChange>,
     /// How the samples of each task were paired.
     pub tasks: Vec<TaskPairing>,
     /// Tasks and metrics that only one of the runs has.
@@ -41,6 +45,8 @@ pub struct Comparison {
 pub struct ComparedRun {
     /// Its id.
     pub run_id: String,
+    /// What it is called: its id, with the name of its folder where both runs have one id and their folders have not.
+    pub label: String,
     /// Its folder, as it was given.
     pub folder: String,
     /// How it ended.
@@ -54,7 +60,7 @@ pub struct ComparedRun {
 pub struct TaskPairing {
     /// The task.
     pub task_id: String,
-    /// Samples of either run; one that both have counts once.
+    /// Samples of either run; one that both have counts once, and those count that neither run came to.
     pub total: u64,
     /// In both runs, with the same content.
     pub paired: u64,
@@ -64,6 +70,8 @@ pub struct TaskPairing {
     pub only_in_new: u64,
     /// In both by id, and made from different rows.
     pub different_content: u64,
+    /// Samples that were to be asked, and that neither run came to, since both were stopped before.
+    pub not_reached: u64,
     /// Ids that occur more than once in one of the runs, so that nobody knows which are partners.
     pub duplicate_ids: u64,
 }
@@ -86,10 +94,10 @@ pub struct MetricComparison {
     pub n: u64,
     /// Of the samples of either run the share that is scored in both.
     pub coverage: f64,
-    /// How samples that have a partner ended that were not scored in the baseline.
-    pub unscored_base: BTreeMap<Outcome, u64>,
+    /// Why samples that have a partner have no score in the baseline, and how many.
+    pub unscored_base: BTreeMap<Unscored, u64>,
     /// The same for the new run.
-    pub unscored_new: BTreeMap<Outcome, u64>,
+    pub unscored_new: BTreeMap<Unscored, u64>,
     /// Scores that are no finite numbers.
     pub not_finite: u64,
     /// Samples of either run whose scores are beyond ±1e100, which is too large to compare: the metric is invalid.

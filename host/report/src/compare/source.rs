@@ -46,6 +46,17 @@ impl ComparedSource {
         &self.manifest().run_id
     }
 
+    /// What it is called beside a run of the same id: the name of its folder, with the id behind it where that is another.
+    pub(crate) fn label(&self) -> String {
+        let place = Path::new(&self.folder);
+        let settled = place.file_name().is_none().then(|| place.canonicalize().ok()).flatten();
+        let name = settled.as_deref().unwrap_or(place).file_name().map(|name| name.to_string_lossy());
+        match name {
+            Some(name) if name != self.run_id() => format!("{name} ({})", self.run_id()),
+            _ => self.run_id().to_owned(),
+        }
+    }
+
     /// The folder, as it was given.
     pub fn folder(&self) -> &str {
         &self.folder
@@ -54,6 +65,11 @@ impl ComparedSource {
     /// The suite of the run, where the manifest holds one that can be read.
     pub fn config(&self) -> Option<&PipelineConfig> {
         self.config.as_ref()
+    }
+
+    /// The gate of its suite; empty where there is none.
+    pub fn gate(&self) -> Vec<GateSpec> {
+        self.config.as_ref().map(|config| config.gate.clone()).unwrap_or_default()
     }
 
     /// A gate that lets no metric of the run lose more than a margin.
@@ -111,6 +127,18 @@ impl ComparedSource {
             .map(|task| task.metrics.as_slice())
             .next()
             .unwrap_or_default()
+    }
+
+    /// How many samples a task was to have, where the run was stopped before its end; else 0.
+    pub(super) fn planned(&self, task_id: &str) -> u64 {
+        let tasks = self.summary.iter().flat_map(|summary| &summary.tasks);
+        let stopped = tasks.filter(|task| task.task_id == task_id && task.samples.not_reached > 0);
+        stopped.map(|task| task.samples.total.div_ceil(self.repeat(task_id))).next().unwrap_or(0)
+    }
+
+    /// Whether the run was stopped before its end and does not know how many samples it was to have.
+    pub(super) fn is_of_unknown_length(&self) -> bool {
+        self.summary.as_ref().is_some_and(|summary| summary.samples.total_is_least)
     }
 
     /// How often each sample of a task was asked.

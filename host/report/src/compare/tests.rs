@@ -1,6 +1,7 @@
 //! Comparisons of run folders, from the files to the answers.
 
 mod bad_input;
+mod gates;
 mod needed;
 mod rendering;
 mod runs;

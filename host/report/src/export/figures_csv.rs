@@ -58,7 +58,7 @@ pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exp
         }
     }
     file.finish()?;
-    Ok(Exported { samples: run.summary.samples.total, ..Exported::default() })
+    Ok(Exported { samples: run.summary.samples.reached(), ..Exported::default() })
 }
 
 /// A line after RFC 4180, but that it ends as lines do here: what holds a comma, a quotation mark or the end of a line

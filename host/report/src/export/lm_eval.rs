@@ -206,8 +206,8 @@ fn results(
             Value::Object(figures.iter().map(|one| (metric_name(&one.metric_id), one.higher_is_better.into())).collect())
         }),
         "n-samples": by_task(&|task| {
-            let total = task.samples.total / run.repeat(&task.task_id);
-            json!({"original": total, "effective": total})
+            let repeat = run.repeat(&task.task_id);
+            json!({"original": task.samples.total / repeat, "effective": task.samples.reached() / repeat})
         }),
         "config": {
             "model": model.backend,
@@ -241,7 +241,7 @@ fn task_results(run: &Run<'_>, task: &TaskSummary, without_value: &mut usize) ->
     let mut results = json!({
         "name": task.task_id,
         "alias": task.task_id,
-        "sample_len": task.samples.total / run.repeat(&task.task_id),
+        "sample_len": task.samples.reached() / run.repeat(&task.task_id),
     });
     let mut counts = Object::new();
     for figure in run.figures(&task.task_id) {

@@ -36,7 +36,7 @@ impl<'s> Run<'s> {
             return Err(ExportError::NotEnded { run_id: run_id(), status: manifest.status.name() });
         }
         let summary = source.summary().ok_or_else(|| ExportError::NoFigures { run_id: run_id() })?;
-        if summary.samples.total == 0 {
+        if summary.samples.reached() == 0 {
             return Err(ExportError::Empty { run_id: run_id() });
         }
         Ok(Run { source, summary })

@@ -4,7 +4,7 @@
 use super::{ExportError, ExportFormat, ExportOptions, Exported, Publisher, export};
 use crate::compare::ComparedSource;
 use crate::test_records::{failed, sample, scored, task};
-use crate::{Phases, TaskDescription, no_folds, write_reports};
+use crate::{Phases, Reaches, TaskDescription, no_folds, write_reports};
 use gage_core::Outcome;
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -37,7 +37,7 @@ fn write_run(root: &Path, status: RunStatus, records: &[SampleRecord]) -> PathBu
     let sampling = json!({"max_new_tokens": 64, "temperature": 0, "stop": ["\n"], "min_p": 0.1});
     let sampling_params = sampling.as_object().unwrap().clone();
     let tasks = [TaskDescription { sampling_params, ..task("written") }, task("chosen")];
-    write_reports(&folder, &tasks, &Phases::default(), &no_folds).unwrap();
+    write_reports(&folder, &tasks, &Reaches::new(), &Phases::default(), &no_folds).unwrap();
     manifest.finish(status);
     manifest.finished_at = Some("2026-01-31T09:06:00Z".to_owned());
     manifest.write(&folder).unwrap();
@@ -196,6 +196,14 @@ fn lm_eval_has_the_layout_of_the_harness() {
         check("lm_eval.TaskConfig", config);
         assert_eq!((&config["task"], &config["output_type"]), (&json!(task), &json!(kind)));
         assert_eq!(config.get("generation_kwargs").is_some(), kind == "generate_until");
+        assert_eq!((&config["dataset_name"], &config["repeats"]), (&json!("data"), &json!(1)));
+        assert_eq!(
+            config["metric_list"],
+            json!([
+                {"metric": "m", "aggregation": "mean", "higher_is_better": true},
+                {"metric": "latency", "aggregation": "mean", "higher_is_better": true},
+            ])
+        );
         assert_eq!((&config["num_fewshot"], &results["n-shot"][task]), (&json!(0), &json!(0)));
     }
     // Here the package writes more than its own types allow.

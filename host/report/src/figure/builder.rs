@@ -159,7 +159,11 @@ impl<'a> FigureBuilder<'a> {
         }
     }
 
-    pub(super) fn finish(self, grouping: &Grouping) -> MetricFigure {
+    /// The figure, of a task in which so many records are missing. Of these nobody knows in which slices they are.
+    pub(super) fn finish(mut self, grouping: &Grouping, missing: u64) -> MetricFigure {
+        self.whole.add_missing(missing, grouping.repeat());
+        let scale = self.description.scale_of(&self.description.value_name);
+        let scales = std::mem::take(&mut self.description.scales);
         let MetricDescription {
             metric_id,
             implementation,
@@ -168,6 +172,7 @@ impl<'a> FigureBuilder<'a> {
             value_name,
             higher_is_better,
             is_proportion: _,
+            scales: _,
         } = self.description;
         let Tallied { value, n, total, coverage, stderr, interval, clusters, figures, error } =
             self.whole.finish(&aggregation);
@@ -181,6 +186,7 @@ impl<'a> FigureBuilder<'a> {
         let sub_figure = |(name, scores): (String, SubScore)| SubFigure {
             value: scores.samples.value().filter(|value| value.is_finite()),
             n: scores.samples.count(),
+            scale: scales.iter().find(|(value, _)| *value == name).map(|(_, scale)| *scale),
             name,
         };
         let tags = self.error_tags.into_sorted().into_iter();
@@ -195,10 +201,12 @@ impl<'a> FigureBuilder<'a> {
             aggregation,
             value_name,
             higher_is_better,
+            scale,
             value,
             n,
             total,
             coverage,
+            total_is_least: false,
             repeats: grouping.repeat(),
             stderr,
             interval,

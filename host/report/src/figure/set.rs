@@ -4,7 +4,7 @@ use super::MetricFigure;
 use super::builder::FigureBuilder;
 use crate::fold::Folds;
 use crate::grouping::Grouping;
-use crate::{MetricDescription, ReportError, TaskDescription, UnfoundPath};
+use crate::{MetricDescription, Reach, ReportError, TaskDescription, UnfoundPath};
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
 
@@ -14,6 +14,8 @@ pub(crate) struct FigureSet<'a> {
     grouping: Grouping,
     figures: Vec<FigureBuilder<'a>>,
     has_sample: bool,
+    records: u64,
+    reach: Reach,
     prompt_version: String,
 }
 
@@ -26,7 +28,14 @@ impl<'a> FigureSet<'a> {
         let grouping = Grouping::new(task);
         let builder = |metric| FigureBuilder::new(&task.task_id, metric, &grouping, folds);
         let figures = metrics.iter().map(builder).collect();
-        FigureSet { grouping, figures, has_sample: false, prompt_version: task.prompt_version.clone() }
+        FigureSet {
+            grouping,
+            figures,
+            has_sample: false,
+            records: 0,
+            reach: Reach::Whole,
+            prompt_version: task.prompt_version.clone(),
+        }
     }
 
     /// Adds the next record with its results.
@@ -51,6 +60,7 @@ impl<'a> FigureSet<'a> {
             self.grouping.begin(record);
             self.has_sample = true;
         }
+        self.records += 1;
         let place = self.grouping.place();
         self.figures.iter_mut().for_each(|figure| figure.add(results, record, place));
         Ok(())
@@ -68,13 +78,20 @@ impl<'a> FigureSet<'a> {
         }
     }
 
+    /// Says how far the run came of the task; default: to its end.
+    pub(crate) fn set_reach(&mut self, reach: Reach) {
+        self.reach = reach;
+    }
+
     /// The figures, in the order of the metrics.
     pub(crate) fn finish(mut self) -> Vec<MetricFigure> {
         self.end_sample();
         let (grouping, prompt_version) = (&self.grouping, &self.prompt_version);
+        let (reach, missing) = (self.reach, self.reach.missing(self.records));
         let finish = |figure: FigureBuilder<'_>| MetricFigure {
             prompt_version: prompt_version.clone(),
-            ..figure.finish(grouping)
+            total_is_least: reach == Reach::Unknown,
+            ..figure.finish(grouping, missing)
         };
         self.figures.into_iter().map(finish).collect()
     }

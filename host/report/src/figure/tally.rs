@@ -101,6 +101,14 @@ impl Tally {
         }
     }
 
+    /// Counts records that never came, so many of them a sample.
+    pub(super) fn add_missing(&mut self, records: u64, repeat: u64) {
+        self.records += records;
+        if records > 0 {
+            self.samples = self.samples.max(self.records.div_ceil(repeat.max(1)));
+        }
+    }
+
     pub(super) fn finish(mut self, aggregation: &Aggregation) -> Tallied {
         let (n, total) = (self.scores.count(), self.samples);
         let clusters = self.clusters.as_ref().map(ClusterSums::count);

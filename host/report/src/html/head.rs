@@ -23,6 +23,9 @@ pub(super) struct Head<'a> {
 #[derive(Serialize)]
 struct RunHead<'a> {
     run_id: &'a str,
+    /// What it is called where another run of the page has its id: the name of its folder and the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
     status: &'static str,
     ended_by: Option<&'a str>,
     /// What is wrong with its manifest, where it was edited.
@@ -52,14 +55,23 @@ impl<'a> Head<'a> {
         };
         Ok(Head {
             format_version: PAGE_VERSION,
-            runs: sources.iter().map(RunHead::new).collect(),
+            runs: sources.iter().map(|source| RunHead::new(source, sources)).collect(),
             comparisons: comparisons.iter().map(without_folder).collect::<Result<_, serde_json::Error>>()?,
         })
     }
 }
 
+impl Head<'_> {
+    /// What the runs are called.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.runs.iter().map(|run| run.label.as_deref().unwrap_or(run.run_id)).collect()
+    }
+}
+
 impl<'a> RunHead<'a> {
-    fn new(source: &'a ComparedSource) -> RunHead<'a> {
+    fn new(source: &'a ComparedSource, all: &[ComparedSource]) -> RunHead<'a> {
+        let has_its_id = |other: &&ComparedSource| other.run_id() == source.run_id();
+        let is_one_of_several = all.iter().filter(has_its_id).count() > 1;
         let manifest = source.manifest();
         let is_killed = || !RunFolder::is_being_written(Path::new(source.folder()));
         let status = match manifest.status {
@@ -69,6 +81,7 @@ impl<'a> RunHead<'a> {
         let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
         RunHead {
             run_id: &manifest.run_id,
+            label: is_one_of_several.then(|| source.label()),
             status,
             ended_by: manifest.ended_by.as_deref(),
             edited: source.edited(),

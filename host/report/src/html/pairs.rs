@@ -9,12 +9,14 @@ use crate::compare::{CompareError, CompareOptions, ComparedSource, Comparison, c
 pub fn comparisons_with_first(sources: &[ComparedSource]) -> Result<Vec<Comparison>, CompareError> {
     let Some((base, others)) = sources.split_first() else { return Ok(Vec::new()) };
     let with_base = |new: &ComparedSource| {
-        let gate = new.config().map(|config| config.gate.clone()).unwrap_or_default();
-        match compare(base, new, &CompareOptions { gate, ..CompareOptions::default() }) {
+        let (gate, gate_before) = (new.gate(), base.gate());
+        match compare(base, new, &CompareOptions { gate, gate_before, ..CompareOptions::default() }) {
             // A gate that cannot be asked is no reason not to show them.
-            Err(CompareError::UnknownInGate { .. } | CompareError::LevelTooSmall { .. }) => {
-                compare(base, new, &CompareOptions::default())
-            }
+            Err(
+                CompareError::UnknownInGate { .. }
+                | CompareError::LevelTooSmall { .. }
+                | CompareError::MarginTooWide { .. },
+            ) => compare(base, new, &CompareOptions::default()),
             other => other,
         }
     };

@@ -3,7 +3,7 @@
 use super::write_html_file;
 use crate::compare::{CompareOptions, ComparedSource, compare};
 use crate::test_records::{failed, sample, task};
-use crate::{Phases, no_folds, write_reports};
+use crate::{Phases, Reaches, no_folds, write_reports};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -21,7 +21,7 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
-    write_reports(&folder, &[task("t")], &Phases::default(), &no_folds).unwrap();
+    write_reports(&folder, &[task("t")], &Reaches::new(), &Phases::default(), &no_folds).unwrap();
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder).unwrap();
     folder.path().to_owned()

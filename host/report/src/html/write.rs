@@ -107,12 +107,13 @@ pub fn write_html<W: Write>(
     links: &[Link],
 ) -> Result<HtmlWritten, HtmlError> {
     let mut out = Counted { out, bytes: 0 };
-    let ids: Vec<&str> = sources.iter().map(ComparedSource::run_id).collect();
+    let head_of_page = Head::new(sources, comparisons)?;
+    let ids = head_of_page.names();
     let link = |link: &Link| format!("<a class=\"back\" href=\"{}\">{}</a>", link.address, link.text);
     let (before, behind, _) = assets::frame(&ids.join(" · "), &links.iter().map(link).collect::<String>());
     out.write_all(before.as_bytes())?;
     let mut head = block::begin(&mut out, "head")?;
-    serde_json::to_writer(&mut head, &Head::new(sources, comparisons)?).map_err(of_json)?;
+    serde_json::to_writer(&mut head, &head_of_page).map_err(of_json)?;
     block::end(head)?;
     let content = (sources.len() > 1).then(|| match sources.iter().all(ComparedSource::has_row_digests) {
         true => ContentBy::Row,

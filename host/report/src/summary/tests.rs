@@ -39,6 +39,45 @@ fn a_run_without_samples_has_figures_without_values() {
 }
 
 #[test]
+fn the_coverage_of_a_run_that_was_stopped_is_of_all_that_it_was_to_do() {
+    let records = [sample("a", 0, 1.0, 5.0), sample("a", 1, 0.0, 5.0), failed("a", 2, Outcome::Truncated)];
+    let of = |reach: Reach| {
+        let mut builder = SummaryBuilder::new(&[task("a"), task("b")], &no_folds);
+        builder.reached("a", reach);
+        records.iter().for_each(|record| builder.add(record).unwrap());
+        builder.finish()
+    };
+    for (reach, total, coverage, is_least) in [
+        (Reach::Whole, 3, 2.0 / 3.0, false),
+        (Reach::Of(8), 8, 0.25, false),
+        // Less than what is there says nothing.
+        (Reach::Of(2), 3, 2.0 / 3.0, false),
+        (Reach::Unknown, 3, 2.0 / 3.0, true),
+    ] {
+        let summary = of(reach);
+        for samples in [&summary.samples, &summary.tasks[0].samples] {
+            assert_eq!(
+                (samples.total, samples.coverage, samples.total_is_least),
+                (total, coverage, is_least)
+            );
+            assert_eq!((samples.not_reached, samples.reached()), (total - 3, 3));
+        }
+        let figure = &summary.tasks[0].metrics[0];
+        assert_eq!((figure.n, figure.total, figure.coverage), (2, total, coverage), "{reach:?}");
+        assert_eq!((figure.value, figure.total_is_least), (Some(0.5), is_least));
+        let wanted = if total == 3 && !is_least { Reach::Whole } else { reach };
+        assert_eq!(Reach::of(&summary.tasks[0]), wanted);
+    }
+    // What was repeated is a sample once, also where it was stopped amid its repeats.
+    let repeated = TaskDescription { repeat: 3, ..task("a") };
+    let mut builder = SummaryBuilder::new(&[repeated], &no_folds);
+    builder.reached("a", Reach::Of(9));
+    (0..4).for_each(|index| builder.add(&sample("a", index, 1.0, 5.0)).unwrap());
+    let figure = &builder.finish().metrics[0];
+    assert_eq!((figure.n, figure.total, figure.coverage), (2, 3, 4.0 / 9.0));
+}
+
+#[test]
 fn what_was_not_described_is_refused() {
     let mut builder = SummaryBuilder::new(&[task("a")], &no_folds);
     let error = builder.add(&sample("c", 0, 1.0, 1.0)).unwrap_err().to_string();

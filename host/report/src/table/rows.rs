@@ -22,7 +22,12 @@ pub(super) struct Row {
 
 /// The rows of a metric.
 pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
-    let counts = Counts { n: figure.n, total: figure.total, coverage: figure.coverage };
+    let counts = Counts {
+        n: figure.n,
+        total: figure.total,
+        coverage: figure.coverage,
+        total_is_least: figure.total_is_least,
+    };
     let mut rows = vec![Row {
         cells: cells(task_name, metric_name(figure), (figure.value, figure.interval), Some(counts)),
         is_part: false,
@@ -49,7 +54,7 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
     for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
         let slices = slices.iter().map(|slice| {
             let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
-            let counts = Counts { n: *n, total: *total, coverage: *coverage };
+            let counts = Counts { n: *n, total: *total, coverage: *coverage, total_is_least: false };
             part(&format!("{by}={key}"), (*value, *interval), Some(counts))
         });
         rows.extend(bounded(slices));
@@ -63,11 +68,12 @@ struct Counts {
     n: u64,
     total: u64,
     coverage: f64,
+    total_is_least: bool,
 }
 
 impl Counts {
     fn is_partial(self) -> bool {
-        self.total > 0 && self.coverage < 1.0
+        self.total_is_least || self.total > 0 && self.coverage < 1.0
     }
 }
 
@@ -93,7 +99,13 @@ fn cells(
     counts: Option<Counts>,
 ) -> Cells {
     let (scored, covered) = match counts {
-        Some(Counts { n, total, coverage: part }) => (format!("{n}/{total}"), coverage(part, total)),
+        Some(Counts { n, total, coverage: part, total_is_least: false }) => {
+            (format!("{n}/{total}"), coverage(part, total))
+        }
+        Some(Counts { n, total: 0, .. }) => (format!("{n}/0+"), coverage(0.0, 0)),
+        Some(Counts { n, total, coverage: part, .. }) => {
+            (format!("{n}/{total}+"), format!("≤{}", coverage(part, total)))
+        }
         None => (String::new(), String::new()),
     };
     [task, name, number_or_nothing(value), interval(value, range), scored, covered]

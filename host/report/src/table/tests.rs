@@ -3,8 +3,8 @@
 use super::*;
 use crate::test_records::{description, failed, sample, task};
 use crate::{
-    Aggregation, Fold, FoldRow, Folds, Machine, MetricDescription, NamedFigure, Phases, SummaryBuilder,
-    TaskDescription, TimingsBuilder, no_folds,
+    Aggregation, Fold, FoldRow, Folds, Machine, MetricDescription, NamedFigure, Phases, Reach,
+    SummaryBuilder, TaskDescription, TimingsBuilder, no_folds,
 };
 use gage_core::MetricResult;
 use gage_record::SampleRecord;
@@ -57,6 +57,34 @@ fn a_run_is_a_table_its_ends_and_its_times() {
       6.0 samples/s · 2.0 s in all · model calls p50 20 ms, p95 20 ms · 6 retries
       runs/one
     ");
+}
+
+#[test]
+fn what_a_run_that_was_stopped_did_not_come_to_counts() {
+    for (reach, wanted) in [
+        (Reach::Of(40), ["10/40     25.0%", "arithmetic: 1 truncated, 1 backend_error, 28 not reached"]),
+        (
+            Reach::Unknown,
+            [
+                "10/12+    ≤83.3%",
+                "arithmetic: 1 truncated, 1 backend_error, it was stopped before its end, and nobody knows how many",
+            ],
+        ),
+    ] {
+        let tasks = [task("arithmetic")];
+        let mut summary = SummaryBuilder::new(&tasks, &no_folds);
+        let mut timings = TimingsBuilder::new(&tasks, &no_folds);
+        summary.reached("arithmetic", reach);
+        timings.reached("arithmetic", reach);
+        for record in &arithmetic() {
+            summary.add(record).unwrap();
+            timings.add(record).unwrap();
+        }
+        let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
+        let text = render_table(&summary.finish(), &timings.finish(&Phases::default(), machine), &PLAIN);
+        assert_eq!(text.matches(wanted[0]).count(), 2, "{text}");
+        assert!(text.contains(wanted[1]), "{text}");
+    }
 }
 
 #[test]

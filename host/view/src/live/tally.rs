@@ -102,7 +102,10 @@ impl Tally {
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
         let rate = self.rate(began, now);
         let seconds_left = total.zip(rate.filter(|rate| *rate > 0.0));
-        value["eta_s"] = json!(seconds_left.map(|(total, rate)| total.saturating_sub(done) as f64 / rate));
+        // The rate is that of answers: what is answered and awaits its scores takes no more of that time.
+        let answered = done + sum("awaiting").unwrap_or(0);
+        value["eta_s"] =
+            json!(seconds_left.map(|(total, rate)| total.saturating_sub(answered) as f64 / rate));
         value["samples_per_s"] = json!(rate);
         value["done"] = json!(done);
         value["total"] = json!(total);

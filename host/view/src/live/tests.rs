@@ -101,6 +101,9 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let now = unix_milliseconds();
+    let planned =
+        json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 3}});
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{planned}\n")).unwrap();
     let whole = record(0, Some(1.0), now - 5_000);
     let nothing = json!(null);
     let answer = AnswerEntry {
@@ -126,6 +129,9 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     let answered = look(&followers, folder.path());
     assert_eq!((&answered["done"], &answered["tasks"][0]["awaiting"]), (&json!(0), &json!(1)));
     assert_eq!(pace(&answered).first(), Some(&1.0), "{answered:#}");
+    // Two are left to be answered, whether or not the first has its scores.
+    let left = |told: &Value| told["eta_s"].as_f64().unwrap() * told["samples_per_s"].as_f64().unwrap();
+    assert!((left(&answered) - 2.0).abs() < 1e-9, "{answered:#}");
     let scores = ScoresEntry {
         task_id: "t".to_owned(),
         index: 0,
@@ -137,6 +143,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     journal.append_batch(&[JournalEntry::Scores(&scores)]).unwrap();
     let scored = look(&followers, folder.path());
     assert_eq!(scored["done"], 1);
+    assert!((left(&scored) - 2.0).abs() < 1e-9, "{scored:#}");
     let pace = pace(&scored);
     assert_eq!((pace.first(), pace.iter().sum::<f64>()), (Some(&1.0), 1.0), "{scored:#}");
 }

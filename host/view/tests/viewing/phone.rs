@@ -30,7 +30,7 @@ fn what_decides_is_on_the_screen_of_a_phone() {
             "/compare?run=base&run=new",
             &["#comparison td.decisive", "#comparison td .verdict", "#figures td", "#outcomes td"][..],
         ),
-        ("/runs/base", &["#figures td", "#outcomes td", "#overview dd"]),
+        ("/runs/base", &["#figures td", "#outcomes td", "#overview dd", "#heading .number", "#rows .score"]),
         ("/", &["#runs input", "#runs .interval", "#runs .status"]),
         ("/history", &["#overview dd", ".trend"]),
         ("/runs/nightly", &["#figures td", "#progress td"]),
@@ -41,6 +41,18 @@ fn what_decides_is_on_the_screen_of_a_phone() {
         }
         assert_eq!(page.run("document.documentElement.scrollWidth").expect("a width"), 390, "{path}");
     }
+    // One score has room in the list, and above it stands whose it is.
+    page.go(&served.url("/runs/base")).expect("a report");
+    page.wait_for("document.querySelector('#rows .score') !== null").expect("samples");
+    let names = page
+        .text("[...document.querySelectorAll('#heading .number')].filter((one) => one.getClientRects().length > 0).map((one) => one.textContent).join()")
+        .expect("headings");
+    assert_eq!(names, "exact_match");
+    let edges = page
+        .text("['#heading .number', '#rows .score', '#rows .time'].map((one) => Math.round(document.querySelector(one).getBoundingClientRect().right)).join()")
+        .expect("edges");
+    let edges: Vec<&str> = edges.split(',').collect();
+    assert_eq!((edges.len(), edges[1]), (3, edges[2]), "{edges:?}");
     // The boxes take no more room than a finger.
     page.go(&served.url("/")).expect("the list");
     page.wait_for("document.querySelector('#runs .pick') !== null").expect("runs");

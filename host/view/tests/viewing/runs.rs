@@ -2,6 +2,7 @@
 
 use crate::support::{Served, browser, complaints, forty, whole};
 use gage_browser::Screen;
+use gage_history::History;
 use serde_json::json;
 
 #[test]
@@ -35,6 +36,60 @@ fn runs_are_found_and_two_of_them_compared_by_keys() {
     }
     page.wait_for("document.getElementById('comparison')?.innerText.includes('wednesday against tuesday')")
         .expect("compared");
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn the_baseline_is_marked_and_copies_have_names_of_their_own() {
+    let root = tempfile::tempdir().expect("a folder");
+    for (number, run) in ["monday", "tuesday"].iter().enumerate() {
+        whole(root.path(), run, &forty(number as u64));
+    }
+    let mut history = History::open(root.path()).expect("a history");
+    history.refresh().expect("up to date");
+    let monday = history.run("monday").expect("a run");
+    history.choose_baseline(&monday).expect("chosen");
+    drop(history);
+    let copy = root.path().join("copy");
+    std::fs::create_dir(&copy).expect("a folder");
+    for entry in std::fs::read_dir(root.path().join("monday")).expect("a run") {
+        let path = entry.expect("an entry").path();
+        if path.is_file() {
+            std::fs::copy(&path, copy.join(path.file_name().expect("a name"))).expect("copied");
+        }
+    }
+    let served = Served::start(root.path());
+    let listed = served.json("/data/runs");
+    let runs = listed["runs"].as_array().expect("runs");
+    let of = |name: &str| runs.iter().find(|run| run["name"] == name).expect(name);
+    assert_eq!((&of("monday")["baseline"], &of("monday")["label"]), (&json!("there"), &json!("monday")));
+    assert_eq!((of("copy").get("baseline"), &of("copy")["label"]), (None, &json!("copy (monday)")));
+    assert_eq!(served.json("/data/history?suite=sums")["baseline"]["folder"], "monday");
+
+    let Some(browser) = browser("the mark of a baseline") else { return };
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/")).expect("the list");
+    page.wait_for("document.querySelectorAll('#runs tbody tr').length === 3").expect("three runs");
+    let marked = page
+        .text("[...document.querySelectorAll('.baseline-mark')].map((mark) => mark.closest('tr').dataset.name + ' ' + mark.textContent).join()")
+        .expect("marks");
+    assert_eq!(marked, "monday baseline");
+    page.go(&served.url("/compare?run=monday&run=copy")).expect("a comparison");
+    page.wait_for(
+        "document.getElementById('comparison')?.innerText.includes('copy (monday) against monday')",
+    )
+    .expect("names of their own");
+    page.go(&served.url("/history")).expect("the history");
+    page.wait_for("document.querySelectorAll('.trend path.baseline').length === 1").expect("a baseline");
+    // What the baseline is stands in the table at one run, and every point leads to its own.
+    let notes = page
+        .text("[...document.querySelectorAll('#trends tbody tr')].filter((row) => row.textContent.includes('baseline')).map((row) => row.querySelector('a').textContent).join()")
+        .expect("notes");
+    assert_eq!(notes, "monday");
+    let links = page
+        .text("[...document.querySelectorAll('#trends tbody a')].map((one) => one.getAttribute('href')).sort().join()")
+        .expect("links");
+    assert_eq!(links, "/runs/copy,/runs/monday,/runs/tuesday");
     assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
 }
 

@@ -5,11 +5,15 @@ use gage_core::{MetricResult, Object, Outcome, ScoreCard};
 use gage_record::{
     ErrorNote, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, SampleTiming, Stage,
 };
-use gage_report::{Aggregation, MetricDescription, Phases, TaskDescription, no_folds, write_reports};
+use gage_report::{
+    Aggregation, MetricDescription, Phases, Reaches, TaskDescription, no_folds, write_reports,
+};
 use gage_view::{RunsRoot, Viewer, ViewerOptions};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -42,6 +46,18 @@ impl Served {
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// What it answers to a program, as JSON.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a bound");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+        serde_json::from_str(body).expect("JSON")
     }
 }
 
@@ -169,6 +185,7 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
         value_name: "score".to_owned(),
         higher_is_better: true,
         is_proportion: true,
+        scales: Vec::new(),
     };
     let task = TaskDescription {
         task_id: "t".to_owned(),
@@ -184,7 +201,8 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
         judges: Vec::new(),
         sampling_params: Object::new(),
     };
-    let written = write_reports(folder, &[task], &Phases::default(), &no_folds).expect("reports");
+    let written =
+        write_reports(folder, &[task], &Reaches::new(), &Phases::default(), &no_folds).expect("reports");
     manifest.files = written.files;
     manifest.finish(RunStatus::Complete);
     manifest.write(folder).expect("a manifest");

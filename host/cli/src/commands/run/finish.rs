@@ -9,9 +9,10 @@ use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, Spent, StopReason, TaskReport};
 use gage_observe::Work;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
-use gage_record::{Manifest, RunStatus, journal_digests};
+use gage_record::{Manifest, RunReader, RunStatus, journal_digests};
 use gage_report::{
-    Phases, PromptDescription, TableOptions, TaskDescription, Written, render_table, write_reports,
+    Phases, PromptDescription, Reach, Reaches, Summary, TableOptions, TaskDescription, TaskSummary, Written,
+    render_table, write_reports,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub(in crate::commands) enum Origin {
     /// Models were asked, that much, and had to be loaded before; with what the run is made from, as a lock.
     Models { lock: Option<String>, loading: Duration, work: Work, backends: BTreeMap<String, Object> },
     /// From another run, which may have been cut off.
-    Answers { cut_off: Option<String> },
+    Answers { cut_off: Option<String>, reaches: Reaches },
 }
 
 impl Origin {
@@ -66,14 +67,16 @@ pub(in crate::commands) fn finish(
     let document =
         serde_yaml::to_string(&config.document).context("cannot write the configuration as YAML")?;
     let config_digest = folder.write_atomically(CONFIG_FILE, document.as_bytes())?;
-    let written =
-        write_reports(&folder, &tasks, &phases, &|task_id, metric_id| aggregators.fold(task_id, metric_id))?;
+    let reaches = reaches_of(&ran, from);
+    let written = write_reports(&folder, &tasks, &reaches, &phases, &|task_id, metric_id| {
+        aggregators.fold(task_id, metric_id)
+    })?;
     let again = format!("--run-id {} --resume", folder.run_id());
     let mut lacking: Vec<String> =
         ran.iter().filter_map(|task| task.too_many_invalid.as_ref()).map(ToString::to_string).collect();
     lacking.extend(ran.iter().filter_map(|task| failed_fast(task, stopped.as_ref(), &again)));
     lacking.extend(uncovered(config, &written, &ran));
-    if let Origin::Answers { cut_off } = from {
+    if let Origin::Answers { cut_off, .. } = from {
         lacking.extend(cut_off.clone());
     }
     let unread: Vec<String> = ran
@@ -186,6 +189,30 @@ pub(in crate::commands) fn finish(
     Ok(code)
 }
 
+/// How far the run came of its tasks. A run whose answers are another's came no further than that one.
+fn reaches_of(ran: &[TaskReport], from: &Origin) -> Reaches {
+    let early = ran.iter().filter(|task| task.ended_early());
+    let own = early.map(|task| (task.task_id.clone(), task.planned.map_or(Reach::Unknown, Reach::Of)));
+    let mut reaches: Reaches = own.collect();
+    if let Origin::Answers { reaches: of_parent, .. } = from {
+        let early = of_parent.iter().filter(|(_, reach)| **reach != Reach::Whole);
+        reaches.extend(early.map(|(task_id, reach)| (task_id.clone(), *reach)));
+    }
+    reaches
+}
+
+/// How far a run that did not come to its end came of the tasks of a suite. One that was killed does not say.
+pub(in crate::commands) fn reaches_of_parent(parent: &RunReader, config: &PipelineConfig) -> Reaches {
+    let summary = parent.summary::<Summary>().ok();
+    let known: Reaches = match &summary {
+        Some(summary) => summary.tasks.iter().map(|task| (task.task_id.clone(), Reach::of(task))).collect(),
+        None => Reaches::new(),
+    };
+    let unknown = config.tasks.iter().filter(|task| !known.contains_key(&task.task_id));
+    let unknown: Reaches = unknown.map(|task| (task.task_id.clone(), Reach::Unknown)).collect();
+    known.into_iter().chain(unknown).collect()
+}
+
 /// Says which prompts and sampling parameters the requests of each task were made with, and who judged the answers.
 pub(in crate::commands) fn describe_requests(
     tasks: &mut [TaskDescription],
@@ -248,21 +275,21 @@ fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>, again: &str) -> O
 
 /// The tasks of which fewer samples were scored than the suite asks for.
 fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> Vec<String> {
-    let of_tasks = config.tasks.iter().zip(&written.counts).zip(ran);
+    let of_tasks = config.tasks.iter().zip(&written.summary.tasks).zip(ran);
     of_tasks
-        .filter(|((task, counts), ran)| {
+        .filter(|((task, TaskSummary { samples, .. }), ran)| {
             // Where nothing was scored there is no figure, whatever the suite is content with; a task that
             // the run has not come to says nothing.
-            let nothing = counts.get(Outcome::Scored) == 0;
-            let is_lacking = counts.coverage() < task.min_coverage;
+            let nothing = !samples.outcomes.contains_key(&Outcome::Scored);
+            let is_lacking = samples.coverage < task.min_coverage;
             let is_enough = task.failure_policy == FailurePolicy::BestEffort;
-            let is_to_come = ran.cut_off.is_some() && counts.total() == 0;
+            let is_to_come = ran.cut_off.is_some() && samples.reached() == 0;
             (nothing || is_lacking && !is_enough) && !is_to_come
         })
-        .map(|((task, counts), _)| {
-            let scored = counts.get(Outcome::Scored);
-            let total = counts.total();
-            let (found, wanted) = (counts.coverage() * 100.0, task.min_coverage * 100.0);
+        .map(|((task, TaskSummary { samples, .. }), _)| {
+            let scored = samples.outcomes.get(&Outcome::Scored).copied().unwrap_or(0);
+            let total = samples.total;
+            let (found, wanted) = (samples.coverage * 100.0, task.min_coverage * 100.0);
             if total == 0 {
                 return format!("{}: there is no sample, so there is no figure", task.task_id);
             }

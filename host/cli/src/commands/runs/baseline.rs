@@ -35,8 +35,8 @@ fn choose(run: &Path, arguments: &RunsBaselineArguments) -> anyhow::Result<ExitC
     });
     match chosen {
         Ok(chosen) if arguments.json => terminal::answer(format_args!("{:#}", json!(chosen)))?,
-        Ok(Baseline { suite, run_id, .. }) => {
-            let text = format!("{run_id} is the baseline of the suite {suite}");
+        Ok(chosen) => {
+            let text = format!("{} is the baseline of the suite {}", chosen.label(), chosen.suite);
             terminal::answer(gage_core::printable_line(&text))?;
         }
         Err(error) => return history::refuse(error),
@@ -90,7 +90,7 @@ fn row(baseline: &Baseline) -> [String; 4] {
         BaselineState::Gone => "gone",
         BaselineState::Changed => "holds other samples than when it was chosen",
     };
-    let cells = [&baseline.suite, &baseline.run_id, &baseline.chosen_at, state];
+    let cells = [&baseline.suite, &baseline.label(), &baseline.chosen_at, state];
     cells.map(|cell| gage_core::printable_line(cell).into_owned())
 }
 

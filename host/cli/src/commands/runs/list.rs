@@ -92,6 +92,7 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
         "finished_at": run.finished_at,
         "parent_run": run.parent_run,
         "samples": run.samples,
+        "not_reached": run.not_reached,
         "coverage": run.coverage,
         "headline": first.map(|first| json!({
             "task_id": first.task_id, "metric_id": first.metric_id, "value": first.value,
@@ -101,6 +102,14 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
         "definition_digest": run.definition_digest,
         "bytes": run.bytes,
     })
+}
+
+/// How many samples a run has, of how many where it did not come to all.
+fn samples_of(samples: u64, not_reached: u64) -> String {
+    match not_reached {
+        0 => samples.to_string(),
+        left => format!("{} of {samples}", samples.saturating_sub(left)),
+    }
 }
 
 fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
@@ -115,12 +124,12 @@ fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
     let mark = if listed.has_baseline(run) { " *" } else { "" };
     let begun: String = run.created_at.chars().take("2026-01-01T00:00".len()).collect();
     let cells = [
-        format!("{}{mark}", run.run_id),
+        format!("{}{mark}", run.label()),
         run.suite.clone().unwrap_or_default(),
         run.model.as_deref().map(|model| terminal::shortened(model, LONGEST_MODEL)).unwrap_or_default(),
         run.state().to_owned(),
         begun.replace('T', " "),
-        run.samples.map(|samples| samples.to_string()).unwrap_or_default(),
+        run.samples.map(|samples| samples_of(samples, run.not_reached)).unwrap_or_default(),
         name,
         value,
         indicatif::HumanBytes(run.bytes).to_string(),

@@ -4,7 +4,7 @@ use super::super::history;
 use crate::arguments::RunsTrendArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_history::{Baseline, FlipRate, History, HistoryError, Trend, TrendPoint};
+use gage_history::{Baseline, BaselineState, FlipRate, History, HistoryError, Trend, TrendPoint};
 use serde_json::json;
 
 /// Longest name of a run or a model in the table, in characters.
@@ -81,7 +81,8 @@ fn look(history: &History, arguments: &RunsTrendArguments) -> Result<Answer, His
 
 impl Answer {
     fn is_baseline(&self, point: &TrendPoint) -> bool {
-        self.baseline.as_ref().is_some_and(|baseline| baseline.run_id == point.run_id)
+        let is_there = |baseline: &&Baseline| baseline.state != BaselineState::Gone;
+        self.baseline.as_ref().filter(is_there).is_some_and(|baseline| baseline.folder_name() == point.folder)
     }
 }
 
@@ -138,7 +139,7 @@ fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] 
         (false, true) => " !",
         (false, false) => "",
     };
-    let name = gage_core::printable_line(&point.run_id);
+    let name = gage_core::printable_line(&point.label);
     let begun: String = point.created_at.chars().take("2026-01-01T00:00".len()).collect();
     [
         format!("{}{mark}", terminal::shortened(&name, LONGEST_NAME)),

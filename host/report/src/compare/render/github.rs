@@ -5,13 +5,18 @@ use crate::compare::result::Comparison;
 use crate::compare::verdict::Verdict;
 
 /// An annotation for every gated metric, or one for all where nothing can be said: errors for what fails,
-/// warnings for what cannot be told, notices for what passes. Ends with a newline.
+/// warnings for what cannot be told and for gates that the
+/// suite of the new run has lost, notices for what passes. Ends with a newline.
 ///
 /// Escaped as the runner reads it: `%`, line breaks, and in titles also `:` and `,`.
 pub fn github_annotations(comparison: &Comparison) -> String {
-    let mut text = String::new();
+    let mut text: String = comparison
+        .gate_changes
+        .iter()
+        .map(|change| annotation("warning", "gage-host compare", &change.what))
+        .collect();
     if let (Some(refusal), Some(verdict)) = (&comparison.refusal, comparison.verdict) {
-        return line(verdict, "gage-host compare", refusal);
+        return text + &line(verdict, "gage-host compare", refusal);
     }
     for metric in comparison.by_importance() {
         if let Some(gate) = &metric.gate {
@@ -27,7 +32,11 @@ fn line(verdict: Verdict, title: &str, message: &str) -> String {
         Verdict::Inconclusive => "warning",
         Verdict::Regression | Verdict::Mismatch | Verdict::Incomplete => "error",
     };
-    let title = data(&format!("{verdict} {title}")).replace(':', "%3A").replace(',', "%2C");
+    annotation(level, &format!("{verdict} {title}"), message)
+}
+
+fn annotation(level: &str, title: &str, message: &str) -> String {
+    let title = data(title).replace(':', "%3A").replace(',', "%2C");
     format!("::{level} title={title}::{}\n", data(message))
 }
 

@@ -10,7 +10,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     let mut text = format!("## {}\n\n", escape(&comparison.headline()));
     for (name, run) in [("base", &comparison.base), ("new", &comparison.new)] {
         let models = escape(&run.models.join(", "));
-        text += &format!("- **{name}**: {} ({models}), {}\n", escape(&run.run_id), run.status);
+        text += &format!("- **{name}**: {} ({models}), {}\n", escape(&run.label), run.status);
     }
     if comparison.same_run {
         text += &format!("- **{SAME_RUN}**\n");
@@ -26,6 +26,9 @@ pub fn markdown(comparison: &Comparison) -> String {
             difference.part.name(),
             escape(&reason::shortened(&difference.what))
         );
+    }
+    for change in &comparison.gate_changes {
+        text += &format!("- **warning**: {}\n", escape(&change.what));
     }
     if !comparison.metrics.is_empty() {
         text += "\n| metric | verdict | change | samples |\n| --- | --- | --- | --- |\n";

@@ -29,6 +29,9 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
             format!("{} differ{allowed}: {}", difference.part.name(), reason::shortened(&difference.what));
         page.wrapped(2, if difference.allowed { FAINT } else { style_of(Some(Verdict::Mismatch)) }, &text);
     }
+    for change in &comparison.gate_changes {
+        page.wrapped(2, style_of(Some(Verdict::Inconclusive)), &format!("warning: {}", change.what));
+    }
     for metric in comparison.by_importance() {
         page.metric(metric, comparison.refusal.is_some());
     }
@@ -98,7 +101,7 @@ impl Page {
         self.wrapped(
             2,
             Style::new(),
-            &format!("{name:4}  {}{models}{status}", reason::shortened(&run.run_id)),
+            &format!("{name:4}  {}{models}{status}", reason::shortened(&run.label)),
         );
     }
 

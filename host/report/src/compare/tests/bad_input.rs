@@ -1,8 +1,13 @@
 //! Runs and gates with which something is wrong.
 
-use super::super::{CompareError, CompareOptions, ComparedSource, Verdict, compare};
+use super::super::{
+    CompareError, CompareOptions, ComparedSource, Verdict, compare, junit_xml, markdown, render_comparison,
+};
 use super::runs::{Run, compared, gate, scores, task};
+use crate::Reach;
+use crate::test_records::failed;
 use gage_config::{GateSpec, SubScoreGate};
+use gage_core::Outcome;
 use gage_record::RunStatus;
 use serde_json::json;
 use std::fs;
@@ -132,7 +137,7 @@ fn a_run_compared_with_itself_is_said_to_be() {
     let source = ComparedSource::open(&base).unwrap();
     let found = compare(&source, &source, &CompareOptions::default()).unwrap();
     assert!(found.same_run);
-    for text in [super::super::render_comparison(&found, 80, false), super::super::markdown(&found)] {
+    for text in [render_comparison(&found, 80, false), markdown(&found)] {
         assert!(text.contains("both are the same run, so nothing can differ"), "{text}");
     }
     assert!(!compared(Run::of(&scores(40, 3)), Run::of(&scores(40, 3)), gate(0.5)).same_run);
@@ -188,6 +193,86 @@ fn a_score_that_is_not_a_number_is_refused_with_its_line() {
         compare(&ComparedSource::open(&base).unwrap(), &ComparedSource::open(&new).unwrap(), &options)
             .unwrap();
     assert_eq!((found.metrics[0].n, found.tasks[0].paired), (2, 3));
+}
+
+#[test]
+fn why_samples_have_no_score_is_counted_by_reason() {
+    let mut new = Run::of(&scores(12, 0));
+    for (number, record) in new.records.iter_mut().enumerate() {
+        let score = &mut record.metrics[0].card.as_mut().unwrap().primary_score;
+        match number {
+            0 | 1 => *score = None,
+            2 => *score = Some(1e200),
+            3 => record.metrics[0].outcome = Outcome::PluginTimeout,
+            4 => *record = failed("t", 4, Outcome::Truncated),
+            5 => record.metrics.clear(),
+            _ => {}
+        }
+        record.row_digest = format!("{number:016x}");
+    }
+    let found = compared(
+        Run::of(&scores(12, 0)),
+        new,
+        vec![GateSpec { min_coverage: 0.1, ..GateSpec::new("m", 0.5) }],
+    );
+    let metric = &found.metrics[0];
+    let named: Vec<(&str, u64)> =
+        metric.unscored_new.iter().map(|(why, count)| (why.name(), *count)).collect();
+    assert_eq!(
+        named,
+        [("truncated", 1), ("plugin_timeout", 1), ("null_score", 2), ("no_result", 1), ("too_large", 1)]
+    );
+    assert_eq!((metric.n, metric.unscored_base.len()), (6, 0));
+    assert_eq!(
+        serde_json::to_value(metric).unwrap()["unscored_new"],
+        json!({"truncated": 1, "plugin_timeout": 1, "null_score": 2, "no_result": 1, "too_large": 1})
+    );
+    // They are told where the gate does not fail for them, too.
+    let mut new = Run::of(&scores(100, 0));
+    new.records[7].metrics[0].card.as_mut().unwrap().primary_score = None;
+    let found = compared(Run::of(&scores(100, 0)), new, gate(0.5));
+    assert_eq!(found.verdict, Some(Verdict::Pass));
+    for text in [render_comparison(&found, 200, false), markdown(&found), junit_xml(&found)] {
+        assert!(text.contains("coverage 99 %; not scored in the new run: 1 with the score null"), "{text}");
+    }
+}
+
+#[test]
+fn of_runs_that_were_both_stopped_the_coverage_is_of_what_they_were_to_do() {
+    let stopped = |reach: Reach| Run { status: RunStatus::Incomplete, reach, ..Run::of(&scores(50, 0)) };
+    let found = compared(stopped(Reach::Of(200)), stopped(Reach::Of(200)), gate(0.2));
+    assert_eq!(
+        (found.tasks[0].total, found.tasks[0].not_reached, found.metrics[0].coverage),
+        (200, 150, 0.25)
+    );
+    assert_eq!(found.verdict, Some(Verdict::Incomplete));
+    let text = render_comparison(&found, 80, false);
+    assert!(text.contains("50 of 200 samples are in both; 150 that neither run came to"), "{text}");
+    // One of them came to its end: what it has is what there is.
+    let found = compared(Run::of(&scores(200, 0)), stopped(Reach::Of(200)), gate(0.2));
+    assert_eq!((found.tasks[0].total, found.tasks[0].not_reached), (200, 0));
+    let found = compared(stopped(Reach::Unknown), Run::of(&scores(50, 0)), gate(0.2));
+    assert_eq!(found.verdict, Some(Verdict::Incomplete));
+    insta::assert_snapshot!(found.refusal.unwrap(), @"the baseline 'base' ended early (cut off), and nobody knows of how many samples: finish it with `run --run-id base --resume` first");
+}
+
+#[test]
+fn runs_of_one_id_are_told_apart_by_their_folders() {
+    let root = tempfile::tempdir().unwrap();
+    let open = |folder: &str, wrong: usize| {
+        let run = Run::of(&scores(40, wrong)).write(&root.path().join(folder), "nightly");
+        let place = root.path().join(format!("runs-{folder}"));
+        fs::rename(run, &place).unwrap();
+        ComparedSource::open(&place).unwrap()
+    };
+    for folder in ["one", "two"] {
+        fs::create_dir(root.path().join(folder)).unwrap();
+    }
+    let found = compare(&open("one", 0), &open("two", 2), &CompareOptions::default()).unwrap();
+    assert_eq!((&*found.base.label, &*found.new.label), ("runs-one (nightly)", "runs-two (nightly)"));
+    assert!(render_comparison(&found, 80, false).contains("base  runs-one (nightly)"));
+    let apart = compared(Run::of(&scores(40, 0)), Run::of(&scores(40, 0)), Vec::new());
+    assert_eq!((&*apart.base.label, &*apart.new.label), ("base", "new"));
 }
 
 #[test]

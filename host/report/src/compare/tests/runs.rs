@@ -2,7 +2,7 @@
 
 use super::super::{CompareOptions, ComparedSource, Comparison, compare};
 use crate::test_records::{description, sample};
-use crate::{Phases, TaskDescription, no_folds, write_reports};
+use crate::{Phases, Reach, Reaches, TaskDescription, no_folds, write_reports};
 use gage_config::GateSpec;
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ pub(super) struct Run {
     pub(super) tasks: Vec<TaskDescription>,
     pub(super) identity: Value,
     pub(super) status: RunStatus,
+    /// How far it came of the task `t`.
+    pub(super) reach: Reach,
 }
 
 /// A task with the metric `m`.
@@ -68,6 +70,7 @@ impl Run {
             tasks: vec![task("t")],
             identity: identity("model", &json!({"task_id": "t", "dataset_id": "rows"})),
             status: RunStatus::Complete,
+            reach: Reach::Whole,
         }
     }
 
@@ -79,7 +82,8 @@ impl Run {
         let mut journal = JournalWriter::open(&folder).unwrap().writer;
         let entries: Vec<JournalEntry> = self.records.iter().map(JournalEntry::Whole).collect();
         journal.append_batch(&entries).unwrap();
-        let written = write_reports(&folder, &self.tasks, &Phases::default(), &no_folds).unwrap();
+        let reaches = Reaches::from([("t".to_owned(), self.reach)]);
+        let written = write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_folds).unwrap();
         manifest.files = written.files;
         manifest.finish(self.status);
         manifest.write(&folder).unwrap();

@@ -26,6 +26,7 @@ function showComparisons() {
     section.append(make("h3", {}, `${comparison.new.run_id} against ${comparison.base.run_id}`));
     if (comparison.verdict) section.append(make("p", {}, verdictWord(comparison.verdict), headline(comparison)));
     if (comparison.same_run) section.append(make("p", { class: "notice" }, "Both are the same run, so nothing can differ."));
+    section.append(...comparison.gate_changes.map(({ what }) => make("p", { class: "notice" }, visible(what))));
     section.append(...comparedMetrics(comparison, place + 1), ...comparedRest(comparison));
   });
 }
@@ -50,7 +51,7 @@ function comparedMetrics(comparison, run) {
   // What matters most comes first; else they are in the order of the suite.
   for (const metric of comparison.metrics.toSorted((one, other) => importance.indexOf(one.gate?.verdict) - importance.indexOf(other.gate?.verdict))) {
     const name = [metric.task_id, metric.metric_id, metric.sub_score].filter(Boolean).map(visible).join(", ");
-    if (metric.gate && !comparison.refusal) parts.push(make("p", {}, verdictWord(metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}`));
+    if (metric.gate && !comparison.refusal) parts.push(make("p", {}, verdictWord(metric.gate.verdict), ` ${name}: ${visible(metric.gate.reason)}${metric.gate.verdict !== "INCOMPLETE" && lostOf(metric) ? ` (${lostOf(metric)})` : ""}`));
     else if (!comparison.refusal && lostOf(metric)) parts.push(make("p", { class: "soft" }, `${name}: ${lostOf(metric)}`));
     if (metric.flips.length > 0) {
       const hasTags = metric.flips.some((flip) => flip.error_tags.length > 0);
@@ -75,9 +76,19 @@ function flipsLabel({ flips, worse }) {
   return worse === 1 ? "the sample that became worse" : `the ${count(worse)} samples that became worse`;
 }
 
-/** Why a metric has no figures, or lacks samples for what they scored. */
-function lostOf({ n, too_large: large, not_finite: infinite }) {
-  return [n === 0 && "no sample is scored in both runs", large > 0 && `scores too large to compare: ${count(large)}`, infinite > 0 && `scores that are no finite numbers: ${count(infinite)}`].filter(Boolean).join("; ");
+/** What a reason for a missing score is called, where that is not the name of an outcome. */
+const reasons = {
+  null_score: "with the score null", null_pass: "without pass or fail", no_sub_score: "without this sub-score", no_result: "without a result of this metric",
+  not_finite: "with a score that is no finite number", too_large: "with a score too large to compare",
+};
+
+/** Why a metric has no figures, or lacks samples. */
+function lostOf({ n, unscored_base: before, unscored_new: now }) {
+  const listed = (run, unscored) => {
+    const causes = Object.entries(unscored).map(([cause, number]) => `${count(number)} ${reasons[cause] ?? named(cause)}`);
+    return causes.length > 0 && `not scored in ${run}: ${causes.join(", ")}`;
+  };
+  return [n === 0 && "no sample is scored in both runs", listed("the baseline", before), listed("the new run", now)].filter(Boolean).join("; ");
 }
 
 /** The metrics that several tasks have, over all their samples. */
@@ -90,8 +101,8 @@ function comparedRest(comparison) {
   const parts = [];
   const unpaired = comparison.tasks.filter((task) => task.paired < task.total);
   if (unpaired.length > 0) {
-    parts.push(folded("samples without a partner", table([["Task"], ["Paired", true], ["Only in base", true], ["Only in new", true], ["Other content", true], ["Id twice", true]],
-      unpaired.map((task) => [visible(task.task_id), `${count(task.paired)} of ${count(task.total)}`, ...[task.only_in_base, task.only_in_new, task.different_content, task.duplicate_ids].map(count)]))));
+    parts.push(folded("samples without a partner", table([["Task"], ["Paired", true], ["Only in base", true], ["Only in new", true], ["Other content", true], ["Id twice", true], ["Not reached", true]],
+      unpaired.map((task) => [visible(task.task_id), `${count(task.paired)} of ${count(task.total)}`, ...[task.only_in_base, task.only_in_new, task.different_content, task.duplicate_ids, task.not_reached].map(count)]))));
   }
   const list = (label, items) => items.length > 0 && parts.push(folded(label, make("ul", {}, items.map((item) => make("li", {}, visible(item))))));
   list("what differs besides the model", comparison.differences.map((one) => (one.allowed ? `${one.what} (allowed)` : one.what)));

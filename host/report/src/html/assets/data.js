@@ -30,7 +30,11 @@ async function unpack(block) {
 async function readPage() {
   head = JSON.parse(await unpack(blocks("head")[0]));
   // They stand in sentences, tables and labels.
-  for (const run of [...head.runs, ...head.comparisons.flatMap(({ base, new: now }) => [base, now])]) run.run_id = visible(run.run_id);
+  for (const run of head.runs) run.run_id = visible(run.label ?? run.run_id);
+  head.comparisons.forEach((comparison, place) => {
+    comparison.base.run_id = head.runs[0].run_id;
+    comparison.new.run_id = head.runs[place + 1].run_id;
+  });
   textBlocks = blocks("texts");
   const parts = [];
   for (const block of blocks("columns")) {

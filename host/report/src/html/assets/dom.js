@@ -31,7 +31,13 @@ function visible(text) {
 
 const whole = new Intl.NumberFormat("en");
 const count = (number) => whole.format(number);
-const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`);
+/** A share, rounded down: only the whole is 100 %. */
+const percent = (share) => (share === null || share === undefined ? "–" : `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(1)} %`);
+
+/** How many samples have a score, of how many; `+` where nobody knows how many there are. */
+const ofSamples = (figure) => `${count(figure.n)} of ${count(figure.total)}${figure.total_is_least ? "+" : ""}`;
+/** The share of them; where nobody knows how many there are it is at most that. */
+const covered = (figure) => `${figure.total_is_least ? "≤ " : ""}${percent(figure.coverage)}`;
 
 /** A score: four digits behind the point, fewer where it is large. */
 function score(value) {

@@ -9,14 +9,20 @@ function factsOf(run, own) {
   return [
     ["Model", run.models.map(visible).join(", ")],
     ["Status", run.ended_by ? `${run.status}: ${visible(run.ended_by)}` : run.status],
-    ["Samples", count(summary?.samples.total ?? own)],
-    ["Coverage", summary && percent(summary.samples.coverage)],
+    ["Samples", extentOf(summary, own)],
+    ["Coverage", summary && covered(summary.samples)],
     ["Begun (UTC)", run.created_at.replace("T", " ").replace("Z", "")],
     ["Wall time", timings && duration(timings.wall_runtime_s * 1000)],
     ["Tokens", usage > 0 && count(usage)],
     ["Scored the answers of", run.parent_run && visible(run.parent_run)],
     ["Program", `gage-host ${visible(run.host_version)}`],
   ];
+}
+
+/** How many samples a run has, and of how many where it was stopped before it came to all. */
+function extentOf(summary, own) {
+  const { not_reached: left = 0, total_is_least: isLeast = false, total = own } = summary?.samples ?? {};
+  return isLeast ? `${count(own)}, more were to come` : left > 0 ? `${count(total - left)} of ${count(total)}` : count(total);
 }
 
 function showOverview() {
@@ -33,7 +39,7 @@ function showOverview() {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
     if (run.edited) byId("overview").append(make("p", { class: "notice" }, `The manifest of ${isSeveral() ? `the run ${run.run_id}` : "this run"} cannot be trusted: ${run.edited}. What stands here may not be what was run.`));
     if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet. ${stateOf(number)}.`));
-    else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done.`));
+    else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done, and its coverage says how many of all these are.`));
   });
 }
 
@@ -84,7 +90,7 @@ function showFigures() {
       ...(isSeveral() ? [head.runs[run].run_id] : []),
       make("span", { class: "strong" }, score(figure.value)), range(figure.interval),
       figure.value === null ? "" : whisker(figure.value, figure.interval, low, high),
-      `${count(figure.n)} of ${count(figure.total)}`, percent(figure.coverage),
+      ofSamples(figure), covered(figure),
     ],
   })));
   section.append(table(columns, cells));
@@ -113,7 +119,7 @@ function furtherFigures(figure) {
   plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
     slices.map((slice, place) => ({
       begins: place > 0 && slices[place - 1].by !== slice.by,
-      cells: [visible(slice.by), visible(slice.key), score(slice.value), range(slice.interval), slice.value === null ? "" : whisker(slice.value, slice.interval, low, high), `${count(slice.n)} of ${count(slice.total)}`, percent(slice.coverage)],
+      cells: [visible(slice.by), visible(slice.key), score(slice.value), range(slice.interval), slice.value === null ? "" : whisker(slice.value, slice.interval, low, high), ofSamples(slice), covered(slice)],
     })));
   plain("error tags", [["Tag"], ["Records", true]], figure.error_tags.map(({ tag, count: number }) => [make("button", { type: "button", class: "link", click: () => choose({ tag }) }, visible(tag)), count(number)]));
   return parts;

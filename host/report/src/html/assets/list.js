@@ -7,15 +7,18 @@ const TALLEST = 8e6;
 
 const rowHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--row"));
 
-/** The metrics that have a column: at most three, of the task that is chosen where one is. */
+/** The metrics that have a column: at most three, of the task that is chosen where one is. On a phone, where there is room for one, it is that by which the samples are ordered. */
 let shownMetrics = [];
 function chooseMetrics() {
   const task = byId("task").value;
   const has = (metric) => task === "" || selected.some((row) => !Number.isNaN(rows.scores[metric][row]));
-  shownMetrics = names.metrics.map((_, metric) => metric).filter(has).slice(0, 3);
+  const order = /^(?:low|high) (\d+)$/.exec(byId("order").value);
+  const first = order && matchMedia("(max-width: 760px)").matches ? +order[1] : -1;
+  shownMetrics = names.metrics.map((_, metric) => metric).filter(has).sort((one, other) => (other === first) - (one === first)).slice(0, 3);
 }
 
-function showList() {
+/** Shows the list as it is now: from the chosen sample on, or scrolled to a place in pixels. */
+function showList(top = null) {
   chooseMetrics();
   chosen = Math.min(chosen, Math.max(0, selected.length - 1));
   const root = document.documentElement.style;
@@ -30,7 +33,7 @@ function showList() {
   byId("list").style.maxHeight = `${rows.length * rowHeight() + 2}px`;
   // As far as the bar of the list takes room.
   byId("heading").style.paddingRight = `${byId("list").offsetWidth - byId("list").clientWidth + 8}px`;
-  byId("list").scrollTop = topOf(chosen);
+  byId("list").scrollTop = top === null ? topOf(chosen) : top * scale();
   showRows();
 }
 

@@ -49,6 +49,7 @@ function resetFilters() {
 /** Lists some samples and goes there. */
 function choose({ run, task, outcome, tag, change, metric }) {
   resetFilters();
+  chosen = 0;
   if (run !== undefined) byId("run").value = run;
   if (task !== undefined) byId("task").value = task;
   if (outcome !== undefined) byId("outcome").value = outcome;
@@ -86,11 +87,16 @@ function select() {
   if (hits) searchTexts(candidates, filters, searches).catch((error) => complain(`The texts cannot be searched: ${error.message}.`));
 }
 
-function list(candidates, filters) {
+/** Lists the candidates, those that are found where something is searched for. What a search adds leaves the chosen sample and what is seen as they are. */
+function list(candidates, filters, isMore = false) {
   const isHit = (row) => hits[row] || rows.id[row].toLowerCase().includes(filters.query);
+  const [before, row] = [chosen, selected[chosen]];
+  const top = byId("list").scrollTop / scale();
   selected = Uint32Array.from(hits ? candidates.filter(isHit) : candidates);
   sortSelected(filters.order);
-  showList();
+  const place = isMore && row !== undefined ? selected.indexOf(row) : -1;
+  if (place >= 0) chosen = place;
+  showList(isMore ? top + (chosen - before) * rowHeight() : null);
   say(selected.length, rows.length);
 }
 
@@ -139,7 +145,7 @@ async function searchTexts(candidates, filters, search) {
     }
     done += 1;
     if (performance.now() - shown > 250) {
-      if (found) list(candidates, filters);
+      if (found) list(candidates, filters, true);
       found = false;
       say(selected.length, rows.length, `; searching, ${Math.floor((100 * done) / open.size)} %`);
       shown = performance.now();
@@ -150,5 +156,5 @@ async function searchTexts(candidates, filters, search) {
       if (search !== searches) return;
     }
   }
-  list(candidates, filters);
+  list(candidates, filters, true);
 }

@@ -1,0 +1,78 @@
+//! What the suite of the baseline asked for, and that of the new run does not ask for any more: a gate that is not asked
+//! cannot fail, and nobody would miss it.
+
+use super::plan::gate_of;
+use super::reason::{number, percent, shortened};
+use super::source::ComparedSource;
+use gage_config::GateSpec;
+use serde::Serialize;
+
+/// A gate that the suite of the baseline has, and that of the new run has no more, or a looser one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateChange {
+    /// The task.
+    pub task_id: String,
+    /// The metric.
+    pub metric_id: String,
+    /// Whether nothing is asked of the metric any more.
+    pub is_lost: bool,
+    /// What changed, in words.
+    pub what: String,
+}
+
+/// What became of the gate `before`, of the suite of the baseline, in the gate `now`.
+pub(super) fn find(base: &ComparedSource, before: &[GateSpec], now: &[GateSpec]) -> Vec<GateChange> {
+    let mut changes = Vec::new();
+    for task_id in base.task_ids() {
+        for figure in base.figures(task_id) {
+            let Some(old) = gate_of(before, task_id, &figure.metric_id) else { continue };
+            let name = shortened(&format!("{} of {task_id}", figure.metric_id));
+            let new = gate_of(now, task_id, &figure.metric_id);
+            let what = match new {
+                None => format!(
+                    "the suite of the baseline has a gate on {name} (margin {}), that of the new run has none: nothing is \
+                     asked of it",
+                    number(old.margin)
+                ),
+                Some(new) => match looser(old, new).as_slice() {
+                    [] => continue,
+                    parts => format!(
+                        "the gate on {name} is looser than in the suite of the baseline: {}",
+                        parts.join(", ")
+                    ),
+                },
+            };
+            changes.push(GateChange {
+                task_id: task_id.to_owned(),
+                metric_id: figure.metric_id.clone(),
+                is_lost: new.is_none(),
+                what,
+            });
+        }
+    }
+    changes
+}
+
+/// In what a gate lets more pass than it did.
+fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut larger = |name: &str, old: f64, new: f64| {
+        if new > old {
+            parts.push(format!("{name} {} instead of {}", number(new), number(old)));
+        }
+    };
+    larger("margin", old.margin, new.margin);
+    larger("alpha", old.alpha, new.alpha);
+    for sub in &old.sub_scores {
+        if let Some(now) = new.sub_scores.iter().find(|one| one.name == sub.name) {
+            larger(&format!("margin of {}", shortened(&sub.name)), sub.margin, now.margin);
+        }
+    }
+    if new.min_coverage < old.min_coverage {
+        let (now, before) = (percent(new.min_coverage), percent(old.min_coverage));
+        parts.push(format!("min_coverage {now} instead of {before}"));
+    }
+    let lost = old.sub_scores.iter().filter(|sub| !new.sub_scores.iter().any(|one| one.name == sub.name));
+    parts.extend(lost.map(|sub| format!("nothing is asked of {}", shortened(&sub.name))));
+    parts
+}

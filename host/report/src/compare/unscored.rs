@@ -1,0 +1,57 @@
+//! Why a sample has no score to compare.
+
+use gage_core::Outcome;
+use serde::{Serialize, Serializer};
+
+/// Why a sample has nothing to compare under a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unscored {
+    /// It, or the metric, ended without a score.
+    Ended(Outcome),
+    /// The metric scored it with `null`: it had nothing to say.
+    NullScore,
+    /// Under `pass_rate`: the metric does not say whether it passed.
+    NullPass,
+    /// The card has no such further figure.
+    NoSubScore,
+    /// It was scored, and not by this metric.
+    NoResult,
+    /// Its score is no finite number.
+    NotFinite,
+    /// Its score is beyond ±1e100.
+    TooLarge,
+}
+
+impl Unscored {
+    /// The name that the comparison as JSON uses: that of the outcome, or one of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unscored::Ended(outcome) => outcome.name(),
+            Unscored::NullScore => "null_score",
+            Unscored::NullPass => "null_pass",
+            Unscored::NoSubScore => "no_sub_score",
+            Unscored::NoResult => "no_result",
+            Unscored::NotFinite => "not_finite",
+            Unscored::TooLarge => "too_large",
+        }
+    }
+
+    /// The same for a sentence.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Unscored::Ended(outcome) => outcome.name(),
+            Unscored::NullScore => "with the score null",
+            Unscored::NullPass => "without pass or fail",
+            Unscored::NoSubScore => "without this sub-score",
+            Unscored::NoResult => "without a result of this metric",
+            Unscored::NotFinite => "with a score that is no finite number",
+            Unscored::TooLarge => "with a score too large to compare",
+        }
+    }
+}
+
+impl Serialize for Unscored {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

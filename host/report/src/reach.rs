@@ -1,0 +1,39 @@
+//! How far a run came of what it was to do.
+
+use crate::TaskSummary;
+use std::collections::BTreeMap;
+
+/// How far each task came; one that is not named came to its end.
+pub type Reaches = BTreeMap<String, Reach>;
+
+/// How far a run came of a task. Coverage is of all that the task was to do, so that a run that was stopped after one
+/// sample of a hundred does not claim to know all about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// To its end: there are no more records than those that it has.
+    #[default]
+    Whole,
+    /// It was stopped before its end, and was to have so many records: samples times repeats.
+    Of(u64),
+    /// It was stopped before its end, and nobody knows how many records it was to have, as under a filter.
+    Unknown,
+}
+
+impl Reach {
+    /// How many records are missing behind so many.
+    pub(crate) fn missing(self, records: u64) -> u64 {
+        match self {
+            Reach::Of(all) => all.saturating_sub(records),
+            Reach::Whole | Reach::Unknown => 0,
+        }
+    }
+
+    /// What the summary of a run says of a task.
+    pub fn of(task: &TaskSummary) -> Reach {
+        match (task.samples.total_is_least, task.samples.not_reached) {
+            (true, _) => Reach::Unknown,
+            (false, 0) => Reach::Whole,
+            (false, _) => Reach::Of(task.samples.total),
+        }
+    }
+}
