@@ -104,6 +104,8 @@ pub async fn open(
             capabilities: Capabilities {
                 generate: true,
                 loglikelihood: true,
+                rolling_loglikelihood: true,
+                embeddings: true,
                 media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
             },
             max_concurrency: loaded.settings.concurrency(),
