@@ -79,7 +79,7 @@ impl TextLikelihood {
 mod tests {
     use super::*;
 
-    /// Three words of 16 bytes at two bits a byte.
+    /// Four words of 16 bytes, at two bits a byte.
     #[test]
     fn measures() {
         let bits = -2.0 * std::f64::consts::LN_2 * 16.0;
