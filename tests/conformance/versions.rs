@@ -266,7 +266,7 @@ impl Corpus {
             let items = samples.iter().map(|case| metric.resolve("case", roots(case))).collect();
             metric.score(items).results.into_iter().filter_map(Result::ok).collect::<Vec<_>>()
         };
-        [of("bleu"), of("chrf")].concat()
+        [of("bleu"), of("chrf"), of("word_perplexity")].concat()
     }
 }
 

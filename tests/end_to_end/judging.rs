@@ -182,7 +182,7 @@ fn what_is_wrong_with_the_steps_is_said_before_the_run() {
         ("[{step: inference}, {step: judge, judge: verdict(scal=1)}, {step: auto_eval}]", "`scal`"),
         (
             "[{step: inference}, {step: auto_eval}, {step: judge}]",
-            "the order is: support, inference, judge, extract, auto_eval, report",
+            "the order is: support, inference, embed, judge, extract, auto_eval, report",
         ),
         ("[{step: inference}, {step: judge}, {step: judge}, {step: auto_eval}]", "under `judges`"),
         (

@@ -157,6 +157,22 @@ fn a_model_runs_in_the_process_where_that_is_asked_for() {
     assert_eq!(workspace.read("runs/thread/samples.jsonl"), workspace.read("runs/process/samples.jsonl"));
 }
 
+/// The tests are of a build without kernels for a GPU.
+#[test]
+fn layers_for_a_gpu_that_is_not_there_are_told_once() {
+    let workspace = Workspace::new();
+    let set = "backends.tiny.config.gpu_layers=99";
+    for isolation in ["thread", "process"] {
+        let isolated = format!("backends.tiny.config.isolation={isolation}");
+        let arguments =
+            ["run", &tiny(), "--run-id", isolation, "--max-samples", "1", "--set", set, "--set", &isolated];
+        let ended = workspace.run(&arguments).expect_code(0);
+        assert_eq!(ended.stderr.matches("`gpu_layers` has no effect").count(), 1, "{}", ended.stderr);
+        let manifest = workspace.json(isolation, "manifest.json");
+        assert_eq!(manifest["identity"]["backends"]["tiny"]["details"]["gpu_layers"], 0);
+    }
+}
+
 #[test]
 fn a_model_file_is_inspected_without_loading_it() {
     let workspace = Workspace::new();
@@ -222,6 +238,10 @@ fn a_model_file_is_fetched_once_and_checked() {
     assert!(refused.stderr.contains("has the digest"), "{}", refused.stderr);
     let missing = fetch(&["hub:owner/tiny/other.gguf"]).expect_code(2);
     assert!(missing.stderr.contains("model 'owner/tiny'"), "{}", missing.stderr);
+    for reference in ["hub:owner/none/tiny.gguf", "hub:owner/tiny/deeper/tiny.gguf@v9"] {
+        let unknown = fetch(&[reference]).expect_code(2).stderr;
+        assert!(unknown.contains("model 'owner/") && !unknown.contains("dataset"), "{unknown}");
+    }
     let none = fetch(&["hub:owner/tiny/README.md"]).expect_code(2);
     assert!(none.stderr.contains("README.md"), "{}", none.stderr);
     fetch(&["https://example.org/tiny.gguf"]).expect_code(2);

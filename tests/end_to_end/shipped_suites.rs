@@ -4,10 +4,11 @@ use crate::server::{Server, completion};
 use crate::support::{Ended, Workspace, repository};
 
 /// The suites that ship frozen: the name, and what the configuration is called.
-const SHIPPED: [(&str, &str); 7] = [
+const SHIPPED: [(&str, &str); 8] = [
     ("tiny_sums", "tiny_sums"),
     ("tiny_words", "tiny_words"),
     ("tiny_choice", "tiny_choice"),
+    ("tiny_perplexity", "tiny_perplexity"),
     ("tiny_suite", "tiny"),
     ("piqa_suite", "piqa_openai_http"),
     ("gsm8k_suite", "gsm8k_openai_http"),

@@ -31,7 +31,7 @@ impl AnthropicHttp {
     ) -> Result<AnthropicHttp, OpenError> {
         let info = info_of(
             &config,
-            Capabilities { generate: true, loglikelihood: false, media: MediaSupport::ImagesAndFiles },
+            Capabilities { generate: true, media: MediaSupport::ImagesAndFiles, ..Capabilities::default() },
         );
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {
             let key = key.map(|key| ("x-api-key", key.reveal().to_owned(), true));

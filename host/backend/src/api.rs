@@ -182,6 +182,10 @@ pub struct Capabilities {
     pub generate: bool,
     /// Scores continuations.
     pub loglikelihood: bool,
+    /// Scores whole texts.
+    pub rolling_loglikelihood: bool,
+    /// Turns texts into vectors.
+    pub embeddings: bool,
     /// Which media it takes in messages.
     pub media: MediaSupport,
 }
@@ -326,6 +330,11 @@ pub trait Backend: Send + Sync {
             BackendErrorKind::Unsupported,
             format!("request '{}': {} has no log-likelihood of whole texts", request.id, self.info().kind),
         ))
+    }
+
+    /// What the model is called that makes vectors, where that is another one.
+    fn embedding_model(&self) -> &str {
+        &self.info().model
     }
 
     /// Turns texts into vectors.

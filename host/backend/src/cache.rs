@@ -9,7 +9,7 @@ mod store;
 
 use crate::api::{
     Backend, BackendError, BackendInfo, EmbedOutput, EmbedRequest, GenerateRequest, LoglikelihoodOutput,
-    LoglikelihoodRequest, Reply, RequestTiming,
+    LoglikelihoodRequest, Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
 use entry::Kept;
@@ -122,6 +122,23 @@ impl Backend for Cached {
         let reply = self.inner.loglikelihood(request).await?;
         self.keep(key, &reply.output).await;
         Ok(reply)
+    }
+
+    async fn rolling_loglikelihood(
+        &self,
+        request: RollingRequest,
+    ) -> Result<Reply<RollingOutput>, BackendError> {
+        let key = self.keys.of_rolling(&request);
+        if let Some(reply) = self.find(key).await {
+            return Ok(reply);
+        }
+        let reply = self.inner.rolling_loglikelihood(request).await?;
+        self.keep(key, &reply.output).await;
+        Ok(reply)
+    }
+
+    fn embedding_model(&self) -> &str {
+        self.inner.embedding_model()
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {

@@ -63,6 +63,9 @@ impl CustomScript {
             capabilities: Capabilities {
                 generate: offer.supports_generate,
                 loglikelihood: offer.supports_loglikelihood,
+                // The contract has neither.
+                rolling_loglikelihood: false,
+                embeddings: false,
                 media: if grants.media { MediaSupport::Everything } else { MediaSupport::Nothing },
             },
             max_concurrency: offer.max_batch.saturating_mul(2 * threads).min(QUEUE),

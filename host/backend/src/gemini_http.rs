@@ -31,7 +31,7 @@ impl GeminiHttp {
     ) -> Result<GeminiHttp, OpenError> {
         let info = info_of(
             &config,
-            Capabilities { generate: true, loglikelihood: false, media: MediaSupport::Everything },
+            Capabilities { generate: true, media: MediaSupport::Everything, ..Capabilities::default() },
         );
         // Addresses are shown in errors, so the key is in a header, not in the query.
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), |key| {

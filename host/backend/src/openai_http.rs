@@ -41,6 +41,8 @@ impl OpenAiHttp {
         let capabilities = Capabilities {
             generate: true,
             loglikelihood: options.loglikelihood.is_some(),
+            rolling_loglikelihood: false,
+            embeddings: true,
             media: MediaSupport::Everything,
         };
         let info = info_of(&config, capabilities);
@@ -142,8 +144,12 @@ impl Backend for OpenAiHttp {
         Ok(Reply { output: LoglikelihoodOutput { scores, usage: Some(usage) }, timing })
     }
 
+    fn embedding_model(&self) -> &str {
+        self.options.embedding_model.as_deref().unwrap_or(&self.info.model)
+    }
+
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
-        let model = self.options.embedding_model.as_deref().unwrap_or(&self.info.model);
+        let model = self.embedding_model();
         let count = request.texts.len();
         let body = bytes_of(&embeddings::body_of(model, request.texts))?;
         let tokens = estimate(&body, Some(0));

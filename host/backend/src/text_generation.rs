@@ -5,7 +5,7 @@ mod reply;
 mod request;
 
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
 };
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of, unsupported};
 use crate::http::{Call, Header, HttpClient, Reading, Refusal};
@@ -52,10 +52,7 @@ impl TextGeneration {
         path: &str,
         shared: &OpenOptions,
     ) -> Result<TextGeneration, OpenError> {
-        let info = info_of(
-            &config,
-            Capabilities { generate: true, loglikelihood: false, media: MediaSupport::Nothing },
-        );
+        let info = info_of(&config, Capabilities { generate: true, ..Capabilities::default() });
         let http = HttpClient::new(backend_id, config, &shared.hosts, shared.tape.clone(), bearer)?;
         Ok(TextGeneration { url: http.url(path)?, http, dialect, info })
     }

@@ -25,6 +25,7 @@ pub const COMPONENTS: &[BundledComponent] = &[
         &[
             "corpus_bleu",
             "corpus_chrf",
+            "corpus_perplexity",
             "ece",
             "pass_at_k",
             "majority_vote",
@@ -91,7 +92,19 @@ pub const COMPONENTS: &[BundledComponent] = &[
     component!(
         "score",
         World::Metric,
-        &["judge_score", "judge_threshold", "likelihood", "ranking", "pass_at_k", "brier"]
+        &[
+            "judge_score",
+            "judge_threshold",
+            "likelihood",
+            "word_perplexity",
+            "byte_perplexity",
+            "token_perplexity",
+            "bits_per_byte",
+            "semantic_similarity",
+            "ranking",
+            "pass_at_k",
+            "brier",
+        ]
     ),
     component!("text", World::Metric, &["exact_match", "contains", "regex_match", "text_length"]),
     component!("timing", World::Metric, &["latency"]),

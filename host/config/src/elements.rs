@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cache;
 pub mod contract;
 pub mod dataset;
+pub mod embed_step;
 pub mod gate;
 pub mod judge_step;
 pub mod metric;

@@ -36,6 +36,7 @@ pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
 };
+pub use elements::embed_step::EmbedStep;
 pub use elements::gate::{GateSpec, SubScoreGate};
 pub use elements::judge_step::{Combine, JudgeSpec, JudgeStep};
 pub use elements::metric::{AggregationSpec, MetricSpec};

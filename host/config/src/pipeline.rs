@@ -6,6 +6,7 @@ use crate::elements::cache::CacheSpec;
 use crate::elements::check_unique;
 use crate::elements::contract::{StepKind, TOOL_ROLES};
 use crate::elements::dataset::DatasetSpec;
+use crate::elements::embed_step::EmbedStep;
 use crate::elements::gate::GateSpec;
 use crate::elements::judge_step::JudgeSpec;
 use crate::elements::metric::MetricSpec;
@@ -92,6 +93,11 @@ impl PipelineConfig {
         self.role_of(step.adapter_id.as_deref(), RoleType::ContextProvider)
     }
 
+    /// The role whose backend makes the vectors of a step `embed`.
+    pub fn embed_role_of(&self, step: &EmbedStep) -> Option<&RoleAdapterSpec> {
+        self.role_of(step.adapter_id.as_deref(), RoleType::HelperModel)
+    }
+
     /// The role that answers the calls of tools of a step.
     pub fn tool_role_of(&self, tools: &ToolLoop) -> Option<&RoleAdapterSpec> {
         self.role_of(tools.adapter_id.as_deref(), RoleType::ToolProvider)
@@ -104,7 +110,8 @@ impl PipelineConfig {
         })
     }
 
-    /// The roles that the steps of a task ask: the model under test, then who supports it, and the judges.
+    /// The roles that the steps of a task ask: the model under test, then who supports it, who makes vectors, and the
+    /// judges.
     pub fn roles_of(&self, task: &TaskSpec) -> Vec<&RoleAdapterSpec> {
         let steps = &task.steps;
         let judges = steps.judge.iter().flat_map(|step| &step.judges);
@@ -112,6 +119,7 @@ impl PipelineConfig {
             .into_iter()
             .chain(steps.support.iter().filter_map(|step| self.support_role_of(step)))
             .chain(steps.inference.tools.iter().filter_map(|tools| self.tool_role_of(tools)))
+            .chain(steps.embed.iter().filter_map(|step| self.embed_role_of(step)))
             .chain(judges.filter_map(|judge| self.judge_role_of(judge)))
             .collect()
     }
@@ -499,6 +507,18 @@ fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Proble
         let asked = Asked { name: "tools", role_type: RoleType::ToolProvider, allowed: TOOL_ROLES };
         check_role(config, Some(asked), tools.adapter_id.as_deref(), tools.span, problems);
         check_support(config, "tools", tools.span, config.tool_role_of(tools), problems);
+    }
+    if let Some(step) = &task.steps.embed {
+        check_role(config, asked(StepKind::Embed), step.adapter_id.as_deref(), step.span, problems);
+        let role = config.embed_role_of(step);
+        check_model("embed", step.span, role, problems);
+        if let Some(role) = role.filter(|role| role.prompt_id.is_some()) {
+            let message = format!(
+                "`embed` asks `{}` for vectors, and its `prompt_id` would not be used",
+                role.adapter_id
+            );
+            problems.error(step.span, "adapter_id", message).help("name a role with a `backend_id` alone");
+        }
     }
     for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
         check_role(config, asked(StepKind::Judge), judge.adapter_id.as_deref(), judge.span, problems);

@@ -31,7 +31,7 @@ pub use fields::Problem;
 pub use long_integers::quote_long_integers;
 pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use output::{ContinuationScore, FinishReason, ModelOutput, Usage};
+pub use output::{ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
 pub use reading::scan::is_surely_object;
 pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};

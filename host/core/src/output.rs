@@ -16,7 +16,7 @@ pub enum FinishReason {
     ToolCalls,
     /// The provider's filter cut in.
     ContentFilter,
-    /// The answer was chosen by log-likelihood; nothing was generated.
+    /// The answer was chosen by log-likelihood, or a whole text was scored; nothing was generated.
     Scored,
     /// Anything else.
     Other,
@@ -46,6 +46,34 @@ pub struct ContinuationScore {
     pub is_greedy: bool,
 }
 
+/// How likely a whole text is, each token given what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RollingScore {
+    /// Sum over the tokens of the natural logarithm of their probability.
+    pub loglikelihood: f64,
+    /// Its tokens, as the model cuts it.
+    pub token_count: u64,
+    /// Its bytes in UTF-8.
+    pub byte_count: u64,
+    /// Its words: see [`word_count`].
+    pub word_count: u64,
+}
+
+/// The words of a text as lm-evaluation-harness counts them: the pieces between its stretches of white space, of which
+/// those at its ends have an empty piece beyond them (`len(re.split(r"\s+", text))`).
+pub fn word_count(text: &str) -> u64 {
+    // Python counts the four separators of ASCII among white space.
+    let is_space = |character: char| character.is_whitespace() || ('\x1c'..='\x1f').contains(&character);
+    let mut was_space = false;
+    let mut words = 1;
+    for character in text.chars() {
+        let now = is_space(character);
+        words += u64::from(now && !was_space);
+        was_space = now;
+    }
+    words
+}
+
 /// What a model says about a sample. Holds nothing that varies from run to run; the time that
 /// it took is recorded beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +88,8 @@ pub struct ModelOutput {
     pub usage: Option<Usage>,
     /// The scores of all continuations, in the order of the options.
     pub continuations: Vec<ContinuationScore>,
+    /// The score of the whole text, where that is what was asked for.
+    pub rolling: Option<RollingScore>,
     /// Whatever else the backend says: `reasoning`, `tool_calls`.
     pub extra: Object,
 }
@@ -74,8 +104,15 @@ impl ModelOutput {
             finish_reason,
             usage,
             continuations,
+            rolling: None,
             extra: Object::new(),
         }
+    }
+
+    /// The score of a whole text; there is no answer.
+    pub fn of_text(rolling: RollingScore, usage: Option<Usage>) -> ModelOutput {
+        let output = ModelOutput::generated(String::new(), FinishReason::Scored, usage);
+        ModelOutput { rolling: Some(rolling), ..output }
     }
 
     /// The choice among continuations: the most likely one, and the most likely one per byte.
@@ -95,6 +132,7 @@ impl ModelOutput {
             finish_reason: FinishReason::Scored,
             usage,
             continuations,
+            rolling: None,
             extra: Object::new(),
         }
     }
@@ -113,6 +151,9 @@ impl ModelOutput {
         if !self.continuations.is_empty() {
             object.insert("continuations".to_owned(), json!(self.continuations));
         }
+        if let Some(rolling) = self.rolling {
+            object.insert("rolling".to_owned(), json!(rolling));
+        }
         object.extend(self.extra);
         Value::Object(object)
     }
@@ -124,6 +165,23 @@ mod tests {
 
     fn score(id: &str, logprob: f64, byte_count: u32) -> ContinuationScore {
         ContinuationScore { id: id.to_owned(), logprob, token_count: 1, byte_count, is_greedy: false }
+    }
+
+    #[test]
+    fn words_are_counted_as_python_splits_them() {
+        // len(re.split(r"\s+", text)) of Python 3.
+        for (text, words) in [
+            ("", 1),
+            ("one", 1),
+            ("one two\n three", 3),
+            (" one ", 3),
+            ("one\u{a0}two\u{3000}three", 3),
+            ("one\u{1f}\u{1c}two", 2),
+            ("one\u{200b}two", 1),
+            (" ", 2),
+        ] {
+            assert_eq!(word_count(text), words, "{text:?}");
+        }
     }
 
     #[test]

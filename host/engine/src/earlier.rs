@@ -109,9 +109,10 @@ fn is_scored_again(sample: IndexedSample) -> bool {
     sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
-/// Whether the model had answered, and a judge failed.
-fn failed_at_judge(record: &SampleRecord) -> bool {
-    record.model_output.is_some() && record.error.as_ref().is_some_and(|error| error.stage == Stage::Judge)
+/// Whether the model had answered, and who was asked about the answer failed.
+fn failed_behind(record: &SampleRecord) -> bool {
+    let is_behind = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
+    record.model_output.is_some() && record.error.as_ref().is_some_and(|error| is_behind(error.stage))
 }
 
 /// Says of each row what is left to be done.
@@ -163,9 +164,9 @@ impl Left<'_> {
         if !is_retried && recorded.is_finished() {
             return Ok(None);
         }
-        // Where a judge failed, only the judges are asked again.
+        // Where a judge failed, or who makes vectors, only these are asked again.
         let failed = self.answers.read_whole(task_id, row.index)?;
-        Ok(Some(match failed.filter(failed_at_judge) {
+        Ok(Some(match failed.filter(failed_behind) {
             Some(record) => Next::Unjudged(Box::new(record)),
             None => Next::Row(row),
         }))

@@ -71,7 +71,7 @@ impl Add for Range {
 /// What one role is asked for by a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestEstimate {
-    /// What asks: the step `support`, `inference` or `judge`, or the `tools` of a model.
+    /// What asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
@@ -167,7 +167,7 @@ impl Plan {
             self.of_role(step, role, &work, task, options)
         };
         let completion = match spec.steps.inference.request {
-            RequestKind::Loglikelihood => Range::default(),
+            RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => Range::default(),
             RequestKind::Generate => {
                 let most = task.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
                 Range::new((most * LEAST_COMPLETION).max(1.0), most)
@@ -200,6 +200,11 @@ impl Plan {
         }
         if !task.support.is_empty() {
             notes.push("what support steps put before the model is not counted".to_owned());
+        }
+        if let Some(embed) = &task.embed {
+            let (times, none) = (Range::new(asked, asked), Range::default());
+            requests.push(of("embed", &embed.role, times, completion, none));
+            notes.push("the references that answers are compared with by `embed` are not counted".to_owned());
         }
         if let Some(judges) = &task.judges {
             let around = AROUND_JUDGED / BYTES_PER_TOKEN;

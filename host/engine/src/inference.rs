@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use crate::reader::Asked;
 use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
-use gage_backend::{Backend, BackendError, RequestTiming, cancellable, in_place};
-use gage_core::{FinishReason, ModelOutput, Outcome};
+use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
+use gage_core::{FinishReason, ModelOutput, Outcome, RollingScore, Usage};
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
 use serde_json::Value;
@@ -297,6 +297,7 @@ impl Asking {
         let messages = match &mut request {
             Request::Generate(request) => &mut request.messages,
             Request::Loglikelihood(request) => &mut request.messages,
+            Request::Rolling(_) => return Ok(request),
         };
         let mut taken = std::mem::take(messages);
         let media = Arc::clone(&self.media);
@@ -347,6 +348,14 @@ async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, R
         Request::Loglikelihood(request) => {
             let reply = backend.loglikelihood(request).await?;
             Ok((ModelOutput::chosen(reply.output.scores, reply.output.usage), reply.timing))
+        }
+        Request::Rolling(request) => {
+            let word_count = gage_core::word_count(&request.text);
+            let reply = backend.rolling_loglikelihood(request).await?;
+            let RollingOutput { logprob, token_count, byte_count } = reply.output;
+            let score = RollingScore { loglikelihood: logprob, token_count, byte_count, word_count };
+            let usage = Usage { prompt_tokens: token_count, completion_tokens: 0 };
+            Ok((ModelOutput::of_text(score, Some(usage)), reply.timing))
         }
     }
 }

@@ -3,6 +3,7 @@
 mod combined;
 
 use crate::active::ActiveTask;
+use crate::embedding::SEMANTIC;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
 use crate::place::Place;
@@ -168,7 +169,8 @@ fn case_of(inferred: &Inferred) -> JudgeCase {
 fn without_clocks(inferred: &Inferred) -> Object {
     let output = inferred.model_output.as_object().into_iter().flatten();
     output
-        .filter(|(key, _)| !CLOCKS.contains(&key.as_str()))
+        // Nor what another model made of the answer.
+        .filter(|(key, _)| !CLOCKS.contains(&key.as_str()) && key.as_str() != SEMANTIC)
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

@@ -13,9 +13,11 @@
 
 mod active;
 mod batches;
+mod behind;
 mod conversation;
 mod datasets;
 mod earlier;
+mod embedding;
 mod estimate;
 mod eval_config;
 mod events;

@@ -2,6 +2,7 @@
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
 mod dataset;
+mod embed;
 mod metric;
 mod needs;
 mod steps;
@@ -10,6 +11,7 @@ mod templates;
 mod writers;
 
 pub use dataset::PlannedDataset;
+pub use embed::PlannedEmbed;
 pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedHelper, PlannedTools};
@@ -67,6 +69,8 @@ pub struct PlannedTask {
     pub support: Vec<Arc<PlannedHelper>>,
     /// Who answers the model's calls of tools.
     pub tools: Option<PlannedTools>,
+    /// Who makes the vectors by which answers are compared with their references.
+    pub embed: Option<Arc<PlannedEmbed>>,
     /// Who judges answers.
     pub judges: Option<PlannedJudges>,
     /// What is done with answers.
@@ -193,9 +197,12 @@ impl Plan {
         add_plugins(config, registry, problems);
         let scoring = |task| {
             let scoring = Scoring::new(task, registry, problems)?;
-            let asked = asked.and_then(|asked| asked.tasks.iter().find(|one| one.task_id == task.task_id));
-            if let Some(asked) = asked {
-                check_answers(task, asked, &scoring, problems);
+            let of_task = asked.and_then(|asked| {
+                let found = asked.tasks.iter().find(|one| one.task_id == task.task_id);
+                found.map(|found| (asked, found))
+            });
+            if let Some((asked, found)) = of_task {
+                check_answers(task, asked, found, &scoring, problems);
             }
             Some(Scoring { prompt_version: writers::recorded_version(config, task, answers), ..scoring })
         };
@@ -234,6 +241,7 @@ fn plan_task(
     // Each part is looked at whether or not another is missing, so that all errors come at once.
     let scoring = Scoring::new(task, registry, problems);
     let judges = steps::plan_judges(config, task, registry, problems);
+    let embed = embed::plan_embed(config, task, problems);
     let helpers = support::plan_support(config, task, registry, problems);
     let tools = support::plan_tools(config, task, registry, problems);
     let role = config.inference_role_of(task);
@@ -243,7 +251,7 @@ fn plan_task(
         check_request(task, backend, problems);
     }
     if let Some(scoring) = &scoring {
-        check_needs(task, scoring, problems);
+        check_needs(config, task, scoring, problems);
     }
     let dataset = config.dataset_of(task)?;
     // A dataset that several tasks share is looked at once.
@@ -261,6 +269,7 @@ fn plan_task(
         prompt: prompt?,
         support: helpers?,
         tools: tools?,
+        embed: embed?,
         judges: judges?,
         scoring: scoring?,
     };
@@ -402,6 +411,16 @@ fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems
         && let Some((message, help)) = http.lacks_loglikelihood()
     {
         problems.error(step.span, "request", message).help(help);
+    }
+    let scores_texts = matches!(backend.kind, BackendKind::LlamaCpp(_));
+    if step.request == RequestKind::RollingLoglikelihood && !scores_texts {
+        let message = format!(
+            "the backend `{}` gives no log-likelihoods of whole texts (`rolling_loglikelihood`)",
+            backend.backend_id
+        );
+        problems
+            .error(step.span, "request", message)
+            .help("ask a backend of the type `llama_cpp`; servers give none of a text's first token");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plan::PlannedTask;
 use crate::support;
-use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest};
+use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
 use gage_record::{ErrorNote, Stage};
@@ -13,14 +13,16 @@ use serde_json::Value;
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
     Loglikelihood(LoglikelihoodRequest),
+    Rolling(RollingRequest),
 }
 
 impl Request {
-    /// The conversation.
+    /// The conversation; of a whole text nothing.
     pub(crate) fn messages(&self) -> &[Message] {
         match self {
             Request::Generate(request) => &request.messages,
             Request::Loglikelihood(request) => &request.messages,
+            Request::Rolling(_) => &[],
         }
     }
 
@@ -32,7 +34,7 @@ impl Request {
     pub(crate) fn params(&self) -> Option<Value> {
         match self {
             Request::Generate(request) => serde_json::to_value(&request.params).ok(),
-            Request::Loglikelihood(_) => None,
+            Request::Loglikelihood(_) | Request::Rolling(_) => None,
         }
     }
 }
@@ -76,6 +78,7 @@ pub(crate) fn prompt_size(
             let further = request.continuations.iter().map(|one| count(&one.text)).sum();
             (request.messages, request.prompt, further)
         }
+        Request::Rolling(request) => (Vec::new(), Some(request.text), 0.0),
     };
     let tokens = match prompt {
         Some(prompt) => count(&prompt),
@@ -124,7 +127,7 @@ impl Parts {
             params,
             continuations: match task.spec.steps.inference.request {
                 RequestKind::Loglikelihood => continuations_of(task, sample),
-                RequestKind::Generate => Vec::new(),
+                RequestKind::Generate | RequestKind::RollingLoglikelihood => Vec::new(),
             },
             shown: if task.prompt.is_some() { media_of(sample) } else { Vec::new() },
             rendered: rendered.map(str::to_owned),
@@ -198,8 +201,30 @@ impl Parts {
             RequestKind::Loglikelihood => {
                 Ok(Request::Loglikelihood(LoglikelihoodRequest { id, messages, prompt, continuations }))
             }
+            RequestKind::RollingLoglikelihood if messages.iter().any(Message::has_media) => note(
+                "media_unsupported",
+                "the log-likelihood is that of a text, and a message of the sample holds media",
+                "/messages",
+            ),
+            RequestKind::RollingLoglikelihood => {
+                let text = prompt.unwrap_or_else(|| whole_text(&messages));
+                if text.is_empty() {
+                    return note(
+                        "empty_text",
+                        "the text whose log-likelihood is asked for is empty",
+                        "/messages",
+                    );
+                }
+                Ok(Request::Rolling(RollingRequest { id, text }))
+            }
         }
     }
+}
+
+/// The texts of messages, joined by line breaks: the whole text of a sample, without a template of chats.
+fn whole_text(messages: &[Message]) -> String {
+    let texts: Vec<String> = messages.iter().map(|message| gage_core::text_of(&message.content)).collect();
+    texts.join("\n")
 }
 
 /// The media of the messages of a Sample, which a prompt's text cannot hold.

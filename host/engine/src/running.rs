@@ -1,8 +1,10 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
 use crate::active::ActiveTask;
+use crate::behind::Behind;
 use crate::datasets::Datasets;
 use crate::earlier::Earlier;
+use crate::embedding::Embedding;
 use crate::events::Events;
 use crate::judging::{Judging, RolePermits};
 use crate::plan::Plan;
@@ -174,12 +176,15 @@ impl<'r> Running<'r> {
         let judging = planned.judges.as_ref().map(|judges| {
             Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
+        let embedding = planned.embed.as_ref().map(|embed| {
+            Embedding::new(embed, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+        });
         let helper = |planned: &_| Helper::new(planned, self.session, &self.permits, self.options.workers);
         let hands = hands.clone();
         let mut output = run_task(TaskInput {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
-            judging: judging.transpose()?,
+            behind: Behind::new(embedding.transpose()?, judging.transpose()?),
             support: planned.support.iter().map(helper).collect(),
             tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
             rows,

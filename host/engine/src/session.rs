@@ -40,13 +40,19 @@ impl Session {
         for task in &plan.tasks {
             let Some(backend) = backends.get(&task.role.backend_id) else { continue };
             let info = backend.info();
-            let (can, what) = match task.spec.steps.inference.request {
-                RequestKind::Generate => (info.capabilities.generate, "generate"),
-                RequestKind::Loglikelihood => (info.capabilities.loglikelihood, "loglikelihood"),
+            let request = task.spec.steps.inference.request;
+            let can = match request {
+                RequestKind::Generate => info.capabilities.generate,
+                RequestKind::Loglikelihood => info.capabilities.loglikelihood,
+                RequestKind::RollingLoglikelihood => info.capabilities.rolling_loglikelihood,
             };
             if !can {
-                let message =
-                    format!("the backend `{}` ({}) cannot do `{what}`", task.role.backend_id, info.kind);
+                let message = format!(
+                    "the backend `{}` ({}) cannot do `{}`",
+                    task.role.backend_id,
+                    info.kind,
+                    request.name()
+                );
                 problems.error(task.spec.steps.inference.span, "request", message);
             }
         }
@@ -59,6 +65,15 @@ impl Session {
                 let message =
                     format!("the backend `{}` ({}) cannot do `generate`", role.backend_id, info.kind);
                 problems.error(role.spans.backend_id, "backend_id", message);
+            }
+        }
+        for embed in plan.tasks.iter().filter_map(|task| task.embed.as_ref()) {
+            let Some(backend) = backends.get(&embed.role.backend_id) else { continue };
+            let info = backend.info();
+            if !info.capabilities.embeddings {
+                let message =
+                    format!("the backend `{}` ({}) has no embeddings", embed.role.backend_id, info.kind);
+                problems.error(embed.step.span, "adapter_id", message);
             }
         }
         give_models(plan, &backends);

@@ -1,6 +1,7 @@
 //! What a run has spent, and the budgets that end it.
 
 use crate::active::is_failure;
+use crate::embedding::SEMANTIC;
 use crate::plan::{Plan, PlannedTask};
 use crate::stop::{Stop, StopReason};
 use crate::usage::{TOOL_USAGE, usage_at, usage_in};
@@ -86,6 +87,7 @@ impl Spending {
                         self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
                     }
                     self.add_support(task, &record, stop);
+                    self.add_embedding(task, &record, stop);
                     for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
                         self.spend(backend_id, usage, stop);
                     }
@@ -98,6 +100,7 @@ impl Spending {
                     if record.model_output.is_some() && record.timing.attempts > 0 {
                         self.spend(&task.role.backend_id, usage_in(record.model_output.as_ref()), stop);
                     }
+                    self.add_embedding(task, &record, stop);
                     for (backend_id, usage) in judged(task.judges.as_ref(), &record) {
                         self.spend(backend_id, usage, stop);
                     }
@@ -120,6 +123,14 @@ impl Spending {
         let by_tools = record.model_output.as_ref().and_then(|output| usage_at(output, TOOL_USAGE));
         if let (Some(tools), Some(usage)) = (tools, by_tools) {
             self.spend(&tools.helper.role.backend_id, Some(usage), stop);
+        }
+    }
+
+    /// What the vectors of an answer took.
+    fn add_embedding(&self, task: &PlannedTask, record: &SampleRecord, stop: &Stop) {
+        let semantic = record.model_output.as_ref().and_then(|output| output.get(SEMANTIC));
+        if let (Some(embed), Some(usage)) = (&task.embed, usage_in(semantic)) {
+            self.spend(&embed.role.backend_id, Some(usage), stop);
         }
     }
 

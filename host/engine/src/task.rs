@@ -3,10 +3,10 @@
 
 use crate::active::ActiveTask;
 use crate::batches::{Batches, Waiting};
+use crate::behind::Behind;
 use crate::earlier::Earlier;
 use crate::inference::{Asking, Inferred};
 use crate::invalid::{InvalidRows, TooManyInvalid};
-use crate::judging::Judging;
 use crate::place::Lent;
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
@@ -39,7 +39,8 @@ const WAITING: std::ops::RangeInclusive<usize> = 512..=8_192;
 pub(crate) struct TaskInput<'a> {
     pub(crate) task: Arc<ActiveTask>,
     pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) judging: Option<Judging>,
+    /// Who is asked about answers.
+    pub(crate) behind: Option<Behind>,
     /// Who finds something for the model to read, in order.
     pub(crate) support: Vec<Helper>,
     /// Who answers the model's calls of tools.
@@ -99,7 +100,7 @@ impl TaskOutput {
 ///
 /// Must not be called from within the async runtime: this thread waits.
 pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput { task, backend, judging, permits, rows, preparation, earlier, .. } = input;
+    let TaskInput { task, backend, behind, permits, rows, preparation, earlier, .. } = input;
     let (progress, runtime, workers) = (input.progress, input.runtime, input.workers);
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
@@ -117,7 +118,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         // A batch has room, for rows come in order.
         held: Room::new(inflight.saturating_add(waiting)),
         inflight: Room::new(inflight),
-        judging: judging.map(Arc::new),
+        behind: behind.map(Arc::new),
         hand: Hand {
             task: Arc::clone(&task),
             unsynced: (!is_bounded).then(|| Arc::new(Room::new(waiting))),
@@ -213,7 +214,8 @@ struct SampleLoop {
     inflight: Room,
     /// Bounds the answers that wait for their neighbours, and with them the samples in flight.
     held: Room,
-    judging: Option<Arc<Judging>>,
+    /// Who is asked about answers.
+    behind: Option<Arc<Behind>>,
     stop: Stop,
     /// Counts what turns out to be no Sample when it is to be asked.
     invalid: Arc<InvalidRows>,
@@ -274,10 +276,10 @@ impl SampleLoop {
                         is_cut_off = true;
                         break;
                     }
-                    let judging = self.judging.clone();
+                    let behind = self.behind.clone();
                     requests.spawn(async move {
                         let index = inferred.index;
-                        let judged = hand.judged(judging.as_deref(), inferred).await;
+                        let judged = hand.asked(behind.as_deref(), inferred).await;
                         hand.ended(index, judged, Some(permit), held).await
                     });
                     continue;
@@ -295,7 +297,7 @@ impl SampleLoop {
                     count(Ok(hand.finished(record, false, Some(permit)).await))?;
                 }
                 Ok(sample) => {
-                    let (asking, judging) = (Arc::clone(&self.asking), self.judging.clone());
+                    let (asking, behind) = (Arc::clone(&self.asking), self.behind.clone());
                     let invalid = Arc::clone(&self.invalid);
                     // Where the task bounds its samples, one that waits is among them.
                     let is_lent = hand.unsynced.is_some();
@@ -310,7 +312,7 @@ impl SampleLoop {
                             invalid.found_late(wrong);
                         }
                         let judged = match inferred {
-                            Some(inferred) => hand.judged(judging.as_deref(), inferred).await,
+                            Some(inferred) => hand.asked(behind.as_deref(), inferred).await,
                             None => None,
                         };
                         hand.ended(index, judged, permit, held).await
@@ -364,10 +366,10 @@ impl Hand {
         self.score(complete).await
     }
 
-    /// Has an answer judged, where the task has judges; it is in the journal before they are asked. Nothing where the run
-    /// is stopped before they have replied.
-    async fn judged(&self, judging: Option<&Judging>, inferred: Inferred) -> Option<Inferred> {
-        let Some(judging) = judging.filter(|_| inferred.outcome == Outcome::Scored) else {
+    /// Has further models asked about an answer, where the task has some; it is in the journal before they are. Nothing
+    /// where the run is stopped before they have replied.
+    async fn asked(&self, behind: Option<&Behind>, inferred: Inferred) -> Option<Inferred> {
+        let Some(behind) = behind.filter(|_| inferred.outcome == Outcome::Scored) else {
             return Some(inferred);
         };
         let inferred = Arc::new(inferred);
@@ -376,9 +378,8 @@ impl Hand {
             // Where the journal cannot be written the run is stopped by its recorder.
             let _ = self.recorder.send(ToRecord { task, what, permit: None }).await;
         }
-        let judged = judging.judge(&self.task, &inferred).await?;
         // The recorder has long let go of it.
-        Some(judged.of(Arc::unwrap_or_clone(inferred)))
+        behind.ask(&self.task, inferred).await
     }
 
     /// Hands on what came of a row; nothing did where the run is stopped. Returns whether it is recorded.

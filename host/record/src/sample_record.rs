@@ -18,6 +18,8 @@ pub enum Stage {
     Support,
     /// Asking the model.
     Inference,
+    /// Comparing the answer's meaning with that of its references.
+    Embed,
     /// Asking the judge.
     Judge,
     /// Scoring the answer.
@@ -33,6 +35,7 @@ impl Stage {
             Stage::Prompt => "prompt",
             Stage::Support => "support",
             Stage::Inference => "inference",
+            Stage::Embed => "embed",
             Stage::Judge => "judge",
             Stage::Scoring => "scoring",
         }
@@ -217,8 +220,8 @@ pub(crate) mod tests {
 
     #[test]
     fn names_are_those_of_serde() {
-        use Stage::{Inference, Judge, Load, Preprocess, Prompt, Scoring, Support};
-        for stage in [Load, Preprocess, Prompt, Support, Inference, Judge, Scoring] {
+        use Stage::{Embed, Inference, Judge, Load, Preprocess, Prompt, Scoring, Support};
+        for stage in [Load, Preprocess, Prompt, Support, Inference, Embed, Judge, Scoring] {
             assert_eq!(serde_json::to_value(stage).unwrap(), stage.name());
         }
     }

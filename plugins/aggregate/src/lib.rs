@@ -1,7 +1,7 @@
 //! Aggregators: figures of many score cards that are no mean of theirs.
 //!
 //! - `corpus_bleu` and `corpus_chrf` pool the counts that the metrics leave in the detail of their cards:
-//!   the mean of scores of single texts is not the score of a corpus.
+//!   the mean of scores of single texts is not the score of a corpus. `corpus_perplexity` does so with likelihoods.
 //! - `ece` says how far stated confidence is from what was right; `confusion` counts which category was
 //!   taken for which; `krippendorff_alpha` says how far judges agree.
 //! - `pass_at_k` and `majority_vote` are for samples that were answered several times.
@@ -13,6 +13,7 @@ mod calibration;
 mod confusion;
 mod corpus_bleu;
 mod corpus_chrf;
+mod corpus_perplexity;
 mod detail;
 mod ece;
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod testing;
 pub use confusion::Confusion;
 pub use corpus_bleu::CorpusBleu;
 pub use corpus_chrf::CorpusChrf;
+pub use corpus_perplexity::CorpusPerplexity;
 pub use ece::ExpectedCalibrationError;
 pub use krippendorff::KrippendorffAlpha;
 pub use majority::MajorityVote;
@@ -33,10 +35,11 @@ pub use pass_at_k::PassAtK;
 
 gage_sdk::aggregators!(
     name: "aggregate",
-    description: "Figures of many score cards: corpus BLEU and chrF, calibration, repeats, agreement",
+    description: "Figures of many score cards: corpus BLEU, chrF and perplexity, calibration, repeats, agreement",
     aggregators: [
         CorpusBleu,
         CorpusChrf,
+        CorpusPerplexity,
         ExpectedCalibrationError,
         PassAtK,
         MajorityVote,

@@ -1,7 +1,7 @@
 //! An answer as it is kept: JSON, of which nothing is lost on the way back.
 
-use crate::api::{EmbedOutput, LoglikelihoodOutput};
-use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, Usage};
+use crate::api::{EmbedOutput, LoglikelihoodOutput, RollingOutput};
+use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, RollingScore, Usage};
 use serde::{Deserialize, Serialize};
 
 /// An answer that can be kept.
@@ -24,6 +24,8 @@ struct Generated {
     finish_reason: FinishReason,
     usage: Option<Usage>,
     continuations: Vec<ContinuationScore>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rolling: Option<RollingScore>,
     extra: Object,
 }
 
@@ -32,6 +34,14 @@ struct Generated {
 struct Scored {
     scores: Vec<ContinuationScore>,
     usage: Option<Usage>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rolled {
+    logprob: f64,
+    token_count: u64,
+    byte_count: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,15 +67,15 @@ impl Kept for ModelOutput {
     }
 
     fn write(&self) -> String {
-        let ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, extra } =
+        let ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra } =
             self.clone();
-        text_of(&Generated { answer, answer_normalized, finish_reason, usage, continuations, extra })
+        text_of(&Generated { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra })
     }
 
     fn read(text: &str) -> Option<ModelOutput> {
-        let Generated { answer, answer_normalized, finish_reason, usage, continuations, extra } =
+        let Generated { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra } =
             serde_json::from_str(text).ok()?;
-        Some(ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, extra })
+        Some(ModelOutput { answer, answer_normalized, finish_reason, usage, continuations, rolling, extra })
     }
 }
 
@@ -82,6 +92,22 @@ impl Kept for LoglikelihoodOutput {
     fn read(text: &str) -> Option<LoglikelihoodOutput> {
         let Scored { scores, usage } = serde_json::from_str(text).ok()?;
         Some(LoglikelihoodOutput { scores, usage })
+    }
+}
+
+impl Kept for RollingOutput {
+    fn is_whole(&self) -> bool {
+        self.logprob.is_finite()
+    }
+
+    fn write(&self) -> String {
+        let RollingOutput { logprob, token_count, byte_count } = *self;
+        text_of(&Rolled { logprob, token_count, byte_count })
+    }
+
+    fn read(text: &str) -> Option<RollingOutput> {
+        let Rolled { logprob, token_count, byte_count } = serde_json::from_str(text).ok()?;
+        Some(RollingOutput { logprob, token_count, byte_count })
     }
 }
 
@@ -122,6 +148,7 @@ mod tests {
         }
         let scores = vec![ContinuationScore { id: "a".to_owned(), logprob: f64::NEG_INFINITY, ..score(0.0) }];
         assert!(!LoglikelihoodOutput { scores, usage: None }.is_whole());
+        assert!(!RollingOutput { logprob: f64::NAN, token_count: 1, byte_count: 1 }.is_whole());
     }
 
     fn score(logprob: f64) -> ContinuationScore {
@@ -152,6 +179,8 @@ mod tests {
             prop_assert_eq!(read, Some(output));
             let output = LoglikelihoodOutput { scores: vec![score(logprob)], usage };
             prop_assert_eq!(LoglikelihoodOutput::read(&output.write()), Some(output));
+            let output = RollingOutput { logprob, token_count: tokens, byte_count: tokens };
+            prop_assert_eq!(RollingOutput::read(&output.write()), Some(output));
             let output = EmbedOutput { vectors: vec![vector], usage };
             prop_assert_eq!(EmbedOutput::read(&output.write()), Some(output));
         }

@@ -3,7 +3,9 @@
 //! Where a structure is taken apart here, it is so without `..`: whoever adds a field has to say whether it counts.
 
 use super::store::FORMAT;
-use crate::api::{BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest};
+use crate::api::{
+    BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingRequest,
+};
 use crate::conversation::public_headers;
 use crate::llama_cpp::{flash_number, split_name};
 use gage_config::{
@@ -68,6 +70,12 @@ impl Keys {
             "continuations": continuations.collect::<Vec<Value>>(),
             "id": self.sees_id.then_some(id),
         }))
+    }
+
+    /// The key of a whole text to score.
+    pub(super) fn of_rolling(&self, request: &RollingRequest) -> Digest {
+        let RollingRequest { id, text } = request;
+        self.key(json!({"asked": "rolling_loglikelihood", "text": text, "id": self.sees_id.then_some(id)}))
     }
 
     /// The key of texts to embed.

@@ -104,6 +104,8 @@ pub async fn open(
             capabilities: Capabilities {
                 generate: true,
                 loglikelihood: true,
+                rolling_loglikelihood: true,
+                embeddings: true,
                 media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
             },
             max_concurrency: loaded.settings.concurrency(),
@@ -353,6 +355,17 @@ impl Backend for LlamaCppBackend {
     }
 }
 
+/// The features for GPUs that the program is built with, in words.
+fn gpu_features() -> &'static str {
+    match (cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")) {
+        (false, false, false) => "for none",
+        (true, false, false) => "with `cuda`",
+        (false, true, false) => "with `vulkan`",
+        (false, false, true) => "with `metal`",
+        _ => "with several",
+    }
+}
+
 /// Says where a model runs with less than was asked for, or with more than it was made for.
 fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
     let Settings { slots, context_length, .. } = loaded.settings;
@@ -360,6 +373,13 @@ fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
     if slots < to_usize(asked.slots) || is_shorter {
         tracing::warn!(
             "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
+        );
+    }
+    if asked.gpu_layers > 0 && loaded.settings.gpu_layers == 0 {
+        tracing::warn!(
+            "`gpu_layers` has no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
+             is built {}. Leave the key out, or take a build with the feature `cuda`, `vulkan` or `metal`",
+            gpu_features()
         );
     }
     let trained = to_usize(loaded.facts.training_context);

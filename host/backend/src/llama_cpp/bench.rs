@@ -3,7 +3,7 @@
 use super::batch::{TokenBatch, shorten};
 use super::likelihood::{Distribution, most_likely};
 use super::model::keeps_prefixes;
-use super::opening::load_model;
+use super::opening::{OpenContext, load_model};
 use super::options::{ModelOptions, Settings, to_usize};
 use super::protocol::{Answer, GenerateTask, Job, ScoredText, Task};
 use super::runtime::new_context;
@@ -81,7 +81,7 @@ pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
         ..ModelOptions::new(options.model_path.clone())
     };
     let mut opened = load_model(&mut model_options).map_err(|error| error.to_string())?;
-    let (model, context, vision, loaded) =
+    let OpenContext { model, context, vision, loaded, .. } =
         opened.context(&mut model_options).map_err(|error| error.to_string())?;
     let settings = loaded.settings;
     let shares = keeps_prefixes(model);

@@ -1,6 +1,7 @@
 //! Vectors of texts.
 
 use super::batch::TokenBatch;
+use super::opening::{Adapter, set_adapter};
 use super::options::{ModelOptions, Settings, to_u32};
 use super::protocol::{Answer, Done};
 use super::runtime::{internal, new_context};
@@ -24,7 +25,7 @@ pub struct Embedder<'m> {
 }
 
 impl<'m> Embedder<'m> {
-    /// Makes the context. Vectors are pooled as the model says; where it says nothing they are the mean over
+    /// Makes the context, with the adapter that answers have too. Vectors are pooled as the model says; where it says nothing they are the mean over
     /// the tokens.
     ///
     /// # Errors
@@ -33,6 +34,7 @@ impl<'m> Embedder<'m> {
         model: &'m LlamaModel,
         settings: &Settings,
         options: &ModelOptions,
+        adapter: Option<Adapter<'_>>,
     ) -> Result<Embedder<'m>, BackendError> {
         let most_tokens = settings.context_length.min(MOST_TOKENS);
         let says_how = model.meta_count() > 0
@@ -48,8 +50,12 @@ impl<'m> Embedder<'m> {
             .with_n_ubatch(to_u32(most_tokens))
             .with_embeddings(true)
             .with_pooling_type(pooling);
+        let mut context = new_context(model, parameters)?;
+        if let Some(adapter) = adapter {
+            set_adapter(&mut context, adapter).map_err(internal)?;
+        }
         Ok(Embedder {
-            context: new_context(model, parameters)?,
+            context,
             tokenizer: Tokenizer::new(model),
             batch: TokenBatch::new(most_tokens, most_tokens, 1),
             most_tokens,

@@ -16,6 +16,7 @@ mod choices;
 mod continuations;
 mod details;
 mod embedding;
+mod gbnf;
 pub mod gguf;
 mod held;
 mod likelihood;

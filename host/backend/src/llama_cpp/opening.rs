@@ -1,11 +1,12 @@
 //! Loads a model and makes its context, with less where memory is short.
 
+use super::captured_log::captured;
 use super::gguf::Gguf;
 use super::memory::{MemoryNeeds, available, cache_bits};
 use super::model::{facts_of, keeps_prefixes, load};
 use super::options::{LlamaCppOpenError, ModelOptions, Settings, to_u32};
 use super::protocol::Loaded;
-use super::runtime::{kernels, new_context};
+use super::runtime::{kernels, new_context, runtime};
 use super::sampling::grammar;
 use super::scheduler::sequence_count;
 use super::vision::{Vision, projector_of};
@@ -15,8 +16,36 @@ use llama_cpp_2::model::{LlamaLoraAdapter, LlamaModel};
 /// How much is asked for, in tenths, as long as memory is short.
 const LADDER: [u32; 4] = [10, 9, 7, 5];
 
-/// A model with its context and what makes tokens of images, and what was found out about them.
-pub type OpenContext<'m> = (&'m LlamaModel, LlamaContext<'m>, Option<Vision<'m>>, Loaded);
+/// An adapter on top of a model, and how strongly it counts.
+pub type Adapter<'m> = (&'m mut LlamaLoraAdapter, f32);
+
+/// A model in memory, with a context of it.
+pub struct OpenContext<'m> {
+    /// The model.
+    pub model: &'m LlamaModel,
+    /// Its context, with the adapter.
+    pub context: LlamaContext<'m>,
+    /// What makes tokens of images.
+    pub vision: Option<Vision<'m>>,
+    /// The adapter, for further contexts.
+    pub adapter: Option<Adapter<'m>>,
+    /// What was found out about it.
+    pub loaded: Loaded,
+}
+
+/// Puts an adapter on top of what is computed in a context.
+///
+/// # Errors
+/// When llama.cpp refuses it.
+pub fn set_adapter(context: &mut LlamaContext<'_>, (adapter, scale): Adapter<'_>) -> Result<(), String> {
+    let (set, log) = captured(|| context.lora_adapter_set(adapter, scale));
+    set.map_err(|error| {
+        format!(
+            "`lora`: llama.cpp refuses to use the adapter with the scale {scale}: {}",
+            reason_of(log, &error)
+        )
+    })
+}
 
 /// A model in memory.
 pub struct OpenModel {
@@ -37,6 +66,10 @@ pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LlamaCppOpenE
             "{} makes tokens of images for a model, and is none; name it as `mmproj`, and the model as `model_path`",
             options.model_path.display()
         )));
+    }
+    // Whoever asked for more is told by what came of it.
+    if !runtime()?.supports_gpu_offload() {
+        options.gpu_layers = 0;
     }
     let asked = options.gpu_layers;
     let mut failed = None;
@@ -68,11 +101,24 @@ fn add_adapter(
         let message = format!("{} is not an adapter: its `general.type` is not `adapter`", path.display());
         return Err(LlamaCppOpenError::Setting(message));
     }
-    let adapter = model.lora_adapter_init(path).map_err(|error| LlamaCppOpenError::Load {
+    let (loaded, log) = captured(|| model.lora_adapter_init(path));
+    let adapter = loaded.map_err(|error| LlamaCppOpenError::Load {
         path: path.clone(),
-        reason: format!("{error}; it must be made for this model"),
+        reason: format!(
+            "{}; an adapter (`lora`) must be made for this model ({}), and be a GGUF file as convert_lora_to_gguf.py \
+             of llama.cpp writes it",
+            reason_of(log, &error),
+            options.model_path.display()
+        ),
     })?;
     Ok(Some((adapter, *scale)))
+}
+
+/// Why llama.cpp refused something: the first line of its log that says so, or else the error of the call.
+fn reason_of(log: Vec<String>, error: &dyn std::fmt::Display) -> String {
+    let is_reason =
+        |line: &String| ["error", "failed", "unknown", "mismatch"].iter().any(|word| line.contains(word));
+    log.into_iter().find(is_reason).unwrap_or_else(|| error.to_string())
 }
 
 impl OpenModel {
@@ -113,17 +159,16 @@ impl OpenModel {
                     continue;
                 }
             };
-            if let Some((adapter, scale)) = adapter {
-                context.lora_adapter_set(adapter, *scale).map_err(|error| {
-                    LlamaCppOpenError::Setting(format!("the adapter cannot be used: {error}"))
-                })?;
+            if let Some((adapter, scale)) = adapter.as_mut() {
+                set_adapter(&mut context, (adapter, *scale)).map_err(LlamaCppOpenError::Setting)?;
             }
             if let Some(vision) = &mut vision {
                 vision.set_call(settings.largest_call());
             }
             let projector = options.mmproj.as_deref().map(projector_of).transpose()?;
             let loaded = Loaded { facts, settings, kernels: kernels(), projector };
-            return Ok((model, context, vision, loaded));
+            let adapter = adapter.as_mut().map(|(adapter, scale)| (adapter, *scale));
+            return Ok(OpenContext { model, context, vision, adapter, loaded });
         }
         Err(LlamaCppOpenError::Memory(format!(
             "the model file {} does not fit into memory, even with {} slots and a context of {}: {last}; use a \

@@ -1,6 +1,7 @@
 //! How the next token is chosen.
 
 use super::choices::Choices;
+use super::gbnf::explain;
 use super::likelihood::{Distribution, most_likely};
 use super::options::to_usize;
 use super::protocol::{Constraint, GenerateTask, TokenLogprob};
@@ -47,7 +48,13 @@ pub struct Chosen {
 /// When it is none.
 pub fn grammar(model: &LlamaModel, text: &str) -> Result<LlamaSampler, String> {
     LlamaSampler::grammar(model, text, "root")
-        .map_err(|error| format!("the grammar cannot be used: {error}; it must be GBNF with a rule `root`"))
+        .map_err(|error| {
+            let reason = explain(text).unwrap_or_else(|| format!("{error}, for a reason that its log has"));
+            format!(
+                "llama.cpp refuses the grammar: {reason}; a grammar is GBNF: rules of the form `name ::= …`, of which `root` is \
+                 where answers begin"
+            )
+        })
 }
 
 impl Chooser {

@@ -2,7 +2,7 @@
 
 use super::embedding::Embedder;
 use super::model::keeps_prefixes;
-use super::opening::load_model;
+use super::opening::{OpenContext, load_model};
 use super::options::{LlamaCppOpenError, ModelOptions};
 use super::protocol::{FromModel, Job, JobError, Task, ToModel};
 use super::scheduler::{Event, Scheduler};
@@ -21,7 +21,7 @@ pub fn run(
     };
     let shares = keeps_prefixes(&opened.model);
     // The model is borrowed by its contexts, so all that is asked of it is done in here.
-    let (model, context, vision, loaded) = match opened.context(&mut options) {
+    let OpenContext { model, context, vision, mut adapter, loaded } = match opened.context(&mut options) {
         Ok(made) => made,
         Err(error) => return refuse(&error, say),
     };
@@ -59,7 +59,11 @@ pub fn run(
                         Job { name, task: Task::Embed(texts) } => {
                             let made = match embedder.take() {
                                 Some(made) => Ok(made),
-                                None => Embedder::new(model, &settings, &options),
+                                None => {
+                                    let adapter =
+                                        adapter.as_mut().map(|(adapter, scale)| (&mut **adapter, *scale));
+                                    Embedder::new(model, &settings, &options, adapter)
+                                }
                             };
                             let done = made.and_then(|made| embedder.insert(made).embed(&name, texts));
                             let done = Box::new(done.map_err(JobError::from));

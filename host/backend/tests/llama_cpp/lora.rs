@@ -1,6 +1,7 @@
 //! An adapter on top of the tiny model, written by this test.
 
 use crate::support::{loglikelihood, open_file, texts, tiny, tiny_file};
+use gage_backend::EmbedRequest;
 use std::path::Path;
 
 /// Length of the tiny model's vectors.
@@ -68,4 +69,48 @@ async fn an_adapter_counts_as_strongly_as_is_asked() {
     assert!((found[0] - found[2]).abs() > 1e-3, "{found:?}");
     let plain = tiny("").await;
     assert!(plain.info().details.get("lora").is_none());
+}
+
+/// What it makes of a text's vector depends on it, too.
+#[tokio::test(flavor = "multi_thread")]
+async fn vectors_are_made_with_the_adapter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("adapter.gguf");
+    write_adapter(&file);
+    let mut found = Vec::new();
+    for settings in [
+        String::new(),
+        format!(", lora: {{path: '{}', scale: 0}}", file.display()),
+        format!(", lora: {{path: '{}'}}", file.display()),
+    ] {
+        let backend = open_file(&tiny_file(), &settings).await.unwrap_or_else(|errors| panic!("{errors:?}"));
+        let request =
+            EmbedRequest { id: "text".to_owned(), texts: texts(&["What is the capital of France?"]) };
+        found.push(backend.embed(request).await.expect("a vector").output.vectors.remove(0));
+    }
+    assert_eq!(found[0], found[1], "it does not count");
+    assert_ne!(found[0], found[2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_adapter_of_another_model_is_told_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("adapter.gguf");
+    write_adapter(&file);
+    // The name of a matrix that the model does not have.
+    let bytes = std::fs::read(&file).expect("written");
+    let from = b"blk.0.attn_q.weight.lora";
+    let to = b"blk.9.attn_q.weight.lora";
+    let mut changed = bytes.clone();
+    for start in 0..bytes.len() - from.len() {
+        if bytes[start..].starts_with(from) {
+            changed[start..start + to.len()].copy_from_slice(to);
+        }
+    }
+    std::fs::write(&file, changed).expect("written");
+    let refused = open_file(&tiny_file(), &format!(", lora: {{path: '{}'}}", file.display())).await;
+    let errors = refused.err().map(|errors| format!("{errors:?}")).expect("refused");
+    for part in ["blk.9.attn_q.weight", "does not exist in base model", "`lora`", "gage-tiny.gguf"] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
 }

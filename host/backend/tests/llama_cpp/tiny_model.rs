@@ -177,7 +177,7 @@ async fn answers_are_held_to_choices_and_grammars() {
     let Err(errors) = open_file(&tiny_file(), ", grammar: 'root ::= ('").await else {
         panic!("that is no grammar")
     };
-    assert!(errors[0].message.contains("grammar"), "{errors:?}");
+    assert!(errors[0].message.contains("the `(` of line 1 is never closed"), "{errors:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

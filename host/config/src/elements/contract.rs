@@ -11,6 +11,8 @@ pub enum Datum {
     Context,
     /// What the model under test said: `model_output`.
     Answer,
+    /// How near the answer is in meaning to its references: `model_output.semantic`.
+    Similarity,
     /// What judges said: `judge_output`.
     Judgement,
     /// The final answer in what the model wrote: `model_output.parsed`.
@@ -26,6 +28,7 @@ impl Datum {
             Datum::Sample => "a Sample",
             Datum::Context => "a context",
             Datum::Answer => "an answer",
+            Datum::Similarity => "a similarity of meaning",
             Datum::Judgement => "a judgement",
             Datum::Extraction => "an extracted answer",
             Datum::Scores => "scores",
@@ -40,6 +43,8 @@ pub enum StepKind {
     Support,
     /// Asks the model under test.
     Inference,
+    /// Compares the answer's meaning with that of its references.
+    Embed,
     /// Asks judges.
     Judge,
     /// Finds the final answer in what the model wrote.
@@ -74,7 +79,7 @@ const MODELS: &[RoleType] = &[RoleType::DutModel, RoleType::JudgeModel, RoleType
 pub const TOOL_ROLES: &[RoleType] = &[RoleType::ToolProvider, RoleType::HelperModel];
 
 /// All steps, in the order in which a task has them.
-pub const CONTRACTS: [StepContract; 6] = [
+pub const CONTRACTS: [StepContract; 7] = [
     StepContract {
         kind: StepKind::Support,
         name: "support",
@@ -90,6 +95,14 @@ pub const CONTRACTS: [StepContract; 6] = [
         yields: &[Datum::Answer],
         role: Some(RoleType::DutModel),
         may_ask: MODELS,
+    },
+    StepContract {
+        kind: StepKind::Embed,
+        name: "embed",
+        needs: &[Datum::Sample, Datum::Answer],
+        yields: &[Datum::Similarity],
+        role: Some(RoleType::HelperModel),
+        may_ask: &[RoleType::HelperModel],
     },
     StepContract {
         kind: StepKind::Judge,

@@ -1,6 +1,7 @@
 //! `steps[]`: what happens to a sample.
 
 use crate::elements::contract::{self, StepKind};
+use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
 use crate::elements::support_step::{SupportStep, ToolLoop};
@@ -16,6 +17,15 @@ pub enum RequestKind {
     Generate,
     /// How likely each of the sample's options is.
     Loglikelihood,
+    /// How likely the whole text of the sample is.
+    RollingLoglikelihood,
+}
+
+impl RequestKind {
+    /// The name in a configuration.
+    pub fn name(self) -> &'static str {
+        REQUESTS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Which text of an option is scored.
@@ -53,6 +63,8 @@ pub struct Steps {
     pub support: Vec<SupportStep>,
     /// Asks the model.
     pub inference: InferenceStep,
+    /// Compares the answer's meaning with that of its references.
+    pub embed: Option<EmbedStep>,
     /// Asks judges about the answer.
     pub judge: Option<JudgeStep>,
     /// Finds the final answer in what the model wrote: the first that finds one, in their order.
@@ -62,16 +74,20 @@ pub struct Steps {
 }
 
 /// The steps that are run, by name.
-const KINDS: [(&str, StepKind); 6] = [
+const KINDS: [(&str, StepKind); 7] = [
     ("support", StepKind::Support),
     ("inference", StepKind::Inference),
+    ("embed", StepKind::Embed),
     ("judge", StepKind::Judge),
     ("extract", StepKind::Extract),
     ("auto_eval", StepKind::AutoEval),
     ("report", StepKind::Report),
 ];
-const REQUESTS: [(&str, RequestKind); 2] =
-    [("generate", RequestKind::Generate), ("loglikelihood", RequestKind::Loglikelihood)];
+const REQUESTS: [(&str, RequestKind); 3] = [
+    ("generate", RequestKind::Generate),
+    ("loglikelihood", RequestKind::Loglikelihood),
+    ("rolling_loglikelihood", RequestKind::RollingLoglikelihood),
+];
 const CONTINUATIONS: [(&str, ContinuationText); 2] =
     [("content", ContinuationText::Content), ("id", ContinuationText::Id)];
 
@@ -91,14 +107,14 @@ impl Steps {
         // What could not be read may have given what others need.
         let is_whole = problems.counts().0 == before;
         check_order(&listed, is_whole, problems);
-        let Found { support, inference, judge, extract, auto_eval } = found;
+        let Found { support, inference, embed, judge, extract, auto_eval } = found;
         if inference.is_none() && problems.counts().0 == before {
             problems
                 .error(place, &key, "the steps have no `inference`")
                 .help(format!("known are: {}", names()));
         }
         let kinds = listed.into_iter().map(|(kind, ..)| kind).collect();
-        Some(Steps { kinds, support, inference: inference?, judge, extract, auto_eval })
+        Some(Steps { kinds, support, inference: inference?, embed, judge, extract, auto_eval })
     }
 }
 
@@ -143,6 +159,7 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
 struct Found {
     support: Vec<SupportStep>,
     inference: Option<InferenceStep>,
+    embed: Option<EmbedStep>,
     judge: Option<JudgeStep>,
     extract: Vec<PluginCall>,
     auto_eval: bool,
@@ -157,6 +174,7 @@ fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Proble
         StepKind::Report => {}
         StepKind::Support => found.support.push(SupportStep::read(&mut table, node, problems)),
         StepKind::Inference => found.inference = Some(read_inference(&mut table, node, problems)),
+        StepKind::Embed => found.embed = Some(EmbedStep::read(&mut table, node, problems)),
         StepKind::Judge => found.judge = Some(JudgeStep::read(&mut table, node, problems)),
         StepKind::Extract => {
             table.required("extractors", problems);
@@ -193,7 +211,7 @@ fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -
     step.request = table.choice("request", &REQUESTS, problems).unwrap_or(step.request);
     let continuation = table.choice("continuation", &CONTINUATIONS, problems);
     let prefix = table.text("continuation_prefix", problems);
-    if step.request == RequestKind::Generate && (continuation.is_some() || prefix.is_some()) {
+    if step.request != RequestKind::Loglikelihood && (continuation.is_some() || prefix.is_some()) {
         problems
             .error(
                 node.span,
@@ -203,13 +221,10 @@ fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -
             .help("add `request: loglikelihood`, or remove them");
     }
     step.tools = ToolLoop::read(table, problems);
-    if let (RequestKind::Loglikelihood, Some(tools)) = (step.request, &step.tools) {
+    if let Some(tools) = step.tools.as_ref().filter(|_| step.request != RequestKind::Generate) {
+        let message = format!("with `request: {}` no tool is ever called", step.request.name());
         problems
-            .error(
-                tools.span,
-                &table.path_of("tools"),
-                "with `request: loglikelihood` no tool is ever called",
-            )
+            .error(tools.span, &table.path_of("tools"), message)
             .help("remove `tools`, or ask for `request: generate`");
     }
     step.continuation = continuation.unwrap_or(step.continuation);

@@ -59,7 +59,7 @@ impl HubFiles {
     /// # Errors
     /// When the cache cannot be read.
     pub fn of(source: &HubSource, dataset: &HubDataset) -> Result<HubFiles, HubError> {
-        let name = RepositoryName::parse(&source.name)?;
+        let name = RepositoryName::parse(source.kind, &source.name)?;
         let folder = DatasetFolder::of(&source.cache, &source.endpoint, source.kind, &name);
         let record = folder.commit(&dataset.commit).record(&name, &dataset.commit)?;
         let files = record.map(|record| record.listing.files).unwrap_or_default();
@@ -188,7 +188,7 @@ impl HubFiles {
         let folder = self.folder.commit(&self.commit);
         let fetching = async {
             let client = Client::over(connection.http.clone(), endpoint, token.as_ref(), patience)?;
-            let asked = Asked { name, revision, path: None };
+            let asked = Asked { kind: *kind, name, revision, path: None };
             let _lock = folder.lock(patience).await?;
             let one = async |entry: &'e Entry| {
                 let repository = Repository { client: &client, kind: *kind, name: &self.name, asked };

@@ -4,7 +4,7 @@
 mod answer;
 
 use super::error::{HubError, shown};
-use super::source::{HubTimings, HubToken};
+use super::source::{HubKind, HubTimings, HubToken};
 use super::wait::{Attempts, Failure, Patience};
 use answer::final_error;
 use reqwest::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
@@ -17,6 +17,8 @@ const MOST_REDIRECTS: usize = 10;
 /// What is asked for, as messages name it.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
+    /// What it is in.
+    pub(super) kind: HubKind,
     pub(super) name: &'a str,
     pub(super) revision: &'a str,
     /// The file; without one it is the revision.

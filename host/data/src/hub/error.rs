@@ -62,7 +62,7 @@ pub enum HubError {
         message: String,
     },
     /// A path in the repository could leave the cache, or cannot be a file name everywhere.
-    #[error("the dataset has a file {path:?}, which is not kept: {reason}")]
+    #[error("the repository has a file {path:?}, which is not kept: {reason}")]
     Path {
         /// The path, as the server gave it.
         path: String,
@@ -90,7 +90,7 @@ pub enum HubError {
         missing: String,
     },
     /// The cache cannot be read or written.
-    #[error("dataset cache: cannot {action} {}", path.display())]
+    #[error("cache of the hub: cannot {action} {}", path.display())]
     Cache {
         /// What was tried.
         action: &'static str,

@@ -24,7 +24,7 @@ pub fn fetch(
     progress: &dyn HubProgress,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<HubDataset, HubError> {
-    let name = RepositoryName::parse(&source.name)?;
+    let name = RepositoryName::parse(source.kind, &source.name)?;
     check_revision(&source.revision)?;
     let patience = Patience { timings: source.timings, cancelled };
     patience.check()?;
@@ -109,7 +109,7 @@ impl Fetch<'_> {
     async fn online(&self) -> Result<HubDataset, HubError> {
         let HubSource { name, revision, endpoint, token, .. } = self.source;
         let client = Client::new(endpoint, token.as_ref(), self.patience)?;
-        let asked = Asked { name, revision, path: None };
+        let asked = Asked { kind: self.source.kind, name, revision, path: None };
         let repository = Repository { client: &client, kind: self.source.kind, name: &self.name, asked };
         let commit = repository.commit().await.map_err(|error| self.hint(error))?;
         if is_commit(revision) && *revision != commit {

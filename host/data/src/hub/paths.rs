@@ -1,6 +1,7 @@
 //! What names and paths may be. All of them end up as names of files.
 
 use super::error::HubError;
+use super::source::HubKind;
 use url::Url;
 
 const LONGEST_NAME: usize = 96;
@@ -9,16 +10,17 @@ const LONGEST_PATH: usize = 1_024;
 const LONGEST_PART: usize = 255;
 const MOST_PARTS: usize = 64;
 
-/// A dataset's name that was checked: `owner/name` or `name`.
+/// A repository's name that was checked: `owner/name` or `name`.
 #[derive(Clone, Debug)]
 pub(super) struct RepositoryName(String);
 
 impl RepositoryName {
-    pub(super) fn parse(name: &str) -> Result<RepositoryName, HubError> {
+    pub(super) fn parse(kind: HubKind, name: &str) -> Result<RepositoryName, HubError> {
         let invalid = |reason: &str| {
             HubError::Invalid(format!(
-                "'{}' is not the name of a dataset: {reason}; write 'owner/name', as it stands in the address of the dataset's page",
-                gage_core::printable_line(name)
+                "'{}' is not the name of a {noun}: {reason}; write 'owner/name', as it stands in the address of the {noun}'s page",
+                gage_core::printable_line(name),
+                noun = kind.noun()
             ))
         };
         let parts: Vec<&str> = name.split('/').collect();

@@ -84,7 +84,8 @@ impl<'a> Repository<'a> {
             }
             if files.len() > MOST_FILES || bytes > LONGEST_LISTING {
                 let reason = format!(
-                    "the dataset has more than {MOST_FILES} files, or a listing of more than {LONGEST_LISTING} bytes; such datasets are not supported"
+                    "the {} has more than {MOST_FILES} files, or a listing of more than {LONGEST_LISTING} bytes, which is not supported",
+                    self.kind.noun()
                 );
                 return Err(HubError::answer(&url, reason));
             }

@@ -281,7 +281,8 @@ fn one_format<'a>(
         known.into_iter().filter(|(found, _)| *found == format).map(|(_, entry)| entry).collect();
     if entries.len() < count {
         tracing::warn!(
-            "dataset '{}': {} of the files that match are not {} and are left out",
+            "{} '{}': {} of the files that match are not {} and are left out",
+            source.kind.noun(),
             source.name,
             count - entries.len(),
             format.name()

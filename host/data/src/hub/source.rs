@@ -24,6 +24,14 @@ impl HubKind {
         }
     }
 
+    /// Where its token is said.
+    pub(super) fn token(self) -> &'static str {
+        match self {
+            HubKind::Dataset => "`token: ${HF_TOKEN}` in a suite",
+            HubKind::Model => "the variable `HF_TOKEN`",
+        }
+    }
+
     /// What its addresses and its folder in the cache are called.
     pub(super) fn folder(self) -> &'static str {
         match self {

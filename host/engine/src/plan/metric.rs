@@ -1,9 +1,10 @@
 //! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
 
 use super::{CLOCKS, PlannedMetric, report_missing, report_params};
-use gage_config::{AggregationSpec, Problems};
+use gage_config::{AggregationSpec, PluginReference, Problems};
 use gage_core::Root;
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
+use serde_json::json;
 use std::sync::Arc;
 
 pub(super) fn plan_metric(
@@ -89,6 +90,12 @@ fn plan_aggregation(
             let name = metric.description().default_aggregation.clone().unwrap_or_default();
             if gage_config::is_aggregation(&name) {
                 return Some((name, None));
+            }
+            let found = registry.find::<AggregatorKind>(&PluginReference::Name(name.clone()));
+            if let Some(aggregator) =
+                found.ok().and_then(|(family, member)| family.configure(member.as_deref(), json!({})).ok())
+            {
+                return Some((name, Some(Arc::new(aggregator))));
             }
             let message = format!("the metric asks for the unknown aggregation `{name}`");
             problems.error(spec.span, "aggregation", message).known(&name, gage_config::METRIC_AGGREGATIONS);

@@ -1,8 +1,9 @@
 //! What parts of a suite need of each other.
 
 use super::Scoring;
-use gage_config::{MetricSpec, PipelineConfig, Problems, TaskSpec};
-use gage_core::Root;
+use crate::embedding::SEMANTIC;
+use gage_config::{BackendKind, MetricSpec, PipelineConfig, Problems, RequestKind, TaskSpec};
+use gage_core::{FieldPath, Root};
 use gage_plugin::ValueDescription;
 
 /// A cost can be held to where every server that is asked has a price.
@@ -59,68 +60,130 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
 }
 
 /// A metric that reads nothing but what a step leaves needs that step.
-pub(super) fn check_needs(task: &TaskSpec, scoring: &Scoring, problems: &mut Problems) {
-    for lack in lacks(task, task, scoring) {
-        let Lack { root, step, .. } = lack;
-        let message = format!("{}, and the task `{}` has no step `{step}`", lack.reads(), task.task_id);
-        problems.error(lack.metric.span, "metrics", message).help(format!(
-            "add {{step: {step}}} before `{}`, or leave the metric out; what Samples bring along themselves is read by \
-             the path `sample.{}`",
-            if root == Root::JudgeOutput { "auto_eval" } else { "inference" },
-            lack.path
+pub(super) fn check_needs(
+    config: &PipelineConfig,
+    task: &TaskSpec,
+    scoring: &Scoring,
+    problems: &mut Problems,
+) {
+    for Lack { metric, need, path } in lacks(task, config, task, scoring) {
+        let message = format!(
+            "the metric `{}` reads `{path}`, and the task `{}` has no {}",
+            metric.metric_id, task.task_id, need.giver
+        );
+        problems.error(metric.span, "metrics", message).help(format!(
+            "{}, or leave the metric out; what Samples bring along themselves is read by the path `sample.{path}`",
+            need.remedy
         ));
     }
 }
 
-/// The same for answers that were given already, of the task as it was `asked`: what it left out then is not made up for.
-pub(super) fn check_answers(task: &TaskSpec, asked: &TaskSpec, scoring: &Scoring, problems: &mut Problems) {
-    for lack in lacks(task, asked, scoring) {
+/// The same for answers that were given already, of the task as it was asked: what it left out then is not made up for.
+pub(super) fn check_answers(
+    task: &TaskSpec,
+    config: &PipelineConfig,
+    asked: &TaskSpec,
+    scoring: &Scoring,
+    problems: &mut Problems,
+) {
+    for Lack { metric, need, path } in lacks(task, config, asked, scoring) {
         let message = format!(
-            "{}, and the run has none: its task `{}` had no step `{}`",
-            lack.reads(),
-            task.task_id,
-            lack.step
+            "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
+            metric.metric_id, task.task_id, need.giver
         );
-        problems.error(lack.metric.span, "metrics", message).help(format!(
-            "scoring again asks no model: run the suite with {{step: {}}}, or score with other metrics; what Samples bring \
-             along themselves is read by the path `sample.{}`",
-            lack.step, lack.path
+        problems.error(metric.span, "metrics", message).help(format!(
+            "scoring again asks no model: run the suite with {}, or score with other metrics; what Samples bring \
+             along themselves is read by the path `sample.{path}`",
+            need.entry
         ));
     }
+}
+
+/// Something that metrics read, and that only one step leaves.
+struct Need {
+    root: Root,
+    /// The key below the root; none where all below it is meant.
+    key: Option<&'static str>,
+    /// What gives it.
+    giver: &'static str,
+    /// The same as the suite has it.
+    entry: &'static str,
+    remedy: &'static str,
 }
 
 /// A metric that reads nothing but what a step leaves that a task does not have.
 struct Lack<'spec> {
     metric: &'spec MetricSpec,
-    root: Root,
-    step: &'static str,
+    need: Need,
     path: String,
 }
 
-impl Lack<'_> {
-    fn reads(&self) -> String {
-        format!("the metric `{}` reads `{}`", self.metric.metric_id, self.path)
+/// What a task of a suite does not give its metrics.
+fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
+    let steps = &asked.steps;
+    let mut needs = Vec::new();
+    if steps.judge.is_none() {
+        needs.push(Need {
+            root: Root::JudgeOutput,
+            key: None,
+            giver: "step `judge`",
+            entry: "{step: judge}",
+            remedy: "add {step: judge} before `auto_eval`",
+        });
     }
+    if steps.support.is_empty() {
+        needs.push(Need {
+            root: Root::SupportOutput,
+            key: None,
+            giver: "step `support`",
+            entry: "{step: support}",
+            remedy: "add {step: support} before `inference`",
+        });
+    }
+    // A component may say of its own what others do not.
+    let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
+    let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
+    if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
+        needs.push(Need {
+            root: Root::ModelOutput,
+            key: Some("rolling"),
+            giver: "`request: rolling_loglikelihood`",
+            entry: "{step: inference, request: rolling_loglikelihood}",
+            remedy: "write {step: inference, request: rolling_loglikelihood}",
+        });
+    }
+    if steps.embed.is_none() && !may_say_all {
+        needs.push(Need {
+            root: Root::ModelOutput,
+            key: Some(SEMANTIC),
+            giver: "step `embed`",
+            entry: "{step: embed}",
+            remedy: "add {step: embed} before `auto_eval`",
+        });
+    }
+    needs
 }
 
-/// What the metrics of a task lack in its `asked` form.
-fn lacks<'spec>(task: &'spec TaskSpec, asked: &TaskSpec, scoring: &Scoring) -> Vec<Lack<'spec>> {
-    let steps = &asked.steps;
-    let needs = [
-        (Root::JudgeOutput, "judge", steps.judge.is_some()),
-        (Root::SupportOutput, "support", !steps.support.is_empty()),
-    ];
+/// What the metrics of a task lack in its `asked` form, which is one of the suite `config`.
+fn lacks<'spec>(
+    task: &'spec TaskSpec,
+    config: &PipelineConfig,
+    asked: &TaskSpec,
+    scoring: &Scoring,
+) -> Vec<Lack<'spec>> {
     let mut lacks = Vec::new();
-    for (root, step, _) in needs.into_iter().filter(|(.., is_there)| !is_there) {
-        for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
-            let of_step = |input: &&gage_plugin::Input| {
-                !input.paths.is_empty() && input.paths.iter().all(|path| path.root() == root)
+    for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
+        let found = needs_of(config, asked).into_iter().find_map(|need| {
+            let is_meant = |path: &FieldPath| {
+                path.root() == need.root && need.key.is_none_or(|key| path.first_key() == Some(key))
             };
-            if let Some(input) = planned.metric.inputs().iter().find(of_step) {
-                let path = input.paths.first().map_or(step, |path| path.as_str()).to_owned();
-                lacks.push(Lack { metric, root, step, path });
-            }
-        }
+            let of_step =
+                |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_meant);
+            let input = planned.metric.inputs().iter().find(of_step)?;
+            let path = input.paths.first()?.as_str().to_owned();
+            Some(Lack { metric, need, path })
+        });
+        lacks.extend(found);
     }
     lacks
 }

@@ -204,7 +204,7 @@ impl<'r> Identity<'r> {
         if support.is_empty() { model } else { json!({"model": model, "support": support}) }
     }
 
-    /// For each judge of a task its model and its prompt.
+    /// For each judge of a task its model and its prompt, and the model that makes vectors.
     fn judges(&self, config: &PipelineConfig, task: &TaskSpec) -> Value {
         let judges = task.steps.judge.iter().flat_map(|step| &step.judges);
         let described = judges.filter_map(|judge| {
@@ -220,7 +220,16 @@ impl<'r> Identity<'r> {
                 }),
             ))
         });
-        Value::Object(described.collect())
+        let mut described: Object = described.collect();
+        if let Some(role) = task.steps.embed.as_ref().and_then(|step| config.embed_role_of(step)) {
+            let backend = &self.manifest["backends"][&role.backend_id];
+            let model = json!({
+                "model": backend["model"], "digest": backend["details"]["file_digest"],
+                "asked": asked(config, role, SamplingParams::default()),
+            });
+            described.insert(format!("embed {}", role.adapter_id), model);
+        }
+        Value::Object(described)
     }
 }
 

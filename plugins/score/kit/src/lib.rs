@@ -1,8 +1,10 @@
 //! What the metrics on scores and the aggregators share. Everything here is a pure function.
 
 pub mod estimator;
+pub mod perplexity;
 pub mod repeats;
 pub mod sum;
 
+pub use perplexity::{Measure, TextLikelihood};
 pub use repeats::Repeats;
 pub use sum::Sum;

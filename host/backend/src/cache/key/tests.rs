@@ -265,5 +265,10 @@ proptest! {
             texts: texts.iter().map(|text| (*text).to_owned()).collect(),
         });
         prop_assert_ne!(embedded(&["ab"]), embedded(&["a", "b"]));
+        let whole = |text: &str| {
+            keys.of_rolling(&RollingRequest { id: request.id.clone(), text: text.to_owned() })
+        };
+        prop_assert_ne!(whole("a"), whole("b"));
+        prop_assert_ne!(whole("a"), embedded(&["a"]));
     }
 }

@@ -22,34 +22,35 @@ pub(super) fn final_error(
         true => String::new(),
         false => format!("; the server says: {}", gage_core::printable_line(&said)),
     };
-    let Asked { name, revision, path } = asked;
+    let Asked { kind, name, revision, path } = asked;
+    let (noun, token) = (kind.noun(), kind.token());
     let code = header("x-error-code");
     match (status, code) {
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, "GatedRepo") => HubError::Denied(format!(
-            "dataset '{name}' is gated ({status}): ask for access on its page, and give a token of that account (`token: ${{HF_TOKEN}}` in a suite){said}"
+            "{noun} '{name}' is gated ({status}): ask for access on its page, and give a token of that account ({token}){said}"
         )),
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) if has_token => HubError::Denied(format!(
-            "dataset '{name}': the server refuses the token ({status}), or there is no such dataset; check the name, and that the token (`token: ${{HF_TOKEN}}` in a suite) is valid and may read it{said}"
+            "{noun} '{name}': the server refuses the token ({status}), or there is no such {noun}; check the name, and that the token ({token}) is valid and may read it{said}"
         )),
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => HubError::Denied(format!(
-            "dataset '{name}' does not exist, or it is private or gated and needs a token ({status}); check the name, or give a token that may read it (`token: ${{HF_TOKEN}}` in a suite){said}"
+            "{noun} '{name}' does not exist, or it is private or gated and needs a token ({status}); check the name, or give a token that may read it ({token}){said}"
         )),
         (StatusCode::NOT_FOUND, "RepoNotFound") => {
-            HubError::NotFound(format!("there is no dataset '{name}' on the hub, or it is private{said}"))
+            HubError::NotFound(format!("there is no {noun} '{name}' on the hub, or it is private{said}"))
         }
         (StatusCode::NOT_FOUND, "RevisionNotFound") => {
-            HubError::Revision(format!("dataset '{name}' has no revision '{revision}'{said}"))
+            HubError::Revision(format!("{noun} '{name}' has no revision '{revision}'{said}"))
         }
         (StatusCode::NOT_FOUND, code) => HubError::NotFound(match path {
             Some(path) => {
                 let path = gage_core::printable_line(path);
-                format!("dataset '{name}' has no file '{path}' in revision '{revision}'{said}")
+                format!("{noun} '{name}' has no file '{path}' in revision '{revision}'{said}")
             }
             None if code == "EntryNotFound" => {
-                format!("dataset '{name}' has no files in revision '{revision}'{said}")
+                format!("{noun} '{name}' has no files in revision '{revision}'{said}")
             }
             None => {
-                format!("there is no dataset '{name}' on the hub, or it has no revision '{revision}'{said}")
+                format!("there is no {noun} '{name}' on the hub, or it has no revision '{revision}'{said}")
             }
         }),
         _ => HubError::answer(url, format!("the server answers {status}{said}")),

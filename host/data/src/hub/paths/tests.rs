@@ -5,12 +5,12 @@ use std::path::{Component, Path};
 #[test]
 fn names_of_datasets() {
     for good in ["squad", "openai/gsm8k", "a_b/c.d-e", "_x/y_"] {
-        assert!(RepositoryName::parse(good).is_ok(), "{good}");
+        assert!(RepositoryName::parse(HubKind::Dataset, good).is_ok(), "{good}");
     }
     for bad in
         ["", "/", "a/", "/a", "a/b/c", "a b", "../x", "a/..", "a--b", "a/-b", "é", "a\\b", &"x".repeat(97)]
     {
-        assert!(RepositoryName::parse(bad).is_err(), "{bad}");
+        assert!(RepositoryName::parse(HubKind::Dataset, bad).is_err(), "{bad}");
     }
 }
 

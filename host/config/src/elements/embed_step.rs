@@ -1,0 +1,81 @@
+//! The step `embed`: how near an answer is in meaning to its references, by the vectors of a model.
+//!
+//! ```yaml
+//! - step: embed
+//!   adapter_id: embedder                        # a role of the type helper_model
+//!   prediction_field: model_output.answer
+//!   references_field: sample.references
+//! ```
+
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+use crate::table::Table;
+use gage_core::{FieldPath, Root};
+
+/// The step `embed`.
+#[derive(Clone, Debug)]
+pub struct EmbedStep {
+    /// The role whose backend makes the vectors; where it is missing the only one of the type `helper_model`.
+    pub adapter_id: Option<String>,
+    /// The text that is compared; default `model_output.answer`.
+    pub prediction_field: FieldPath,
+    /// What it is compared with: the first of these places under which a Sample has any.
+    pub references_fields: Vec<FieldPath>,
+    /// Where the step, or its adapter, is written.
+    pub span: Span,
+}
+
+/// Where the answer is.
+const USUAL_PREDICTION: &str = "model_output.answer";
+/// Where Samples keep references.
+const USUAL_REFERENCES: [&str; 3] = ["sample.references", "sample.metadata.references", "sample.label"];
+/// What is not there yet when the step is done, or varies from run to run.
+const LATER: [&str; 7] =
+    ["parsed", "extraction", "written", "semantic", "latency_ms", "queue_ms", "attempts"];
+
+impl EmbedStep {
+    /// Reads the keys of the step behind `step`.
+    pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> EmbedStep {
+        let adapter_id = table.text("adapter_id", problems);
+        let span = table.get("adapter_id").map_or(node.span, |node| node.span);
+        let prediction = path(table, "prediction_field", Root::ModelOutput, "model_output.", problems);
+        if let (Some(found), Some(node)) = (&prediction, table.get("prediction_field"))
+            && let Some(key) = found.first_key().filter(|key| LATER.contains(key))
+        {
+            let message = format!("`model_output.{key}` is not there yet when the step `embed` is done");
+            problems
+                .error(node.span, &table.path_of("prediction_field"), message)
+                .help("name something that the model said: model_output.answer, model_output.reasoning");
+        }
+        let references = path(table, "references_field", Root::Sample, "sample.", problems);
+        EmbedStep {
+            adapter_id,
+            prediction_field: prediction.unwrap_or_else(|| FieldPath::new(USUAL_PREDICTION)),
+            references_fields: match references {
+                Some(path) => vec![path],
+                None => USUAL_REFERENCES.map(FieldPath::new).to_vec(),
+            },
+            span,
+        }
+    }
+}
+
+/// A path that must begin in one document.
+fn path(
+    table: &mut Table<'_>,
+    key: &'static str,
+    root: Root,
+    begins: &str,
+    problems: &mut Problems,
+) -> Option<FieldPath> {
+    let found = FieldPath::new(&table.text(key, problems)?);
+    if (found.root() != root || found.first_key().is_none_or(str::is_empty))
+        && let Some(node) = table.get(key)
+    {
+        let message = format!("`{key}` must be a path that begins with `{begins}`, not `{found}`");
+        problems.error(node.span, &table.path_of(key), message);
+        return None;
+    }
+    Some(found)
+}

@@ -1,0 +1,307 @@
+//! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
+//! angles are recorded. The vectors are not.
+
+use crate::active::ActiveTask;
+use crate::inference::{Inferred, failure_of};
+use crate::judging::RolePermits;
+use crate::place::Place;
+use crate::plan::PlannedEmbed;
+use crate::session::Session;
+use crate::support::Failure;
+use crate::usage::named;
+use gage_backend::{Backend, EmbedRequest, cancellable, in_place};
+use gage_core::{Object, Outcome, Roots, Usage};
+use gage_record::Stage;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// Where the similarities of an answer are, in `model_output`.
+pub(crate) const SEMANTIC: &str = "semantic";
+
+/// Most references of a sample.
+const MOST_REFERENCES: usize = 256;
+
+/// Where an object keeps its text; the first that it has counts.
+const KEYS: [&str; 3] = ["text", "answer", "value"];
+
+/// The step `embed` of a task with its backend.
+pub(crate) struct Embedding {
+    planned: Arc<PlannedEmbed>,
+    backend: Arc<dyn Backend>,
+    /// Bounds the requests of the role.
+    permits: Arc<Semaphore>,
+}
+
+/// The texts that are compared: the answer, and its references with their places in the list; blank ones are left out.
+#[derive(Debug, PartialEq)]
+struct Texts {
+    prediction: String,
+    references: Vec<(usize, String)>,
+    /// How many references there are, with blank ones.
+    count: usize,
+}
+
+impl Embedding {
+    pub(crate) fn new(
+        planned: &Arc<PlannedEmbed>,
+        session: &Session,
+        permits: &RolePermits,
+    ) -> Option<Embedding> {
+        let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
+        let permits = permits.of(&planned.role, backend.as_ref());
+        Some(Embedding { planned: Arc::clone(planned), backend, permits })
+    }
+
+    /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
+    /// compared by an earlier process is left as it is.
+    pub(crate) async fn compare(&self, task: &ActiveTask, inferred: &Inferred) -> Option<Compared> {
+        if inferred.model_output.get(SEMANTIC).is_some() {
+            return Some(Compared(Ok(None)));
+        }
+        let texts = match self.texts(inferred) {
+            Ok(texts) => texts,
+            Err(failure) => return Some(Compared(Err(failure))),
+        };
+        let model = self.backend.embedding_model();
+        let missing = match (texts.prediction.is_empty(), texts.references.is_empty()) {
+            (true, _) => Some("prediction"),
+            (false, true) => Some("reference"),
+            (false, false) => None,
+        };
+        if let Some(missing) = missing {
+            let nothing = vec![Value::Null; texts.count];
+            return Some(Compared(Ok(Some(
+                json!({"model": model, "similarities": nothing, "missing": missing}),
+            ))));
+        }
+        let Texts { prediction, references, count } = texts;
+        let (places, references): (Vec<usize>, Vec<String>) = references.into_iter().unzip();
+        let all = std::iter::once(prediction).chain(references).collect();
+        let asked = match self.ask(task, &inferred.sample_id, all).await? {
+            Ok((vectors, usage)) => similarities(&vectors, places.len()).map(|found| (found, usage)),
+            Err(failure) => Err(failure),
+        };
+        Some(Compared(asked.map(|(found, usage)| {
+            let mut similarities = vec![Value::Null; count];
+            for (place, similarity) in places.into_iter().zip(found) {
+                if let Some(slot) = similarities.get_mut(place) {
+                    *slot = json!(similarity);
+                }
+            }
+            let mut semantic = Object::new();
+            semantic.insert("model".to_owned(), model.into());
+            semantic.insert("similarities".to_owned(), similarities.into());
+            semantic.extend(named(usage));
+            Some(Value::Object(semantic))
+        })))
+    }
+
+    fn texts(&self, inferred: &Inferred) -> Result<Texts, Failure> {
+        let step = &self.planned.step;
+        let roots = Roots {
+            sample: &inferred.sample,
+            model_output: &inferred.model_output,
+            judge_output: &Value::Null,
+            support_output: &inferred.support_output,
+        };
+        let refuse = |message: String| Failure {
+            outcome: Outcome::InvalidSample,
+            kind: "no_text".to_owned(),
+            message,
+        };
+        let prediction = match step.prediction_field.resolve(roots) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.trim().to_owned(),
+            Some(other) => {
+                let what = kind_of(other);
+                return Err(refuse(format!("`{}` is {what}, and a text is compared", step.prediction_field)));
+            }
+        };
+        let mut references = Vec::new();
+        // An empty list is none, so that the next place may have some.
+        for path in &step.references_fields {
+            let Some(value) = path.resolve(roots) else { continue };
+            collect(value, &mut references).map_err(|what| {
+                refuse(format!(
+                    "`{path}` holds {what}; a reference is a text, a number, or an object with `text`, `answer` or `value`"
+                ))
+            })?;
+            if references.len() > MOST_REFERENCES {
+                let count = references.len();
+                return Err(refuse(format!(
+                    "`{path}` holds {count} references; at most {MOST_REFERENCES} are compared"
+                )));
+            }
+            if !references.is_empty() {
+                break;
+            }
+        }
+        let count = references.len();
+        let references = references.into_iter().map(|text| text.trim().to_owned()).enumerate();
+        let references = references.filter(|(_, text)| !text.is_empty()).collect();
+        Ok(Texts { prediction, references, count })
+    }
+
+    /// The vectors of texts, and what they took; nothing where the run is stopped.
+    async fn ask(
+        &self,
+        task: &ActiveTask,
+        sample_id: &str,
+        texts: Vec<String>,
+    ) -> Option<Result<(Vec<Vec<f32>>, Option<Usage>), Failure>> {
+        let request = EmbedRequest { id: format!("embed:{sample_id}"), texts };
+        let backend_id = &self.planned.role.backend_id;
+        let asked = async {
+            // Whoever waits here has an answer that was paid for.
+            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None).await;
+            in_place(place, self.backend.embed(request)).await
+        };
+        match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await? {
+            Ok(reply) => {
+                // What was kept costs nothing.
+                if reply.timing.attempts > 0 {
+                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                }
+                Some(Ok((reply.output.vectors, reply.output.usage)))
+            }
+            Err(error) if task.is_refused(backend_id, &error) => None,
+            Err(error) => Some(Err(failure_of(error))),
+        }
+    }
+}
+
+/// What came of a comparison: what is recorded, nothing where it was before, or why there is none.
+pub(crate) struct Compared(Result<Option<Value>, Failure>);
+
+impl Compared {
+    /// The answer with it.
+    pub(crate) fn of(self, mut inferred: Inferred) -> Inferred {
+        match self.0 {
+            Ok(None) => {}
+            Ok(Some(semantic)) => {
+                if let Value::Object(output) = &mut inferred.model_output {
+                    output.insert(SEMANTIC.to_owned(), semantic);
+                }
+            }
+            Err(failure) => inferred.fail(Stage::Embed, failure),
+        }
+        inferred
+    }
+}
+
+/// The texts of references: of a text itself, of a list each, of an object its `text`, `answer` or `value`. Nulls are
+/// left out.
+///
+/// # Errors
+/// What has no text, in words.
+fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
+    match value {
+        Value::Null => {}
+        Value::String(text) => texts.push(text.clone()),
+        Value::Number(_) | Value::Bool(_) => texts.push(value.to_string()),
+        Value::Array(items) => items.iter().try_for_each(|item| collect(item, texts))?,
+        Value::Object(object) => match KEYS.iter().find_map(|key| object.get(*key)) {
+            Some(member) => collect(member, texts)?,
+            None => return Err("an object without a text"),
+        },
+    }
+    Ok(())
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The cosines of the angles between the first vector and each of so many others.
+fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, Failure> {
+    let wrong =
+        |message: String| Failure { outcome: Outcome::BackendError, kind: "protocol".to_owned(), message };
+    let Some((prediction, references)) = vectors.split_first().filter(|(_, rest)| rest.len() == count) else {
+        let message = format!("there are {} vectors of {} texts", vectors.len(), count + 1);
+        return Err(wrong(message));
+    };
+    references
+        .iter()
+        .map(|reference| {
+            if reference.len() != prediction.len() {
+                let message =
+                    format!("the vectors are {} and {} numbers long", prediction.len(), reference.len());
+                return Err(wrong(message));
+            }
+            cosine(prediction, reference).ok_or_else(|| {
+                wrong("a vector has no direction: it is zero, or holds what is no number".to_owned())
+            })
+        })
+        .collect()
+}
+
+/// The cosine of the angle between two vectors (G. Salton and M. McGill, "Introduction to Modern Information Retrieval",
+/// 1983, 4.2), in double precision; none where one has no direction.
+fn cosine(one: &[f32], two: &[f32]) -> Option<f64> {
+    let dot = |one: &[f32], two: &[f32]| -> f64 {
+        one.iter().zip(two).map(|(one, two)| f64::from(*one) * f64::from(*two)).sum()
+    };
+    let cosine = dot(one, two) / (dot(one, one).sqrt() * dot(two, two).sqrt());
+    // Rounding may lead beyond the ends.
+    cosine.is_finite().then(|| cosine.clamp(-1.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cosines() {
+        for (one, two, expected) in [
+            (vec![1.0, 0.0], vec![2.0, 0.0], Some(1.0)),
+            (vec![1.0, 0.0], vec![0.0, 3.0], Some(0.0)),
+            (vec![1.0, 1.0], vec![-1.0, -1.0], Some(-1.0)),
+            (vec![3.0, 4.0], vec![4.0, 3.0], Some(0.96)),
+            (vec![0.0, 0.0], vec![1.0, 0.0], None),
+            (vec![f32::NAN, 0.0], vec![1.0, 0.0], None),
+        ] {
+            let found = cosine(&one, &two);
+            match (found, expected) {
+                (Some(found), Some(expected)) => assert!((found - expected).abs() < 1e-12, "{one:?} {two:?}"),
+                (found, expected) => assert_eq!(found, expected, "{one:?} {two:?}"),
+            }
+        }
+        let vector = || vec![1.0_f32, 0.5];
+        assert!(similarities(&[vector(), vector()], 1).is_ok_and(|found| found.len() == 1));
+        for (vectors, count) in [
+            (vec![], 1),
+            (vec![vector()], 1),
+            (vec![vector(), vec![1.0]], 1),
+            (vec![vector(), vec![0.0; 2]], 1),
+        ] {
+            let failure = similarities(&vectors, count).err().map(|failure| failure.kind);
+            assert_eq!(failure.as_deref(), Some("protocol"), "{vectors:?}");
+        }
+    }
+
+    #[test]
+    fn references_in_the_shapes_that_samples_have() {
+        let texts = |value: &Value| {
+            let mut texts = Vec::new();
+            collect(value, &mut texts).map(|()| texts)
+        };
+        for (value, expected) in [
+            (json!("a"), Ok(vec!["a"])),
+            (json!(["a", null, 5, true]), Ok(vec!["a", "5", "true"])),
+            (json!([{"answer": [{"type": "text", "text": "a"}]}, {"value": "b"}]), Ok(vec!["a", "b"])),
+            (json!(null), Ok(vec![])),
+            (json!([{"image": "x"}]), Err("an object without a text")),
+        ] {
+            let expected = expected.map(|texts| texts.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(texts(&value), expected, "{value}");
+        }
+    }
+}

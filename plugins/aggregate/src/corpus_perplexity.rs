@@ -1,0 +1,189 @@
+//! `corpus_perplexity`: the perplexity of a corpus.
+
+use crate::detail::{Detail, refuse};
+use gage_score_kit::perplexity::DETAIL_KEY;
+use gage_score_kit::{Measure, Sum, TextLikelihood};
+use gage_sdk::aggregator::{Aggregator, Figure, Row};
+use gage_sdk::{MemberSpec, PluginError, json, serde_json};
+use gage_text_kit::Params;
+use serde::{Deserialize, Serialize};
+
+/// The measure of a corpus from the cards of `word_perplexity`, `byte_perplexity`, `token_perplexity` or
+/// `bits_per_byte`: exp(−Σ log-likelihood / Σ units), or for the last −Σ log-likelihood / (Σ bytes · ln 2), as
+/// `weighted_perplexity` and `bits_per_byte` of lm-evaluation-harness.
+///
+/// The only figure has the name of the measure; there is none where no row has a likelihood. Its standard error is that
+/// of a ratio of sums (W. G. Cochran, "Sampling Techniques", 1977, 2.11), the texts being the sample; repeats of a
+/// text count as one. Rows without a likelihood are left out, and every other counts once, whatever its weight.
+pub struct CorpusPerplexity;
+
+/// The sums so far.
+#[derive(Default, Serialize, Deserialize)]
+pub struct State {
+    rows: u64,
+    measure: Option<Measure>,
+    /// The text to which the last row belongs, which further repeats may follow.
+    last: Option<Text>,
+    texts: u64,
+    losses: Sum,
+    units: Sum,
+    /// Of the products, for the error.
+    losses_squared: Sum,
+    losses_by_units: Sum,
+    units_squared: Sum,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Text {
+    sample_id: String,
+    loss: f64,
+    units: f64,
+}
+
+impl State {
+    /// Takes the text in whose repeats were added.
+    fn close(&mut self) {
+        let Some(Text { loss, units, .. }) = self.last.take() else { return };
+        self.texts += 1;
+        self.losses.add(loss);
+        self.units.add(units);
+        self.losses_squared.add(loss * loss);
+        self.losses_by_units.add(loss * units);
+        self.units_squared.add(units * units);
+    }
+
+    /// The standard error of the loss per unit; none of a single text.
+    fn error(&self, ratio: f64) -> Option<f64> {
+        // Texts stay far below 2^53.
+        let texts = self.texts as f64;
+        if self.texts < 2 {
+            return None;
+        }
+        let squares = self.losses_squared.value() - 2.0 * ratio * self.losses_by_units.value()
+            + ratio * ratio * self.units_squared.value();
+        // Rounding may leave less than nothing of texts that are alike.
+        let variance = squares.max(0.0) * texts / (texts - 1.0);
+        Some(variance.sqrt() / self.units.value())
+    }
+}
+
+impl Aggregator for CorpusPerplexity {
+    type State = State;
+
+    fn name() -> &'static str {
+        "corpus_perplexity"
+    }
+
+    fn spec() -> MemberSpec {
+        let description = "Perplexity or bits per byte of a corpus, from the likelihoods of its texts";
+        MemberSpec::new("1", description, json!({}))
+    }
+
+    fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
+        Params::new(params).map(|_| CorpusPerplexity)
+    }
+
+    fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
+        let Some(found) = Detail::read(&row)?.counts::<TextLikelihood>(DETAIL_KEY)? else { return Ok(()) };
+        if !found.is_sound() {
+            return Err(refuse(&row, "has a likelihood that is no number, or no units"));
+        }
+        if *state.measure.get_or_insert(found.measure) != found.measure {
+            return Err(refuse(&row, "was scored by another measure than those before it"));
+        }
+        state.rows += 1;
+        let (loss, units) = (-found.loglikelihood, found.units as f64);
+        match &mut state.last {
+            Some(last) if last.sample_id == row.sample_id => {
+                last.loss += loss;
+                last.units += units;
+            }
+            _ => {
+                state.close();
+                state.last = Some(Text { sample_id: row.sample_id, loss, units });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, mut state: State) -> Result<Vec<Figure>, PluginError> {
+        state.close();
+        let Some(measure) = state.measure else { return Ok(Vec::new()) };
+        let loss = state.losses.value() / state.units.value();
+        let figure = Figure::new(measure.name(), measure.of(loss), state.rows);
+        let stderr = state.error(loss).map(|error| error * measure.slope(loss));
+        Ok(vec![Figure { stderr, ..figure }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, figures, row};
+    use gage_sdk::ScoreCard;
+
+    fn text(sample_id: &str, measure: &str, loglikelihood: f64, units: u64) -> Row {
+        let detail =
+            json!({ "perplexity": { "measure": measure, "loglikelihood": loglikelihood, "units": units } });
+        row(sample_id, ScoreCard::of(1.0).detail(&detail))
+    }
+
+    #[test]
+    fn sums_are_divided_rather_than_scores_averaged() {
+        let bit = std::f64::consts::LN_2;
+        // 40 bits over 12 words, and 8 over 4: 3 a word together, though their perplexities are 10.1 and 4.
+        let rows =
+            |measure: &str| vec![text("a", measure, -40.0 * bit, 12), text("b", measure, -8.0 * bit, 4)];
+        for (measure, expected) in [
+            ("word_perplexity", 8.0),
+            ("byte_perplexity", 8.0),
+            ("token_perplexity", 8.0),
+            ("bits_per_byte", 3.0),
+        ] {
+            let Ok(found) = figures::<CorpusPerplexity>(json!({}), rows(measure)) else { panic!("figures") };
+            assert_near(&found, measure, expected, 1e-9);
+            // The residuals are 4 and −4 bits: √(2 · 32) / 16 = half a bit a word.
+            let slope = if measure == "bits_per_byte" { 1.0 } else { expected * bit };
+            let stderr = found.first().and_then(|figure| figure.stderr);
+            assert!(stderr.is_some_and(|error| (error - 0.5 * slope).abs() < 1e-9), "{measure}: {stderr:?}");
+        }
+    }
+
+    #[test]
+    fn repeats_are_one_text() {
+        let once = [text("a", "bits_per_byte", -4.0, 2), text("b", "bits_per_byte", -9.0, 3)];
+        let [a, b] = &once;
+        let copy = |row: &Row| {
+            text(
+                &row.sample_id,
+                "bits_per_byte",
+                if row.sample_id == "a" { -4.0 } else { -9.0 },
+                if row.sample_id == "a" { 2 } else { 3 },
+            )
+        };
+        let twice = vec![copy(a), copy(a), copy(b), copy(b)];
+        let of = |rows: Vec<Row>| {
+            let found = figures::<CorpusPerplexity>(json!({}), rows).ok()?.into_iter().next()?;
+            Some((found.value, found.stderr?, found.count))
+        };
+        let (Some(twice), Some(once)) = (of(twice), of(once.into())) else { panic!("figures") };
+        assert!((once.0 - twice.0).abs() < 1e-12 && (once.1 - twice.1).abs() < 1e-12, "{once:?} {twice:?}");
+        assert_eq!((once.2, twice.2), (2, 4));
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_refused_and_others_left_out() {
+        let none = figures::<CorpusPerplexity>(json!({}), vec![row("a", ScoreCard::of(1.0))]);
+        assert_eq!(none, Ok(Vec::new()));
+        let alone = figures::<CorpusPerplexity>(json!({}), vec![text("a", "bits_per_byte", -1.0, 1)]);
+        assert!(alone.is_ok_and(|found| found.iter().all(|figure| figure.stderr.is_none())));
+        for rows in [
+            vec![text("a", "bits_per_byte", -1.0, 1), text("b", "word_perplexity", -1.0, 1)],
+            vec![text("a", "bits_per_byte", -1.0, 0)],
+            vec![text("a", "loss", -1.0, 1)],
+        ] {
+            assert!(figures::<CorpusPerplexity>(json!({}), rows).is_err());
+        }
+        assert!(CorpusPerplexity::prepare(json!([])).is_err());
+    }
+}

@@ -1,0 +1,266 @@
+//! The step `embed`: how near answers are in meaning to their references, by a server's vectors and by the tiny model's.
+
+use crate::server::{Server, completion, number_of};
+use crate::support::{Workspace, repository};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use wiremock::ResponseTemplate;
+
+/// Rows with references of many kinds.
+fn rows() -> String {
+    [
+        json!({"id": "same", "question": "question 0", "references": ["north"]}),
+        json!({"id": "best", "question": "question 1", "references": ["south", " ", "north-east"]}),
+        json!({"id": "none", "question": "question 2"}),
+        json!({"id": "far", "question": "question 3", "answer": "south"}),
+    ]
+    .map(|row| row.to_string() + "\n")
+    .concat()
+}
+
+/// A suite whose model is asked at the server, as is the one that makes vectors.
+fn suite(server: &Server, embed: &str, more: &str) -> String {
+    let uri = server.server.uri();
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}]
+backends:
+  - {{backend_id: model, type: openai_http, config: {{base_url: '{uri}/v1', model: m}}}}
+  - backend_id: vectors
+    type: openai_http
+    config: {{base_url: '{uri}/v1', model: v, embedding_model: compass, max_retries: 0}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: model}}
+  - {{adapter_id: embedder, role_type: helper_model, backend_id: vectors}}
+metrics: [{{semantic_similarity: {{threshold: 0.5}}}}]
+custom:
+  score_outcomes: [empty_output]
+  steps: [{{step: inference}}, {{step: embed{embed}}}, {{step: auto_eval}}]
+{more}"
+    )
+}
+
+/// The vector of a text that is a direction.
+fn vector(text: &str) -> Value {
+    match text {
+        "north" => json!([0.0, 1.0]),
+        "north-east" => json!([1.0, 1.0]),
+        "south" => json!([0.0, -2.0]),
+        "nowhere" => json!([0.0, 0.0]),
+        "flat" => json!([1.0]),
+        _ => json!([1.0, 0.0]),
+    }
+}
+
+/// The answer to a request for vectors.
+fn vectors(request: &wiremock::Request) -> ResponseTemplate {
+    let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+    assert_eq!(body["model"], "compass");
+    let texts = body["input"].as_array().cloned().unwrap_or_default();
+    let data = texts
+        .iter()
+        .zip(0..)
+        .map(|(text, index)| json!({"index": index, "embedding": vector(text.as_str().unwrap_or_default())}));
+    let data: Vec<Value> = data.collect();
+    ResponseTemplate::new(200)
+        .set_body_json(json!({"data": data, "usage": {"prompt_tokens": 2 * texts.len()}}))
+}
+
+/// A server that says a text to each question, and has the vectors of directions.
+fn server(answer: &'static str) -> Server {
+    let server = Server::start(move |_| completion(answer));
+    server.also_at("/v1/embeddings", vectors);
+    server
+}
+
+fn near(found: &Value, expected: f64) -> bool {
+    found.as_f64().is_some_and(|found| (found - expected).abs() < 1e-6)
+}
+
+#[test]
+fn similarities_are_recorded_scored_and_scored_again_without_a_model() {
+    let (server, workspace) = (server("north"), Workspace::new());
+    workspace.write("rows.jsonl", rows());
+    workspace.write("suite.yaml", suite(&server, ", adapter_id: embedder", ""));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r", "--record", "tape.zst"]);
+    assert!(ended.code == Some(0) || ended.code == Some(4), "{}", ended.stderr);
+    let samples = workspace.samples("r");
+    let semantic = |place: usize| samples[place]["model_output"]["semantic"].clone();
+    assert_eq!(semantic(0)["model"], "compass");
+    assert!(near(&semantic(0)["similarities"][0], 1.0), "{}", semantic(0));
+    let several = semantic(1)["similarities"].clone();
+    assert!(
+        near(&several[0], -1.0) && several[1].is_null() && near(&several[2], 0.5_f64.sqrt()),
+        "{several}"
+    );
+    assert_eq!(semantic(1)["usage"]["prompt_tokens"], 6);
+    assert_eq!(semantic(2), json!({"model": "compass", "similarities": [], "missing": "reference"}));
+    assert!(!samples[0].to_string().contains("embedding\":"), "vectors are not kept");
+    let card = |place: usize| samples[place]["metrics"][0]["card"].clone();
+    assert!(near(&card(1)["primary_score"], 0.5_f64.sqrt()) && card(1)["pass"] == true, "{}", card(1));
+    assert_eq!(
+        (&card(1)["detail"]["reference"], &card(2)["error_tags"]),
+        (&json!(2), &json!(["missing_reference"]))
+    );
+    assert!(near(&card(3)["primary_score"], -1.0) && card(3)["pass"] == false, "{}", card(3));
+    // Scored again and verified from what is recorded, and played back without a server.
+    let asked = server.requests();
+    workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    assert_eq!(workspace.read("runs/again/summary.json"), workspace.read("runs/r/summary.json"));
+    workspace.run(&["verify", "r"]).expect_code(0);
+    workspace.run(&["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"]);
+    assert_eq!(workspace.read("runs/played/samples.jsonl"), workspace.read("runs/r/samples.jsonl"));
+    assert_eq!(server.requests(), asked);
+    let manifest = workspace.json("r", "manifest.json");
+    assert!(manifest["identity"]["backends"]["vectors"].is_object(), "{manifest:#}");
+    let plan = workspace.run(&["plan", "suite.yaml", "--json"]).expect_code(0);
+    assert!(plan.stdout.contains("\"embed\""), "{}", plan.stdout);
+}
+
+#[test]
+fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
+    for (answer, place, outcome, kind) in [
+        ("", 0, "scored", Value::Null),
+        ("nowhere", 0, "backend_error", json!("protocol")),
+        ("flat", 0, "backend_error", json!("protocol")),
+        ("north", 0, "invalid_sample", json!("no_text")),
+    ] {
+        let (server, workspace) = (server(answer), Workspace::new());
+        let fields = if outcome == "invalid_sample" { ", references_field: sample.messages.0" } else { "" };
+        workspace.write("rows.jsonl", rows());
+        workspace.write("suite.yaml", suite(&server, fields, ""));
+        workspace.run(&["run", "suite.yaml", "--run-id", "r", "--max-samples", "1"]);
+        let sample = workspace.samples("r")[place].clone();
+        assert_eq!(
+            (&sample["outcome"], &sample["error"]["kind"]),
+            (&json!(outcome), &kind),
+            "{answer} {sample:#}"
+        );
+        if outcome == "scored" {
+            let card = &sample["metrics"][0]["card"];
+            assert_eq!(
+                (&card["primary_score"], &card["error_tags"]),
+                (&json!(0.0), &json!(["missing_prediction"]))
+            );
+        } else {
+            assert_eq!(sample["error"]["stage"], "embed");
+            assert_eq!(sample["model_output"]["answer"], answer, "what the model said is kept");
+        }
+    }
+}
+
+/// An answer is in the journal before its vectors are asked for, so that a run that goes on asks for them alone.
+#[test]
+fn what_failed_is_asked_for_again_without_the_model() {
+    let (works, model_asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (open, counted) = (Arc::clone(&works), Arc::clone(&model_asked));
+    let server = Server::start(move |request| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        assert!(number_of(request) < 4);
+        completion("north")
+    });
+    server.also_at("/v1/embeddings", move |request| match open.load(Ordering::SeqCst) {
+        true => vectors(request),
+        false => ResponseTemplate::new(500),
+    });
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows());
+    workspace.write("suite.yaml", suite(&server, "", ""));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+    assert_eq!(workspace.samples("r")[0]["outcome"], "backend_error");
+    works.store(true, Ordering::SeqCst);
+    workspace.run(&["run", "suite.yaml", "--resume", "r"]);
+    assert_eq!(model_asked.load(Ordering::SeqCst), 4, "the model was asked again");
+    workspace.run(&["run", "suite.yaml", "--run-id", "whole"]);
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+#[test]
+fn the_tiny_model_makes_vectors_and_a_text_that_is_too_long_is_told() {
+    let workspace = Workspace::new();
+    let long = "What is the capital of France? ".repeat(60);
+    let row = |id: &str, reference: &str| {
+        json!({"id": id, "question": "What is the capital of France?", "answer": reference}).to_string()
+            + "\n"
+    };
+    workspace.write("rows.jsonl", row("right", "Paris") + &row("other", "narrow") + &row("long", &long));
+    let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
+    workspace.write(
+        "suite.yaml",
+        format!(
+            "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}]
+backends:
+  - backend_id: tiny
+    type: llama_cpp
+    config: {{model_path: '{model}', slots: 1, deterministic: true, default_params: {{max_new_tokens: 16, temperature: 0}}}}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: tiny}}
+  - {{adapter_id: embedder, role_type: helper_model, backend_id: tiny}}
+metrics: [semantic_similarity]
+custom: {{steps: [{{step: inference}}, {{step: embed}}, {{step: auto_eval}}]}}
+"
+        ),
+    );
+    workspace.run(&["run", "suite.yaml", "--run-id", "r", "--cache=kept"]).expect_code(4);
+    let samples = workspace.samples("r");
+    let similarity = |place: usize| samples[place]["model_output"]["semantic"]["similarities"][0].clone();
+    assert!(near(&similarity(0), 1.0), "{}", samples[0]);
+    assert!(similarity(1).as_f64().is_some_and(|value| value < 0.99), "{}", samples[1]);
+    assert_eq!(samples[2]["error"]["kind"], "context_length");
+    assert!(samples[2]["error"]["message"].to_string().contains("tokens"), "{}", samples[2]["error"]);
+    workspace.run(&["run", "suite.yaml", "--run-id", "kept", "--cache=kept"]).expect_code(4);
+    assert_eq!(workspace.read("runs/kept/samples.jsonl"), workspace.read("runs/r/samples.jsonl"));
+}
+
+#[test]
+fn steps_that_cannot_be_done_are_told_before_anything_is_asked() {
+    let (server, workspace) = (server("north"), Workspace::new());
+    workspace.write("rows.jsonl", rows());
+    let whole = suite(&server, "", "");
+    for (text, expected) in [
+        (
+            whole.replace("type: openai_http\n", "type: tgi\n").replace(", embedding_model: compass", ""),
+            "the backend `vectors` has no embeddings",
+        ),
+        (whole.replace("{step: embed}, ", ""), "the task `rows` has no step `embed`"),
+        (
+            whole.replace("role_type: helper_model", "role_type: judge_model"),
+            "`embed` needs a role adapter of the type `helper_model`",
+        ),
+        (whole.replace("step: embed}", "step: embed, adapter_id: dut}"), "`embed` cannot ask `dut`"),
+        (
+            whole.replace("step: embed}", "step: embed, prediction_field: answer}"),
+            "must be a path that begins with `model_output.`",
+        ),
+        (
+            whole.replace("step: embed}", "step: embed, prediction_field: model_output.parsed}"),
+            "is not there yet",
+        ),
+        (
+            whole.replace("step: embed}", "step: embed, references_field: model_output.answer}"),
+            "must be a path that begins with `sample.`",
+        ),
+        (
+            whole.replace(
+                "backend_id: vectors}\n",
+                "backend_id: vectors, prompt_id: p}\nprompts: [{prompt_id: p, template: x}]\n",
+            ),
+            "its `prompt_id` would not be used",
+        ),
+        (
+            whole.replace("{step: inference}, {step: embed}", "{step: embed}, {step: inference}"),
+            "`inference` must come before `embed`",
+        ),
+        (whole.replace("threshold: 0.5", "threshold: 1.5"), "must be a number from -1 to 1"),
+    ] {
+        assert_ne!(text, whole, "{expected}");
+        workspace.write("suite.yaml", text);
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert!(ended.stderr.contains(expected), "{expected}\n{}", ended.stderr);
+    }
+    assert_eq!(server.requests(), 0);
+}
