@@ -120,14 +120,14 @@ impl Found<'_> {
     fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<Missing>) {
         let place = joined(path);
         let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
-        if let Some(digest) = self.withheld.get(&place).and_then(Value::as_str).filter(|_| is_lost) {
-            if is_of_scoring(path, |step| self.kind_of(step)) {
-                match self.value_of(node, &place, digest) {
-                    Ok(value) => node.value = value,
-                    Err(one) => missing.push(one),
-                }
-                return;
+        if let Some(digest) = self.withheld.get(&place).and_then(Value::as_str).filter(|_| is_lost)
+            && is_of_scoring(path, |step| self.kind_of(step))
+        {
+            match self.value_of(node, &place, digest) {
+                Ok(value) => node.value = value,
+                Err(one) => missing.push(one),
             }
+            return;
         }
         match &mut node.value {
             // Where nothing is asked, any address is as good as one that is not recorded.

@@ -99,10 +99,18 @@ impl Settings {
             let message = "params: 'threshold' must be above 0, or every answer would pass";
             return Err(PluginError::invalid_config(message).at("/threshold"));
         }
+        // A negative one lets nothing pass, and an infinite one everything.
+        let tolerance = |name: &str| match tolerance_parameter(params, name)? {
+            Some(tolerance) if !tolerance.is_finite() || tolerance < 0.0 => {
+                let message = format!("params: '{name}' must be a finite number from 0 up, not {tolerance}");
+                Err(PluginError::invalid_config(message).at(format!("/{name}")))
+            }
+            tolerance => Ok(tolerance),
+        };
         Ok(Settings {
             answer_type,
-            tolerance_abs: tolerance_parameter(params, "tolerance_abs")?,
-            tolerance_rel: tolerance_parameter(params, "tolerance_rel")?,
+            tolerance_abs: tolerance("tolerance_abs")?,
+            tolerance_rel: tolerance("tolerance_rel")?,
             unit: params.text("unit")?.and_then(Unit::parse),
             ordered: flag("ordered")?,
             unique: flag("unique")?,

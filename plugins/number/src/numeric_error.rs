@@ -14,7 +14,7 @@ const REFERENCE: usize = 1;
 
 /// Scores 1 where the prediction is within the tolerance of the reference, which is the larger of
 /// `tolerance_abs` (`tolerance` is an older name) and `tolerance_rel` times the size of the reference. The
-/// bounds belong to it. A tolerance is a finite number from 0 up, or a text that spells one.
+/// bounds belong to it. A tolerance is a number, or a text that spells one; a negative one is none.
 ///
 /// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error
 /// divided by the size of the reference (absent where that is 0 and the error is not). A reference may
@@ -90,8 +90,8 @@ impl Metric for NumericError {
         };
         Ok(NumericError {
             field: PredictionField::new(&params)?,
-            tolerance_abs: tolerance_parameter(&params, name)?.unwrap_or(0.0),
-            tolerance_rel: tolerance_parameter(&params, "tolerance_rel")?.unwrap_or(0.0),
+            tolerance_abs: tolerance_parameter(&params, name)?.unwrap_or(0.0).max(0.0),
+            tolerance_rel: tolerance_parameter(&params, "tolerance_rel")?.unwrap_or(0.0).max(0.0),
             unit: params.text("unit")?.and_then(Unit::parse),
             format,
         })

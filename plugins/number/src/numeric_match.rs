@@ -15,7 +15,8 @@ const REFERENCE: usize = 1;
 ///
 /// Numbers are read as Python's `float()` reads them, so units, percent signs and thousands
 /// separators make a text no number. A number that is not finite (`inf`, `nan`, `1e400`) never passes, on
-/// either side and whatever the mode, and scores 0.
+/// either side and whatever the mode, and scores 0, unless the tolerance is infinite as well. With a negative
+/// tolerance nothing passes.
 pub struct NumericMatch {
     tolerance: f64,
     minimum: Option<Bound>,
@@ -106,6 +107,7 @@ impl Metric for NumericMatch {
         let (card, shown_prediction, shown_reference) = match (as_float(prediction), as_float(reference)) {
             (Some(prediction), Some(reference)) => {
                 let card = match (prediction.is_finite(), reference.is_finite()) {
+                    _ if self.allows_all(prediction - reference) => ScoreCard::binary(true),
                     (false, _) => ScoreCard::binary(false).tag("invalid_format"),
                     (_, false) => ScoreCard::binary(false).tag("invalid_reference"),
                     _ if self.passes(prediction, reference) => ScoreCard::binary(true),
@@ -130,6 +132,12 @@ impl Metric for NumericMatch {
 }
 
 impl NumericMatch {
+    /// Whether any difference is within the tolerance, as its suite says by an infinite one.
+    fn allows_all(&self, difference: f64) -> bool {
+        let is_near = matches!(self.mode, Mode::Near(_)) && self.minimum.is_none() && self.maximum.is_none();
+        is_near && self.tolerance == f64::INFINITY && !difference.is_nan()
+    }
+
     /// Whether a finite prediction passes.
     fn passes(&self, prediction: f64, reference: f64) -> bool {
         let matches = match self.mode {
@@ -182,6 +190,10 @@ mod tests {
             (json!({}), Value::Json("9007199254740993".to_owned()), 9_007_199_254_740_992.0, 1.0),
             (json!({ "tolerance": 0.5 }), Value::Number(1.5), 1.0, 1.0),
             (json!({ "tolerance": "0.5" }), Value::Number(1.2), 1.0, 1.0),
+            (json!({ "tolerance": "inf" }), text("inf"), 1.0, 1.0),
+            (json!({ "tolerance": "inf" }), text("inf"), f64::INFINITY, 0.0),
+            (json!({ "tolerance": "inf", "max_value": 5 }), text("inf"), 1.0, 0.0),
+            (json!({ "tolerance": -1 }), Value::Number(1.0), 1.0, 0.0),
             (json!({ "mode": "ge" }), text("inf"), 1.0, 0.0),
             (json!({ "mode": "ge" }), text("1e400"), 1.0, 0.0),
             (json!({ "mode": "le" }), text("-inf"), 1.0, 0.0),
@@ -226,9 +238,6 @@ mod tests {
         for params in [
             json!({ "tolerance": "abc" }),
             json!({ "tolerance": "nan" }),
-            json!({ "tolerance": "inf" }),
-            json!({ "tolerance": "1e400" }),
-            json!({ "tolerance": -1 }),
             json!({ "max_value": "inf" }),
             json!({ "min_value": "abc" }),
             json!({ "fallback": "nan" }),
