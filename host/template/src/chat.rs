@@ -11,7 +11,6 @@ use crate::unknown::{Unknown, unknown_names};
 use gage_core::{ContentPart, Digest, Message, text_of};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
-use minijinja_contrib::pycompat::unknown_method_callback;
 
 const NAME: &str = "chat_template";
 
@@ -59,7 +58,7 @@ impl ChatTemplate {
         environment.set_syntax(syntax);
         environment.set_fuel(Some(FUEL));
         environment.set_recursion_limit(RECURSION_LIMIT);
-        environment.set_unknown_method_callback(unknown_method_callback);
+        crate::held::guard(&mut environment);
         environment.add_function("raise_exception", raise_exception);
         environment.add_function("strftime_now", strftime_now);
         environment.add_filter("tojson", json::tojson);
@@ -133,19 +132,16 @@ impl ChatTemplate {
         let render = |error: Error| ChatTemplateError::Render(chain(&error));
         let tools =
             if tools.is_empty() { Value::from(()) } else { tools.iter().map(json::from_json).collect() };
-        environment
-            .get_template(NAME)
-            .map_err(render)?
-            .render(context! {
-                messages => messages
-                    .iter()
-                    .map(|message| message_value(message, content(message)))
-                    .collect::<Value>(),
-                tools => tools,
-                documents => Value::from(()),
-                add_generation_prompt => true,
-            })
-            .map_err(render)
+        let values = context! {
+            messages => messages
+                .iter()
+                .map(|message| message_value(message, content(message)))
+                .collect::<Value>(),
+            tools => tools,
+            documents => Value::from(()),
+            add_generation_prompt => true,
+        };
+        crate::held::render(environment, NAME, values).map_err(render)
     }
 }
 
@@ -328,6 +324,11 @@ mod tests {
         let endless =
             "{% for a in range(9000) %}{% for b in range(9000) %}{% set x = a * b %}{% endfor %}{% endfor %}";
         assert!(render(endless, &messages).is_err(), "fuel");
+        let much =
+            "{% set ns=namespace(x='a'*1000) %}{% for i in range(20) %}{% set ns.x=ns.x~ns.x %}{% endfor %}";
+        assert!(
+            render(much, &messages).is_err_and(|error| error.contains("makes a value of more than 16 MiB"))
+        );
         assert!(render("{% if %}", &messages).is_err_and(|error| error.contains("compiled")));
         let unknown = "{% if tools %}\n{{ tools|tojsn }}{% endif %}";
         let expected = "the chat template cannot be compiled: line 2: there is no filter `tojsn`; did you mean `tojson`?";

@@ -5,6 +5,7 @@
 
 mod chat;
 mod fence;
+mod held;
 mod prompt;
 mod tokenizer;
 mod unknown;

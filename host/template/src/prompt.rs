@@ -1,9 +1,10 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
+use crate::held;
 use crate::unknown::{Unknown, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
-use minijinja::value::{Kwargs, Serde, StringInput};
+use minijinja::value::Serde;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
 use serde_json::{Value, json};
 
@@ -76,7 +77,7 @@ impl PromptRenderer {
         environment.set_fuel(Some(FUEL));
         // Errors then know which expression they are of.
         environment.set_debug(true);
-        environment.add_filter("indent", indent);
+        environment.add_filter("indent", held::indent);
         // Its widths have no limit, and a prompt has no use for them.
         environment.remove_filter("format");
         let mut errors = Vec::new();
@@ -184,22 +185,6 @@ impl std::io::Write for Bounded {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-}
-
-/// The filter `indent` with a width that cannot exhaust the memory.
-fn indent(
-    value: StringInput<'_>,
-    width: Option<usize>,
-    first: Option<bool>,
-    blank: Option<bool>,
-    further: Kwargs,
-) -> Result<minijinja::Value, minijinja::Error> {
-    let named: Option<usize> = further.peek("width")?;
-    if width.or(named).is_some_and(|width| width > 1_000) {
-        let kind = ErrorKind::InvalidOperation;
-        return Err(minijinja::Error::new(kind, "`indent` takes a width of at most 1000"));
-    }
-    minijinja::filters::indent(value, width, first, blank, further)
 }
 
 /// `piqa`, or `piqa, message 2` where the prompt has several.

@@ -18,6 +18,7 @@ pub(super) fn tojson(value: &Value, arguments: Kwargs) -> Result<Value, Error> {
     let separators: Option<Value> = arguments.get("separators")?;
     let _: Option<Value> = arguments.get("ensure_ascii")?;
     arguments.assert_all_used()?;
+    crate::held::check_weight(value)?;
     let json = to_json(value)?;
     let mut bytes = Vec::new();
     let written = match indent.filter(|indent| !indent.is_none()) {
