@@ -285,7 +285,7 @@ fn pictures_beside_the_rows_of_a_hub_are_fetched_once() {
     assert_eq!(bodies.len(), 3);
     assert!(bodies.iter().all(|body| body.contains("data:image/png;base64,")), "{bodies:?}");
     let sample = &workspace.samples("r")[1]["sample"];
-    assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["team/pictures/pictures/a.png"]));
+    assert_eq!(sample["inputs"]["multi_modal_data"]["image"], json!(["team/pictures/data/pictures/a.png"]));
 
     // One that was changed is fetched anew, and where that cannot be it is not used.
     let cached = found_below(&workspace.path("cache/datasets"), "a.png");

@@ -8,6 +8,7 @@ mod comparing;
 mod components;
 mod crowd;
 mod data;
+mod data_commands;
 mod dataset_faults;
 mod documentation;
 mod embedding;

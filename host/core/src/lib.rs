@@ -34,7 +34,7 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
 pub use reading::scan::is_surely_object;
-pub use sample::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
+pub use sample::{AnswerProblem, ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};

@@ -6,6 +6,7 @@ use crate::fields::Problem;
 use crate::{Digest, Object, SamplingParams};
 use serde_json::Value;
 
+mod answer;
 mod checks;
 mod direct;
 mod label;
@@ -15,6 +16,7 @@ mod read;
 mod task_type;
 mod write;
 
+pub use answer::AnswerProblem;
 pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 pub use task_type::TaskType;
 
@@ -126,8 +128,13 @@ impl Sample {
         Sample::from_value(value).map(Box::new)
     }
 
-    /// The id of the Sample that a text spells, if that surely is one, and one of nothing but text: no media,
-    /// no tools, no examples, no parameters. Takes a fraction of the time of [`Sample::from_text`], which
+    /// Why metrics may find nothing to compare answers with.
+    pub fn answer_problem(&self) -> Option<AnswerProblem> {
+        answer::problem_of(self)
+    }
+
+    /// The id of the Sample that a text spells, if that surely is one, one of nothing but text, and one without
+    /// [`AnswerProblem`]: no media, no tools, no examples, no parameters. Takes a fraction of the time of [`Sample::from_text`], which
     /// such a text passes; `None` says nothing about a text.
     pub fn plain_id(text: &str) -> Option<String> {
         plain::id(text)

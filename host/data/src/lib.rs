@@ -31,12 +31,12 @@ pub use hub::{HubError, HubProgress, NoProgress};
 pub use ids::Ids;
 pub use locate::{LocateError, LocateOptions, Located, check, locate, open_located};
 pub use media::{MediaBytes, MediaError, MediaErrorKind, MediaSource, MediaStats, MediaStore};
-pub use missing_fields::MissingField;
-pub use preparation::{HasMedia, Kept, Preparation, Prepared};
+pub use missing_fields::{MissingField, OtherTypes};
+pub use preparation::{HasMedia, Kept, Preparation, Prepared, Sound};
 pub use rejection::{Rejection, RejectionStage};
 pub use report::{
-    Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Validation,
-    ValidationReport,
+    Count, Distribution, Offender, Reason, Statistics, StatisticsReport, TokenCounter, Unanswered,
+    Validation, ValidationReport,
 };
 pub use row::{DataError, Place, Row, RowProblem};
 pub use rows::Rows;

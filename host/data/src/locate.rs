@@ -21,8 +21,9 @@ pub struct LocateOptions<'o> {
     pub cache_folder: Option<&'o Path>,
     /// Whether the network may not be used, whatever the suite says.
     pub is_offline: bool,
-    /// Whether [`Located::identity`] is wanted with digests of local files, which takes reading them whole. Those
-    /// that the suite names a digest of are read all the same.
+    /// Whether [`Located::identity`] is wanted with digests of local files, which takes reading them whole, and files
+    /// of a hub are read again, however they lie in the cache. Those that the suite names a digest of are read all the
+    /// same.
     pub with_digests: bool,
     /// Is told how a download goes.
     pub progress: &'o dyn HubProgress,
@@ -63,6 +64,18 @@ pub enum LocateError {
         /// Why.
         message: String,
     },
+    /// A file of a hub is another than it was when it was fetched.
+    #[error("{shown} was changed in the cache: its digest is {found}, and was {fetched} when it was fetched")]
+    Changed {
+        /// What it is called.
+        shown: String,
+        /// Where it lies.
+        file: PathBuf,
+        /// The digest of its bytes.
+        found: String,
+        /// The digest that the hub names.
+        fetched: String,
+    },
     /// There is no place for what is fetched.
     #[error("there is no folder to keep what is fetched in")]
     NoCache,
@@ -88,7 +101,7 @@ impl LocateError {
             LocateError::Data(error) if error.is_of_labels(spec.labels_path.as_deref()) => "labels_path",
             LocateError::Hub(error) => error.key(),
             LocateError::Endpoint { .. } => "endpoint",
-            LocateError::Data(_) | LocateError::NoCache => match spec.source {
+            LocateError::Data(_) | LocateError::Changed { .. } | LocateError::NoCache => match spec.source {
                 DataSource::Files(_) => "path",
                 DataSource::Hub(_) => "hub_id",
             },
@@ -102,6 +115,9 @@ impl LocateError {
                 "if the data was changed on purpose, write the new digest into the suite; figures of the old data do not compare"
                     .to_owned(),
             ),
+            LocateError::Changed { file, .. } => {
+                Some(format!("remove {}; it is then fetched anew", file.display()))
+            }
             LocateError::NoCache => Some("set GAGE_CACHE_DIR".to_owned()),
             LocateError::Data(_) | LocateError::Hub(_) | LocateError::Endpoint { .. } => None,
         }
@@ -279,6 +295,9 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         .iter()
         .map(|file| DataFile { path: file.local.clone(), shown: format!("{}/{}", fetched.name, file.path) })
         .collect();
+    if options.with_digests || spec.sha256.is_some() {
+        check_unchanged(&fetched, &files)?;
+    }
     let source = RowSource { labels: labels_of(spec), ..RowSource::new(format, files) };
     let mut identity = crate::digests::of_files(
         fetched.files.iter().map(|file| (file.path.as_str(), file.digest, file.bytes)),
@@ -290,7 +309,12 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
     identity["commit"] = fetched.commit.as_str().into();
     // Media lie beside the file that names them; their place on this machine is nobody else's matter.
     let local = fetched.files.first().map(|file| file.local.as_path());
-    let folder = (folder_of(local).0, fetched.name.clone());
+    let first = fetched.files.first().map(|file| file.path.as_str()).unwrap_or_default();
+    let shown_folder = match first.rsplit_once('/') {
+        Some((folder, _)) => format!("{}/{folder}", fetched.name),
+        None => fetched.name.clone(),
+    };
+    let folder = (folder_of(local).0, shown_folder);
     let beside = match fetched.files.first() {
         Some(first) => {
             let above = first.path.split('/').count();
@@ -301,4 +325,17 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
         None => None,
     };
     Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder, beside })
+}
+
+/// Makes sure that what is read is what was fetched: the cache itself looks no further than at size and time.
+fn check_unchanged(fetched: &hub::HubDataset, files: &[DataFile]) -> Result<(), LocateError> {
+    for (file, local) in fetched.files.iter().zip(files) {
+        let found = crate::digests::of_file(local)?["digest"].as_str().unwrap_or_default().to_owned();
+        let expected = file.digest.to_string();
+        if found != expected {
+            let (shown, file) = (local.shown.clone(), local.path.clone());
+            return Err(LocateError::Changed { shown, file, found, fetched: expected });
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,5 @@
-//! Fields that a filter names and that no row has: most likely slips, of which the filter itself says nothing.
+//! Fields that a filter names and that no row has, or in which rows hold values of another type than the filter
+//! seeks: most likely slips, of which the filter itself says nothing.
 
 use crate::filter::{Filter, find};
 use serde_json::Value;
@@ -10,7 +11,7 @@ const NAMES: usize = 200;
 /// So many of them are shown where none is near.
 const SHOWN: usize = 20;
 
-/// A field that a filter names and that no row had.
+/// A condition of a filter that no row could meet: none had its field, or none a value of such a type in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingField {
     /// The key of the dataset: `filter` or `exclude`.
@@ -23,15 +24,45 @@ pub struct MissingField {
     pub nearest: Option<String>,
     /// Fields that there are.
     pub known: Vec<String>,
+    /// Where rows had the field: what they held in it, and what the filter seeks.
+    pub types: Option<OtherTypes>,
+}
+
+/// The types of values that cannot be equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherTypes {
+    /// Those that rows held, as in `a text`.
+    pub found: Vec<&'static str>,
+    /// Those of the filter.
+    pub sought: Vec<&'static str>,
 }
 
 impl std::fmt::Display for MissingField {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let MissingField { key, path, rows, nearest, known } = self;
+        let MissingField { key, path, rows, nearest, known, types } = self;
         let effect = match *key {
             "exclude" => "it leaves out nothing",
             _ => "it keeps nothing",
         };
+        if let Some(OtherTypes { found, sought }) = types {
+            let (found, sought) = (found.join(" or "), sought.join(" or "));
+            let read = if *rows == 1 {
+                "the one row that was read has".to_owned()
+            } else {
+                format!("the rows that have it, of {rows} that were read, have")
+            };
+            let help = match (sought.as_str(), found.as_str()) {
+                ("a number", "a text") => {
+                    " (write it in quotes; a whole number beyond 64 bits is read as a text, too)"
+                }
+                _ => "",
+            };
+            return write!(
+                formatter,
+                "`{key}` seeks {sought} in the field `{path}`, and {read} {found} in it: {effect}; give the \
+                 value as the rows have it{help}"
+            );
+        }
         let read = if *rows == 1 { "the one row".to_owned() } else { format!("none of the {rows} rows") };
         let has = if *rows == 1 { "that was read has no" } else { "that were read has a" };
         write!(formatter, "{read} {has} field `{path}`, which `{key}` names: {effect}")?;
@@ -50,30 +81,68 @@ impl std::fmt::Display for MissingField {
 /// Watches out for the fields of a filter while rows go by.
 #[derive(Debug)]
 pub(crate) struct FieldWatch {
-    /// Those that no row had until now. A filter for null also means rows without the field.
-    unseen: Vec<(&'static str, String)>,
+    /// Those that no row could meet until now. A filter for null also means rows without the field.
+    unmet: Vec<Unmet>,
     names: Vec<String>,
     rows: u64,
 }
 
+/// A condition that no row could meet until now.
+#[derive(Debug)]
+struct Unmet {
+    key: &'static str,
+    path: String,
+    sought: Vec<&'static str>,
+    /// What rows held there; nothing where none had the field.
+    found: Vec<&'static str>,
+}
+
+/// What a value is called that can be equal to no value with another name.
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn add(types: &mut Vec<&'static str>, name: &'static str) {
+    if !types.contains(&name) {
+        types.push(name);
+    }
+}
+
 impl FieldWatch {
     pub(crate) fn new(filter: &Filter) -> FieldWatch {
-        let named = |key, conditions: &[(String, Vec<Value>)]| -> Vec<(&'static str, String)> {
+        let named = |key, conditions: &[(String, Vec<Value>)]| -> Vec<Unmet> {
             let named = conditions.iter().filter(|(_, values)| !values.contains(&Value::Null));
-            named.map(|(path, _)| (key, path.clone())).collect()
+            let unmet = |(path, values): &(String, Vec<Value>)| {
+                let mut sought = Vec::new();
+                values.iter().for_each(|value| add(&mut sought, type_of(value)));
+                Unmet { key, path: path.clone(), sought, found: Vec::new() }
+            };
+            named.map(unmet).collect()
         };
-        let unseen = [named("filter", &filter.include), named("exclude", &filter.exclude)].concat();
-        FieldWatch { unseen, names: Vec::new(), rows: 0 }
+        let mut unmet = named("filter", &filter.include);
+        unmet.extend(named("exclude", &filter.exclude));
+        FieldWatch { unmet, names: Vec::new(), rows: 0 }
     }
 
     /// Looks at a row.
     pub(crate) fn look_at(&mut self, row: &Value) {
-        if self.unseen.is_empty() {
+        if self.unmet.is_empty() {
             return;
         }
         self.rows += 1;
-        self.unseen.retain(|(_, path)| find(row, path).is_none());
-        if self.rows <= ROWS && !self.unseen.is_empty() {
+        self.unmet.retain_mut(|unmet| {
+            let Some(value) = find(row, &unmet.path).filter(|value| !value.is_null()) else { return true };
+            add(&mut unmet.found, type_of(value));
+            !unmet.sought.contains(&type_of(value))
+        });
+        if self.rows <= ROWS && !self.unmet.is_empty() {
             self.learn(row, "", 2);
         }
     }
@@ -83,12 +152,20 @@ impl FieldWatch {
         if self.rows == 0 {
             return Vec::new();
         }
-        let missing = self.unseen.iter().map(|(key, path)| MissingField {
-            key,
-            path: path.clone(),
-            rows: self.rows,
-            nearest: gage_core::nearest(path, self.names.iter().map(String::as_str)).map(str::to_owned),
-            known: self.names.clone(),
+        let missing = self.unmet.iter().map(|Unmet { key, path, sought, found }| {
+            // A field that is null in all rows is there, too.
+            let is_there = !found.is_empty() || self.names.contains(path);
+            let found = if found.is_empty() { vec!["null"] } else { found.clone() };
+            let types = is_there.then(|| OtherTypes { found, sought: sought.clone() });
+            let names = self.names.iter().map(String::as_str).filter(|_| !is_there);
+            MissingField {
+                key,
+                path: path.clone(),
+                rows: self.rows,
+                nearest: gage_core::nearest(path, names).map(str::to_owned),
+                known: self.names.clone(),
+                types,
+            }
         });
         missing.collect()
     }
@@ -112,6 +189,29 @@ impl FieldWatch {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn values_of_another_type_are_told() {
+        let condition = |path: &str, values: &[Value]| (path.to_owned(), values.to_vec());
+        let filter = Filter {
+            include: vec![condition("level", &[json!("1"), json!(2)]), condition("list", &[json!("a")])],
+            exclude: vec![condition("year", &[json!(2019)]), condition("id", &[json!("1")])],
+        };
+        let mut watch = FieldWatch::new(&filter);
+        watch.look_at(&json!({"year": "2019", "id": 1, "level": 3, "list": null}));
+        let said: Vec<String> = watch.missing().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "`filter` seeks a text in the field `list`, and the one row that was read has null in it: it keeps nothing; give the value as the rows have it",
+                "`exclude` seeks a number in the field `year`, and the one row that was read has a text in it: it leaves out nothing; give the value as the rows have it (write it in quotes; a whole number beyond 64 bits is read as a text, too)",
+                "`exclude` seeks a text in the field `id`, and the one row that was read has a number in it: it leaves out nothing; give the value as the rows have it",
+            ]
+        );
+        watch.look_at(&json!({"year": 2019, "id": true, "list": "a"}));
+        let types: Vec<_> = watch.missing().into_iter().filter_map(|missing| missing.types).collect();
+        assert_eq!(types, [OtherTypes { found: vec!["a number", "a boolean"], sought: vec!["a text"] }]);
+    }
 
     #[test]
     fn only_fields_that_no_row_has_are_missing_and_the_nearest_is_proposed() {

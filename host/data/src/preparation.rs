@@ -8,7 +8,7 @@ use crate::media::MediaStore;
 use crate::rejection::Rejection;
 use crate::row::Row;
 use batch::Batch;
-use gage_core::Sample;
+use gage_core::{AnswerProblem, Message, Sample};
 use gage_plugin::{DocHook, Preprocessor};
 use gage_template::TokenizerTemplate;
 use serde_json::Value;
@@ -41,12 +41,26 @@ impl Kept for Box<Sample> {
     }
 }
 
-/// The id alone.
-impl Kept for String {
-    const FROM_ID: Option<fn(String) -> String> = Some(|id| id);
+/// What is told of a Sample that is sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sound {
+    /// Its id.
+    pub id: String,
+    /// Why metrics may find nothing to compare answers with.
+    pub answer_problem: Option<AnswerProblem>,
+}
+
+impl Kept for Sound {
+    const FROM_ID: Option<fn(String) -> Sound> = Some(|id| Sound { id, answer_problem: None });
 
     fn id(&mut self) -> Option<&mut String> {
-        Some(self)
+        Some(&mut self.id)
+    }
+}
+
+impl From<Box<Sample>> for Sound {
+    fn from(sample: Box<Sample>) -> Sound {
+        Sound { answer_problem: sample.answer_problem(), id: sample.id }
     }
 }
 
@@ -151,10 +165,19 @@ fn render(sample: &mut Sample, tokenizer: &TokenizerTemplate) -> Result<(), Reje
     if sample.rendered_prompt().is_some() {
         return Ok(());
     }
-    let prompt =
-        tokenizer.of(&sample.tools).render(&sample.conversation(), &sample.tools).map_err(|error| {
-            Rejection::of_sample("chat_template", error.to_string(), Some("/messages".to_owned()))
-        })?;
+    let conversation = sample.conversation();
+    let prompt = match tokenizer.of(&sample.tools).render(&conversation, &sample.tools) {
+        Ok(prompt) => prompt,
+        // A template of texts alone cannot take media; the messages are sent, and whoever gets them renders them.
+        Err(_) if conversation.iter().any(Message::has_media) => return Ok(()),
+        Err(error) => {
+            return Err(Rejection::of_sample(
+                "chat_template",
+                error.to_string(),
+                Some("/messages".to_owned()),
+            ));
+        }
+    };
     if prompt.trim().is_empty() {
         let message =
             "the chat template came out empty; it may expect the content of messages in another shape";

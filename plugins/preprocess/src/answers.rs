@@ -2,10 +2,11 @@
 //! right option.
 
 use crate::openai_choices;
-use crate::options::{self, Choice};
+use crate::options::{self, Ambiguous, Choice, Places};
 use crate::references::{as_reference, is_empty, reference_text, references_of};
 use crate::sample::reference;
-use gage_row_kit::fields::text;
+use gage_row_kit::fields::{text, unusable};
+use gage_sdk::PluginError;
 use gage_sdk::serde_json::Value;
 
 /// The fields of a row that say what is right.
@@ -39,7 +40,14 @@ pub(crate) struct Answers {
 /// References as the row lists them win over an answer, an answer over a label, and a label over
 /// `choices` in the shape of an answer of the OpenAI API. An answer that names one of the options becomes
 /// its label; any other answer stays what it is.
-pub(crate) fn settle(given: Given, options: Option<&[Choice]>, openai_choices: Option<&Value>) -> Answers {
+///
+/// # Errors
+/// `invalid-input` where an answer may mean one option as well as another.
+pub(crate) fn settle(
+    given: Given,
+    options: Option<&[Choice]>,
+    openai_choices: Option<&Value>,
+) -> Result<Answers, PluginError> {
     let references: Vec<Value> = match given.references {
         Some(Value::Array(references)) => references.into_iter().map(as_reference).collect(),
         Some(single) => vec![as_reference(single)],
@@ -50,8 +58,8 @@ pub(crate) fn settle(given: Given, options: Option<&[Choice]>, openai_choices: O
     }
     let says_something = |value: &Value| !is_empty(value);
     match (given.answer.filter(says_something), given.label.filter(says_something)) {
-        (Some(answer), label) => answered(answer, label, options),
-        (None, Some(label)) => answered(label, None, options),
+        (Some(answer), label) => answered("answer", answer, label, options),
+        (None, Some(label)) => answered("label", label, None, options),
         (None, None) => {
             let texts = openai_choices.map(openai_choices::texts).unwrap_or_default();
             // As many choices as options are the options once more.
@@ -59,8 +67,8 @@ pub(crate) fn settle(given: Given, options: Option<&[Choice]>, openai_choices: O
             let texts = if are_options { Vec::new() } else { texts };
             let texts = if texts.is_empty() { Vec::from_iter(given.instead) } else { texts };
             match <[String; 1]>::try_from(texts) {
-                Ok([single]) => answered(Value::from(single), None, options),
-                Err(texts) => plain(texts.into_iter().map(reference).collect()),
+                Ok([single]) => answered("choices", Value::from(single), None, options),
+                Err(texts) => Ok(plain(texts.into_iter().map(reference).collect())),
             }
         }
     }
@@ -74,9 +82,11 @@ fn plain(references: Vec<Value>) -> Answers {
 
 impl Answers {
     /// The option that the only reference names.
-    fn only_choice(&self, options: Option<&[Choice]>) -> Option<String> {
-        let label = self.label.as_deref().filter(|_| self.references.len() == 1)?;
-        chosen(&Value::from(label), options)
+    fn only_choice(&self, options: Option<&[Choice]>) -> Chosen {
+        match self.label.as_deref().filter(|_| self.references.len() == 1) {
+            Some(label) => chosen(&Value::from(label), options),
+            None => Ok(None),
+        }
     }
 }
 
@@ -85,52 +95,80 @@ fn listed(
     unused_answer: Option<Value>,
     label: Option<Value>,
     options: Option<&[Choice]>,
-) -> Answers {
+) -> Result<Answers, PluginError> {
     let answers = plain(references);
-    let correct_choice = answers.only_choice(options).or_else(|| chosen(label.as_ref()?, options));
+    let by_label = label.as_ref().map_or(Ok(None), |label| chosen(label, options));
+    let correct_choice = match answers.only_choice(options).map_err(refused("references"))? {
+        Some(choice) => Some(choice),
+        None => by_label.clone().map_err(refused("label"))?,
+    };
     // Of several right answers none is the right option.
     let correct_choice = correct_choice.filter(|_| answers.references.len() == 1);
-    let Some(label) = label else { return Answers { correct_choice, unused_answer, ..answers } };
+    let Some(label) = label else { return Ok(Answers { correct_choice, unused_answer, ..answers }) };
     let Some(said) = text(&label).map(|said| said.into_owned()) else {
-        return Answers { correct_choice, unused_answer, unused_label: Some(label), ..answers };
+        return Ok(Answers { correct_choice, unused_answer, unused_label: Some(label), ..answers });
     };
     // The index, the letter and the text of an option are the same answer.
-    let is_same_option =
-        chosen(&label, options).is_some_and(|choice| Some(&choice) == correct_choice.as_ref());
-    let first = answers.label.filter(|_| is_same_option);
-    Answers {
+    let first = answers.label.filter(|_| may_be(&by_label, correct_choice.as_deref()));
+    Ok(Answers {
         label: Some(first.unwrap_or(said)),
         references: answers.references,
         correct_choice,
         unused_answer,
         unused_label: None,
-    }
+    })
 }
 
-fn answered(answer: Value, label: Option<Value>, options: Option<&[Choice]>) -> Answers {
-    let by_label = label.as_ref().and_then(|label| chosen(label, options));
-    let (named, plainly) = match chosen(&answer, options) {
+/// One answer, from the field of this name.
+fn answered(
+    field: &str,
+    answer: Value,
+    label: Option<Value>,
+    options: Option<&[Choice]>,
+) -> Result<Answers, PluginError> {
+    let by_label = label.as_ref().map_or(Ok(None), |label| chosen(label, options));
+    let (named, plainly) = match chosen(&answer, options).map_err(refused(field))? {
         Some(choice) => (Some(choice), Answers::default()),
         None => {
             let answers = plain(references_of(answer));
-            (answers.only_choice(options), answers)
+            (answers.only_choice(options).map_err(refused(field))?, answers)
         }
     };
-    let correct_choice = named.or_else(|| by_label.clone());
+    let correct_choice = match named {
+        Some(choice) => Some(choice),
+        None => by_label.clone().map_err(refused("label"))?,
+    };
     let answers = match &correct_choice {
         Some(choice) => plain(vec![reference(choice.as_str())]),
         None => plainly,
     };
     let says_the_same = |label: &Value| {
-        (by_label.is_some() && by_label == correct_choice)
+        may_be(&by_label, correct_choice.as_deref())
             || text(label).is_some_and(|said| answers.label.as_deref().map(str::trim) == Some(said.trim()))
     };
     let unused_label = label.filter(|label| !says_the_same(label));
-    Answers { correct_choice, unused_label, ..answers }
+    Ok(Answers { correct_choice, unused_label, ..answers })
 }
 
-fn chosen(value: &Value, options: Option<&[Choice]>) -> Option<String> {
-    Some(options::resolve(value, options?, 0)?.label.clone())
+/// The label of an option, if one is meant.
+type Chosen = Result<Option<String>, Ambiguous>;
+
+fn chosen(value: &Value, options: Option<&[Choice]>) -> Chosen {
+    let Some(options) = options else { return Ok(None) };
+    Ok(options::resolve(value, options, Places::OrTexts(0))?.map(|option| option.label.clone()))
+}
+
+/// Whether what was chosen is this option, or may be.
+fn may_be(chosen: &Chosen, choice: Option<&str>) -> bool {
+    let Some(choice) = choice else { return false };
+    match chosen {
+        Ok(chosen) => chosen.as_deref() == Some(choice),
+        Err(ambiguous) => ambiguous.may_be(choice),
+    }
+}
+
+fn refused(field: &str) -> impl Fn(Ambiguous) -> PluginError + '_ {
+    move |ambiguous| unusable(field, &ambiguous.to_string())
 }
 
 #[cfg(test)]
@@ -170,10 +208,32 @@ mod tests {
                 instead: None,
             };
             let options = options::read(options, Labels::Letters).ok();
-            let answers = settle(given, options.as_deref(), None);
+            let answers = settle(given, options.as_deref(), None).expect("clear");
             assert_eq!(answers.label.as_deref(), expected_label, "{shown}");
             assert_eq!(answers.correct_choice.as_deref(), correct, "{shown}");
             assert_eq!(answers.unused_label.unwrap_or_default(), unused, "{shown}");
+        }
+    }
+
+    #[test]
+    fn numbers_among_numbers() {
+        let options = options::read(&json!(["1", "2", "3"]), Labels::Letters).ok();
+        for (answer, label, expected) in [
+            (json!("2"), None, Err("/answer")),
+            (json!(["2"]), None, Err("/answer")),
+            (json!("?"), Some(json!("2")), Err("/label")),
+            (json!(1), Some(json!("2")), Ok("B")),
+            (json!("B"), Some(json!("2")), Ok("B")),
+            (json!(["2", "3"]), None, Ok("2")),
+        ] {
+            let given = Given { answer: Some(answer.clone()), label, ..Given::default() };
+            let answers = settle(given, options.as_deref(), None);
+            let found = answers.as_ref().map(|answers| {
+                assert_eq!(answers.unused_label, None, "{answer}");
+                answers.label.as_deref().unwrap_or_default()
+            });
+            let pointer = |error: &PluginError| error.pointer.clone().unwrap_or_default();
+            assert_eq!(found.map_err(pointer), expected.map_err(str::to_owned), "{answer}");
         }
     }
 
@@ -190,7 +250,7 @@ mod tests {
             (choices(&["x", "y"]), options.as_deref(), None, 0),
             (choices(&[""]), None, None, 0),
         ] {
-            let answers = settle(Given::default(), options, Some(&choices));
+            let answers = settle(Given::default(), options, Some(&choices)).expect("clear");
             assert_eq!(answers.label.as_deref(), label, "{choices}");
             assert_eq!(answers.references.len(), references, "{choices}");
         }

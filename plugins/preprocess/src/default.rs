@@ -66,7 +66,7 @@ macro_rules! conversion {
     ($type:ident, $name:literal, $description:literal, $cache_suffix:expr) => {
         impl Conversion for $type {
             const NAME: &'static str = $name;
-            const VERSION: &'static str = "2";
+            const VERSION: &'static str = "3";
             const DESCRIPTION: &'static str = $description;
             type Params = Params;
 
@@ -126,6 +126,9 @@ pub(crate) fn convert(
 ) -> Result<Value, PluginError> {
     let origin = Origin::of(&row);
     let is_sample = origin == Origin::Sample;
+    if is_sample && row.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        return Err(unusable("metadata", "must be an object"));
+    }
     let asked = Asked::take(&mut row, params)?;
     let mut slots = Slots::of(row, params.media && !is_sample);
     let (messages, assets) = messages(&mut slots, params, asked.question, is_sample)?;
@@ -136,7 +139,7 @@ pub(crate) fn convert(
         label: slots.label.take(),
         instead,
     };
-    let answers = settle(given, options.as_ref().map(|options| options.read.as_slice()), choices.as_ref());
+    let answers = settle(given, options.as_ref().map(|options| options.read.as_slice()), choices.as_ref())?;
 
     let mut sample = Fields::with_capacity(slots.rest.len() + MOST_MADE);
     let mut put = |name: &str, value: Option<Value>| {

@@ -1,6 +1,7 @@
 //! `mmlu`: a question of a subject, a list of options, and the number or the letter of the right one.
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error, field_schema, prompt_schema};
+use crate::options::Places;
 use crate::question::{Question, QuestionFields};
 use crate::roles::Conversion;
 use crate::sample::tag;
@@ -83,6 +84,10 @@ impl Conversion for Mmlu {
             .chain(prompt_schema())
             .map(|(name, schema)| (name.to_owned(), schema))
             .collect();
+        all["answer_index_base"] = json!({
+            "enum": [0, 1], "default": 0,
+            "description": "Whether answers that are numbers, also as texts, count from 0 or from 1",
+        });
         all["system_prompt"] = json!({
             "type": ["string", "null"], "default": SYSTEM_PROMPT,
             "description": "A system message before all others, with `{subject}` for the subject; empty for none",
@@ -95,7 +100,8 @@ impl Conversion for Mmlu {
             question: params.question_field,
             choices: params.choices_field,
             answer: params.answer_field,
-            index_base: params.answer_index_base,
+            // The dataset has numbers and letters alone.
+            places: Places::Always(params.answer_index_base),
         };
         let mut layout = Layout::new(None, params.instruction, INSTRUCTION, params.style, Spacing::NARROW);
         for (index, row) in params.few_shot.iter().enumerate() {

@@ -6,6 +6,7 @@ use crate::media::kind_of;
 use crate::messages::add_system;
 use crate::multi_choice::INSTRUCTION;
 use crate::openai_choices;
+use crate::options::Places;
 use crate::placeholders::{Piece, parts, pieces};
 use crate::python_list;
 use crate::question::{Names, Question};
@@ -65,7 +66,7 @@ impl Default for Params {
 
 impl Conversion for Mmmu {
     const NAME: &'static str = "mmmu";
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with images in them, with options or without";
     type Params = Params;
 
@@ -150,7 +151,7 @@ impl Mmmu {
         };
         let text = require_text(row, names.question)?;
         let (options, answer) = (require(row, names.choices)?, require(row, names.answer)?);
-        let question = Question::new(&text, options, answer, 0, &names)?;
+        let question = Question::new(&text, options, answer, Places::OrTexts(0), &names)?;
         let prompt = self.layout.user_text(&question);
         let mut draft = question.into_draft(&names, Vec::new());
         draft.choices = draft.label.as_deref().map(|label| openai_choices::of_texts([label]));

@@ -1,6 +1,7 @@
 //! `multi_choice`: a question with a list of options and an answer among them.
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error, prompt_schema};
+use crate::options::Places;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -25,7 +26,8 @@ pub struct Params {
     choices_field: Option<String>,
     options_field: Option<String>,
     answer_field: String,
-    answer_index_base: usize,
+    /// None where no answer is a place.
+    answer_index_base: Option<usize>,
     system_prompt: Option<String>,
     instruction: Option<String>,
     style: Style,
@@ -39,7 +41,7 @@ impl Default for Params {
             choices_field: None,
             options_field: None,
             answer_field: "answer".to_owned(),
-            answer_index_base: 0,
+            answer_index_base: Some(0),
             system_prompt: None,
             instruction: None,
             style: Style::default(),
@@ -50,7 +52,7 @@ impl Default for Params {
 
 impl Conversion for MultiChoice {
     const NAME: &'static str = "multi_choice";
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them";
     type Params = Params;
 
@@ -64,7 +66,7 @@ impl Conversion for MultiChoice {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
             answer: params.answer_field,
-            index_base: params.answer_index_base,
+            places: params.answer_index_base.map_or(Places::Never, Places::OrTexts),
         };
         let (system_prompt, instruction) = (params.system_prompt, params.instruction);
         let mut layout = Layout::new(system_prompt, instruction, INSTRUCTION, params.style, Spacing::WIDE);
@@ -140,10 +142,27 @@ mod tests {
     }
 
     #[test]
+    fn answers_may_be_what_options_say() {
+        for (base, choices, answer, expected) in [
+            (json!(0), json!(["3", "5", "7"]), json!("5"), "B"),
+            (json!(1), json!(["1", "2", "3"]), json!("2"), "B"),
+            (json!(null), json!(["1", "2", "3"]), json!("2"), "B"),
+            (json!(null), json!([1, 2, 3]), json!(2), "B"),
+            (json!(0), json!([1, 2, 3]), json!(2), "C"),
+        ] {
+            let row = json!({ "question": "q", "choices": choices, "answer": answer });
+            let sample =
+                convert::<MultiChoice>(json!({ "answer_index_base": base }), row).unwrap_or_default();
+            assert_eq!(sample["label"], expected, "{base} {choices} {answer}");
+        }
+    }
+
+    #[test]
     fn unusable_rows_are_errors() {
         for (row, expected) in [
             (json!({ "question": "q", "choices": ["x"] }), "/answer"),
             (json!({ "question": "q", "choices": ["x"], "answer": "B" }), "/answer"),
+            (json!({ "question": "q", "choices": ["1", "2", "3"], "answer": "2" }), "/answer"),
             (json!({ "question": "q", "choices": [], "answer": "A" }), "/choices"),
             (json!({ "choices": ["x"], "answer": "A" }), "/question"),
         ] {

@@ -23,6 +23,66 @@ pub(crate) struct Choice {
     pub(crate) text: String,
 }
 
+/// What answers that are integers mean, where no option has such a name. The number is what they count from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// The places of options, also as texts.
+    Always(usize),
+    /// Numbers are places; those that cannot be one, and texts, may be what an option says, where nothing else
+    /// can be meant.
+    OrTexts(usize),
+    /// The texts of options.
+    Never,
+}
+
+impl Places {
+    fn base(self) -> Option<usize> {
+        match self {
+            Places::Always(base) | Places::OrTexts(base) => Some(base),
+            Places::Never => None,
+        }
+    }
+}
+
+/// An answer that may mean one option as well as another.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ambiguous {
+    answer: String,
+    base: usize,
+    /// The label and the text of what it means as a place; none where places would have to be counted from the other
+    /// number.
+    at_place: Option<(String, String)>,
+    /// The label of what it means as a text.
+    of_text: String,
+}
+
+impl Ambiguous {
+    /// Whether one of its meanings is the option with this label.
+    pub(crate) fn may_be(&self, label: &str) -> bool {
+        self.of_text == label || self.at_place.as_ref().is_some_and(|(at_place, _)| at_place == label)
+    }
+}
+
+impl std::fmt::Display for Ambiguous {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Ambiguous { answer, base, at_place, of_text } = self;
+        write!(formatter, "is \"{answer}\", which is what option {of_text} says")?;
+        match at_place {
+            Some((label, text)) => {
+                write!(
+                    formatter,
+                    ", while as a place, counted from {base}, it is option {label} (\"{text}\")"
+                )?;
+            }
+            None => write!(formatter, ", and may be a place that is not counted from {base}")?,
+        }
+        formatter.write_str(
+            "; give the letter of the option, or a number for its place. `multi_choice` with \
+             `answer_index_base: null` takes no answer as a place",
+        )
+    }
+}
+
 /// How options get their labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Labels {
@@ -39,12 +99,19 @@ pub(crate) enum Labels {
 /// Says what is wrong with them.
 pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String> {
     let listed;
-    let value = match value.as_str().and_then(python_list::read) {
-        Some(items) => {
+    let value = match value.as_str().map(|text| (strip(text), python_list::read(text))) {
+        Some((_, Some(items))) => {
             listed = Value::from(items);
             &listed
         }
-        None => value,
+        Some((text, None)) if text.starts_with('[') && text.ends_with(']') => {
+            return Err(
+                "is a text that looks like a printed list and cannot be read as one; items stand in quotes, \
+                        with commas between them, as in ['a', 'b']"
+                    .to_owned(),
+            );
+        }
+        _ => value,
     };
     let raw: Vec<(Option<String>, &Value)> = match value {
         Value::Array(items) => items.iter().map(entry).collect(),
@@ -78,24 +145,32 @@ pub(crate) fn lettered<'text>(texts: impl ExactSizeIterator<Item = &'text str>) 
     (1..=MOST_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
 }
 
-/// The right option. An answer is first looked for among the dataset's own names. Other integers, also
-/// as text, count from `index_base`; other texts are a label, perhaps with marks around it or with its
-/// text behind it (`B. Dolphin`), or the text of an option.
+/// The right option, if it is one. An answer is first looked for among the dataset's own names. Other
+/// integers are as `places` says; other texts are a label, perhaps with marks around it or with its text
+/// behind it (`B. Dolphin`), or the text of an option.
+///
+/// # Errors
+/// Where digits may mean one option as well as another.
 pub(crate) fn resolve<'options>(
     answer: &Value,
     options: &'options [Choice],
-    index_base: usize,
-) -> Option<&'options Choice> {
+    places: Places,
+) -> Result<Option<&'options Choice>, Ambiguous> {
     match answer {
         Value::Number(number) => {
-            if let Some(option) = named(&number.to_string(), options) {
-                return Some(option);
+            let written = number.to_string();
+            let index = || {
+                let index = number.as_u64().or_else(|| number.as_f64().and_then(whole_number))?;
+                at_index(options, usize::try_from(index).ok()?, places.base()?)
+            };
+            match named(&written, options).or_else(index) {
+                None if is_digits(&written) => by_digits(&written, options, places),
+                None => Ok(said(&written, options).filter(|_| !matches!(places, Places::Always(_)))),
+                found => Ok(found),
             }
-            let index = number.as_u64().or_else(|| number.as_f64().and_then(whole_number))?;
-            at_index(options, usize::try_from(index).ok()?, index_base)
         }
-        Value::String(answer) => by_text(&fold(answer), options, index_base),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        Value::String(answer) => by_text(&fold(answer), options, places),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Ok(None),
     }
 }
 
@@ -164,98 +239,66 @@ fn at_index(options: &[Choice], index: usize, index_base: usize) -> Option<&Choi
     options.get(index.checked_sub(index_base)?)
 }
 
+/// The first option with this text, in any case.
+fn said<'options>(answer: &str, options: &'options [Choice]) -> Option<&'options Choice> {
+    let normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
+    options.iter().find(|option| normalization.same(&option.text, answer))
+}
+
+fn is_digits(answer: &str) -> bool {
+    answer.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// What digits mean that are no name.
+fn by_digits<'options>(
+    answer: &str,
+    options: &'options [Choice],
+    places: Places,
+) -> Result<Option<&'options Choice>, Ambiguous> {
+    let place = answer.parse::<usize>().ok();
+    let at_place = || at_index(options, place?, places.base()?);
+    let Places::OrTexts(base) = places else {
+        return Ok(at_place().or_else(|| said(answer, options).filter(|_| places == Places::Never)));
+    };
+    let (at_place, Some(of_text)) = (at_place(), said(answer, options)) else { return Ok(at_place()) };
+    // As far as the number of options, it may have been counted from 0 as well as from 1.
+    let is_place = place.is_some_and(|place| place <= options.len());
+    let is_clear = at_place.map_or(!is_place, |option| option.label == of_text.label);
+    let ambiguous = || Ambiguous {
+        answer: answer.to_owned(),
+        base,
+        at_place: at_place.map(|option| (option.label.clone(), option.text.clone())),
+        of_text: of_text.label.clone(),
+    };
+    if is_clear { Ok(Some(of_text)) } else { Err(ambiguous()) }
+}
+
 fn by_text<'options>(
     answer: &str,
     options: &'options [Choice],
-    index_base: usize,
-) -> Option<&'options Choice> {
+    places: Places,
+) -> Result<Option<&'options Choice>, Ambiguous> {
     let answer = strip(answer);
     if answer.is_empty() {
-        return None;
+        return Ok(None);
     }
     if let Some(option) = named(answer, options) {
-        return Some(option);
+        return Ok(Some(option));
     }
-    if answer.bytes().all(|byte| byte.is_ascii_digit()) {
-        return at_index(options, answer.parse().ok()?, index_base);
+    if is_digits(answer) {
+        return by_digits(answer, options, places);
     }
     let labelled = |text: &str| {
         let text = text.trim_matches(|character: char| !character.is_alphanumeric());
         options.iter().find(|option| !text.is_empty() && option.label.eq_ignore_ascii_case(text))
     };
     let normalization = Normalization { case_sensitive: false, strip: true, collapse: true };
-    let said = || options.iter().find(|option| normalization.same(&option.text, answer));
     let leading = || {
         let (label, rest) = answer.split_once(['.', ')', ':'])?;
         labelled(label).filter(|option| normalization.same(&option.text, rest))
     };
-    labelled(answer).or_else(said).or_else(leading)
+    Ok(labelled(answer).or_else(|| said(answer, options)).or_else(leading))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use gage_sdk::json;
-
-    #[test]
-    fn labels_are_resolved() {
-        for (answer, options, index_base, expected) in [
-            (json!("A"), json!(["x", "y"]), 0, Some("A")),
-            (json!("a"), json!(["x", "y"]), 0, Some("A")),
-            (json!(0), json!(["x", "y"]), 0, Some("A")),
-            (json!(1), json!(["x", "y"]), 1, Some("A")),
-            (json!(1.0), json!(["x", "y"]), 0, Some("B")),
-            (json!("0"), json!(["x", "y"]), 0, Some("A")),
-            (json!(-1), json!(["x", "y"]), 0, None),
-            (json!(0), json!(["x", "y"]), 1, None),
-            (json!("Y "), json!(["x", "y"]), 0, Some("B")),
-            (json!("B."), json!(["x", "y"]), 0, Some("B")),
-            (json!("（Ｂ）"), json!(["x", "y"]), 0, Some("B")),
-            (json!("B) y"), json!(["x", "y"]), 0, Some("B")),
-            (json!(null), json!(["x", "y"]), 0, None),
-            (json!(true), json!(["x", "y"]), 0, None),
-            (json!(""), json!(["x", ""]), 0, None),
-            (json!("a.m."), json!(["x", "y"]), 0, None),
-            (json!("C"), json!(["x", "y"]), 0, None),
-            (json!("A"), json!({ "A": "x", "B": "y" }), 0, Some("A")),
-            (json!("B"), json!([{ "id": "A", "content": "x" }, { "id": "B", "content": "y" }]), 0, Some("B")),
-            (json!("2"), json!({ "text": ["x", "y"], "label": ["1", "2"] }), 0, Some("B")),
-            (json!(2), json!([{ "id": 1, "content": "x" }, { "id": 2, "content": "y" }]), 0, Some("B")),
-            (json!("2"), json!(["1", "2"]), 0, None),
-            (json!("A"), json!("x"), 0, Some("A")),
-            (json!("A"), json!([1, 2]), 0, Some("A")),
-            (json!("B"), json!("['x', 'y']"), 0, Some("B")),
-            (json!("y"), json!([{ "label": "B", "text": "x" }, { "label": "A", "text": "y" }]), 0, Some("A")),
-        ] {
-            let read = read(&options, Labels::Letters);
-            let resolved = read.as_ref().ok().and_then(|options| resolve(&answer, options, index_base));
-            assert_eq!(resolved.map(|option| option.label.as_str()), expected, "{answer} {options}");
-        }
-    }
-
-    #[test]
-    fn options_are_trimmed_texts() {
-        let read =
-            read(&json!([" x ", 2, { "id": "c", "content": "z" }]), Labels::Letters).unwrap_or_default();
-        let texts: Vec<&str> = read.iter().map(|option| option.text.as_str()).collect();
-        assert_eq!(texts, ["x", "2", "z"]);
-        let labels: Vec<&str> = read.iter().map(|option| option.label.as_str()).collect();
-        assert_eq!(labels, ["A", "B", "C"]);
-    }
-
-    #[test]
-    fn unusable_options_are_refused() {
-        let many: Vec<usize> = (0..27).collect();
-        for options in [json!([]), json!({}), json!([null]), json!(many)] {
-            assert!(read(&options, Labels::Letters).is_err(), "{options}");
-        }
-    }
-
-    #[test]
-    fn own_names_may_be_labels() {
-        let options = json!([{ "id": "first", "content": "x" }, { "id": "second", "content": "y" }]);
-        let read = read(&options, Labels::Own).unwrap_or_default();
-        assert_eq!(sample_options(&read), options);
-        assert_eq!(resolve(&json!("second"), &read, 0).map(|option| option.label.as_str()), Some("second"));
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! `piqa`: a goal and two ways to reach it, of which one works.
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error, field_schema, prompt_schema};
+use crate::options::Places;
 use crate::question::{Names, Question};
 use crate::roles::Conversion;
 use gage_row_kit::fields::{Fields, require, require_text};
@@ -105,7 +106,7 @@ impl PiqaFields {
         let goal = require_text(row, &self.goal)?;
         let [first, second] = self.solutions.each_ref().map(|name| require_text(row, name));
         let solutions = json!([first?, second?]);
-        Question::new(&goal, &solutions, require(row, &self.label)?, 0, &self.names())
+        Question::new(&goal, &solutions, require(row, &self.label)?, Places::Always(0), &self.names())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::layout::field_schema;
 use crate::openai_choices;
-use crate::options::{self, Choice, Labels};
+use crate::options::{self, Choice, Labels, Places};
 use crate::sample::{Draft, reference};
 use gage_row_kit::fields::{Fields, require, require_text, unusable};
 use gage_sdk::serde_json::Value;
@@ -28,8 +28,8 @@ pub(crate) struct QuestionFields {
     pub(crate) question: String,
     pub(crate) choices: String,
     pub(crate) answer: String,
-    /// Whether answers that are numbers count from 0 or from 1.
-    pub(crate) index_base: usize,
+    /// What answers that are numbers mean.
+    pub(crate) places: Places,
 }
 
 impl QuestionFields {
@@ -47,7 +47,7 @@ impl QuestionFields {
         let text = require_text(row, names.question)?;
         let choices = require(row, names.choices)?;
         let answer = require(row, names.answer)?;
-        Question::new(&text, choices, answer, self.index_base, &names)
+        Question::new(&text, choices, answer, self.places, &names)
     }
 
     /// The Sample of a question that was read from this row.
@@ -66,8 +66,8 @@ impl QuestionFields {
             (
                 "answer_index_base",
                 json!({
-                    "enum": [0, 1], "default": 0,
-                    "description": "Whether answers that are numbers count from 0 or from 1",
+                    "enum": [0, 1, null], "default": 0,
+                    "description": "Whether answers that are numbers count from 0 or from 1; null where none is a place, and numbers are what options say",
                 }),
             ),
         ]
@@ -78,16 +78,19 @@ impl Question {
     /// Makes a question of its parts.
     ///
     /// # Errors
-    /// `invalid-input` when the options cannot be used or none of them is the answer.
+    /// `invalid-input` when the options cannot be used, when none of them is the answer, or when it cannot be
+    /// told which.
     pub(crate) fn new(
         text: &str,
         choices: &Value,
         answer: &Value,
-        index_base: usize,
+        places: Places,
         names: &Names<'_>,
     ) -> Result<Question, PluginError> {
         let options = options::read(choices, Labels::Letters).map_err(|why| unusable(names.choices, &why))?;
-        let correct = options::resolve(answer, &options, index_base).cloned().ok_or_else(|| {
+        let correct = options::resolve(answer, &options, places)
+            .map_err(|ambiguous| unusable(names.answer, &ambiguous.to_string()))?;
+        let correct = correct.cloned().ok_or_else(|| {
             unusable(names.answer, &format!("is {answer}, which is none of the {} options", options.len()))
         })?;
         Ok(Question { text: strip(text).to_owned(), options, correct })

@@ -86,7 +86,7 @@ impl Slots {
     /// answer of the OpenAI API are returned, others stay in the row.
     ///
     /// # Errors
-    /// When `options` cannot be read.
+    /// When `options` cannot be read, or `choices` of a row that is no Sample, unless they are empty.
     pub(crate) fn take_options(
         &mut self,
         is_sample: bool,
@@ -109,7 +109,18 @@ impl Slots {
         let listed = choices
             .as_ref()
             .filter(|choices| choices.is_array() || choices.is_object() || is_list_text(choices));
-        let read = listed.and_then(|choices| options::read(choices, Labels::Letters).ok());
+        let is_empty = |choices: &Value| match choices {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        let read = match listed.filter(|choices| !is_empty(choices)) {
+            Some(choices) => match options::read(choices, Labels::Letters) {
+                Err(why) if !is_sample => return Err(unusable("choices", &why)),
+                read => read.ok(),
+            },
+            None => None,
+        };
         if read.is_none() {
             self.leave("choices", choices);
         }

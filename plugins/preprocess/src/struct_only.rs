@@ -1,6 +1,7 @@
 //! `multi_choice_struct_only`: as `multi_choice`, without any prompt. The suite's `prompts` write it from
 //! the fields that are made here.
 
+use crate::options::Places;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -20,7 +21,8 @@ pub struct Params {
     choices_field: Option<String>,
     options_field: Option<String>,
     answer_field: String,
-    answer_index_base: usize,
+    /// None where no answer is a place.
+    answer_index_base: Option<usize>,
 }
 
 impl Default for Params {
@@ -30,14 +32,14 @@ impl Default for Params {
             choices_field: None,
             options_field: None,
             answer_field: "answer".to_owned(),
-            answer_index_base: 0,
+            answer_index_base: Some(0),
         }
     }
 }
 
 impl Conversion for StructOnly {
     const NAME: &'static str = "multi_choice_struct_only";
-    const VERSION: &'static str = "1";
+    const VERSION: &'static str = "2";
     const DESCRIPTION: &'static str = "Questions with options and an answer among them, without a prompt";
     type Params = Params;
 
@@ -50,7 +52,7 @@ impl Conversion for StructOnly {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
             answer: params.answer_field,
-            index_base: params.answer_index_base,
+            places: params.answer_index_base.map_or(Places::Never, Places::OrTexts),
         }))
     }
 

@@ -71,7 +71,10 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let source = &arguments.source;
     let is_suite = source.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
     if is_suite {
-        let loaded = setup::loaded(source, &arguments.overrides, &setup::Variables::default(), true);
+        let variables = setup::Variables::default();
+        let read = |overrides: &[String]| setup::loaded(source, overrides, &variables, true);
+        let overrides = with_defaults(arguments, read(&arguments.overrides).config);
+        let loaded = read(&overrides);
         return Ok((loaded.config, loaded.problems));
     }
     let Some(loader) = arguments.loader.clone().or_else(|| loader_of(source)) else {
@@ -98,7 +101,16 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
         }],
     });
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    Ok(load_datasets("(the command line)", &format!("{suite:#}"), &arguments.overrides, &environment))
+    let text = format!("{suite:#}");
+    let read = |overrides: &[String]| load_datasets("(the command line)", &text, overrides, &environment);
+    Ok(read(&with_defaults(arguments, read(&arguments.overrides).0)))
+}
+
+/// What the command line sets, and behind it what variables of the environment say where neither does: as a run
+/// takes them.
+fn with_defaults(arguments: &DataArguments, said: Option<PipelineConfig>) -> Vec<String> {
+    let defaults = said.map(|config| crate::environment::defaults_of(&config.document)).unwrap_or_default();
+    [arguments.overrides.clone(), defaults].concat()
 }
 
 /// The loader that a file's name speaks of.

@@ -199,7 +199,7 @@ impl DatasetSpec {
             sha256: read_sha256(&mut table, "sha256", problems),
             labels_sha256: read_sha256(&mut table, "labels_sha256", problems),
             labels_path: source::read_path(&mut table, "labels_path", problems),
-            label_field: table.text("label_field", problems).unwrap_or_else(|| "label".to_owned()),
+            label_field: read_label_field(&mut table, problems),
             filter: source::read_filter(&mut table, "filter", problems),
             exclude: source::read_filter(&mut table, "exclude", problems),
             limit: table.integer("limit", 1..=u64::MAX, problems),
@@ -235,6 +235,17 @@ impl DatasetSpec {
             DataSource::Hub(hub) => hub.shown(),
         }
     }
+}
+
+fn read_label_field(table: &mut Table<'_>, problems: &mut Problems) -> String {
+    let name = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
+    if name.trim().is_empty() {
+        let span = table.get("label_field").map_or(table.span, |node| node.span);
+        problems
+            .error(span, &table.path_of("label_field"), "`label_field` is empty")
+            .help("name the field that each label becomes, or leave it out: it is `label` then");
+    }
+    name
 }
 
 fn read_sha256(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {

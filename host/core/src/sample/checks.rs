@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 /// The longest id of a sample or of an option, in bytes.
 const MOST_ID_BYTES: usize = 512;
 
+/// What may be said of tools in a word; `any` is what some servers call `required`.
+const TOOL_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
+
 pub(super) fn schema_version(value: &Value, reading: &mut Reading<'_>) {
     match value {
         Value::String(version) if version == SCHEMA_VERSION => {}
@@ -54,12 +57,28 @@ pub(super) fn distinct_option_ids<'v>(ids: impl Iterator<Item = Option<&'v str>>
 pub(super) fn tool_choice(value: Value, reading: &mut Reading<'_>) -> Option<Value> {
     match value {
         Value::Null => None,
+        Value::String(word) if !TOOL_CHOICES.contains(&word.as_str()) => {
+            reading.problem(format!(
+                "'{word}' is no choice of tools; allowed: {}, or an object that names a function",
+                TOOL_CHOICES.map(|word| format!("'{word}'")).join(", ")
+            ));
+            None
+        }
         Value::String(_) | Value::Object(_) => Some(value),
         other => {
             reading.mistyped("a string or an object", &other);
             None
         }
     }
+}
+
+/// Whoever asks a model reads the prompt.
+pub(super) fn inputs(inputs: Object, reading: &mut Reading<'_>) -> Object {
+    match inputs.get("prompt") {
+        None | Some(Value::Null | Value::String(_)) => {}
+        Some(other) => reading.key("prompt").mistyped("a string", other),
+    }
+    inputs
 }
 
 pub(super) fn unconditioned_input(value: Value, reading: &mut Reading<'_>) -> Option<Value> {

@@ -81,7 +81,7 @@ impl<'t> Visitor<'t> for Filling<'_> {
                 "predict_result" => sample.predict_result = values(members)?,
                 "eval_result" => sample.eval_result = object(members)?,
                 "choices" => sample.choices = values(members)?,
-                "inputs" => sample.inputs = object(members)?,
+                "inputs" => sample.inputs = inputs(members)?,
                 "_dataset_id" => sample.dataset_id = next(members)?,
                 "_dataset_metadata" => sample.dataset_metadata = object(members)?,
                 "chat_template_mode" => sample.chat_template_mode = next(members)?,
@@ -207,6 +207,10 @@ fn values<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Vec<Value>, A::Error>
 
 fn object<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {
     next_checked(members, |value, reading: &mut Reading<'_>| reading.object(value))
+}
+
+fn inputs<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {
+    next_checked(members, |value, reading: &mut Reading<'_>| checks::inputs(reading.object(value), reading))
 }
 
 fn tags<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {

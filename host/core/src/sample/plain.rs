@@ -10,8 +10,8 @@ use crate::reading::scan::{Raw, Scan};
 use crate::schema::SCHEMA_VERSION;
 use serde::de::value::Error as Problem;
 
-/// The id of such a Sample: its messages are texts, and it holds nothing for whoever samples, renders or
-/// runs tools.
+/// The id of such a Sample: its messages are texts, it holds nothing for whoever samples, renders or runs
+/// tools, and its answer is a text, that of an option's id where there are options.
 pub(super) fn id(text: &str) -> Option<String> {
     let mut scan = Scan::new(text);
     let mut plain = Plain::default();
@@ -19,7 +19,8 @@ pub(super) fn id(text: &str) -> Option<String> {
     let id = plain.id?;
     let is_whole = plain.has_version && plain.has_messages && plain.has_references && scan.is_at_end();
     let has_id = checked::<_, Problem>(|reading| checks::id(id, reading)).is_ok();
-    (is_whole && has_id && plain.options_differ() && plain.label_is_first_answer()).then(|| id.to_owned())
+    let is_sound = plain.options_differ() && plain.label_is_first_answer() && plain.is_answered();
+    (is_whole && has_id && is_sound).then(|| id.to_owned())
 }
 
 /// What is known of a Sample. A name that is not among [`Plain::member`]'s is one that somebody looks at.
@@ -106,6 +107,17 @@ impl<'t> Plain<'t> {
             }
         })
         .is_ok()
+    }
+
+    /// Whether the first answer says something, and which option where there are some.
+    fn is_answered(&self) -> bool {
+        let Some(answer) = self.first_answer.filter(|answer| !answer.text.trim().is_empty()) else {
+            return false;
+        };
+        match self.options.as_deref() {
+            None | Some([]) => true,
+            Some(ids) => !answer.is_escaped && ids.contains(&answer.text),
+        }
     }
 
     /// Whether there is no label, or one that spells the first reference. Others may agree with it, too.
@@ -216,7 +228,7 @@ mod tests {
             "",
             r#","label":"4","metadata":{"page":[1,-2,0.5,null,true,{"a":"b"}]}"#,
             r#","label":null,"metadata":null,"task_type":"qa","options":null,"choices":["x",1]"#,
-            r#","options":[{"id":"A","content":"one"},{"id":"B","content":"two"}]"#,
+            r#","options":[{"id":"4","content":"one"},{"id":"B","content":"two"}]"#,
         ];
         let parts = r#"[{"type":"text","text":"4"}]"#;
         assert_eq!(
@@ -230,6 +242,7 @@ mod tests {
         }
         let given_up = [
             r#","label":"four""#,
+            r#","options":[{"id":"A","content":"one"},{"id":"B","content":"two"}]"#,
             r#","label":4"#,
             r#","metadata":[]"#,
             r#","metadata":{"a":1e400}"#,
@@ -263,6 +276,8 @@ mod tests {
             ("\"a\\u00e9\"", "[{\"type\":\"image_url\",\"image_url\":\"a.png\"}]"),
             ("\"a\\u00e9\"", "null"),
             ("[{\"answer\":\"4\"}]", "null"),
+            ("[{\"answer\":\"4\"}]", "[]"),
+            ("\"4\"", "\" \""),
             ("\"4\"", "{}"),
             ("\"4\"", "[{\"type\":\"text\"}]"),
             ("\"user\"", "\"user\",\"role\":\"user\""),

@@ -69,7 +69,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<Problem>) -> Option<Sample
             "predict_result" => sample.predict_result = reading.list(value),
             "eval_result" => sample.eval_result = reading.object(value),
             "choices" => sample.choices = reading.list(value),
-            "inputs" => sample.inputs = reading.object(value),
+            "inputs" => sample.inputs = checks::inputs(reading.object(value), &mut reading),
             "_dataset_id" => sample.dataset_id = reading.string(value),
             "_dataset_metadata" => sample.dataset_metadata = reading.object(value),
             "chat_template_mode" => sample.chat_template_mode = reading.string(value),

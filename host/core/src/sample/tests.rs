@@ -36,6 +36,11 @@ fn fields_of_the_wrong_type_are_refused_at_their_place() {
         (json!({"metadata": [1]}), "/metadata: expected an object, found a list"),
         (json!({"tool_choice": 3}), "/tool_choice: expected a string or an object, found the number 3"),
         (
+            json!({"tool_choice": "sometimes"}),
+            "/tool_choice: 'sometimes' is no choice of tools; allowed: 'auto', 'none', 'required', 'any', or an object that names a function",
+        ),
+        (json!({"inputs": {"prompt": 5}}), "/inputs/prompt: expected a string, found the number 5"),
+        (
             json!({"unconditioned_input": {}}),
             "/unconditioned_input: expected a string or a list, found an object",
         ),

@@ -9,6 +9,10 @@ pub const UNKNOWN: &str = "x_of_tomorrow";
 
 type Values = BoxedStrategy<Value>;
 
+fn tool_choices() -> Values {
+    select(vec!["auto", "none", "required", "any"]).prop_map(Value::from).boxed()
+}
+
 /// A Sample that is sound in each of its fields, with shorthands, nulls and unknown fields.
 pub fn sample() -> Values {
     let optional = vec![
@@ -23,7 +27,7 @@ pub fn sample() -> Values {
         ("data_tag", json_of(prop_oneof![scalar(), list(scalar())].boxed())),
         ("raw_assets", free()),
         ("tools", list(tool("parameters", free()))),
-        ("tool_choice", prop_oneof![words(), free()].boxed()),
+        ("tool_choice", prop_oneof![tool_choices(), free()].boxed()),
         ("sampling_params", free()),
         ("generation_params", free()),
         ("eval_config", free()),
@@ -137,7 +141,7 @@ fn few_shot() -> Values {
         ("options", options()),
         ("label", scalar()),
         ("tools", list(tool("parameters", free()))),
-        ("tool_choice", words()),
+        ("tool_choice", tool_choices()),
         ("sandbox", Just(Value::Null).boxed()),
     ];
     object(vec![("messages", list(message())), ("references", list(reference()))], optional)

@@ -146,6 +146,8 @@ fn what_is_refused_is_invalid() {
         json!({"tools": [{"function": {"name": ""}}]}),
         json!({"tools": [{"function": {"name": "f", "parameters": 1}}]}),
         json!({"tool_choice": []}),
+        json!({"tool_choice": "sometimes"}),
+        json!({"inputs": {"prompt": 5}}),
         json!({"unconditioned_input": {}}),
         json!({"predict_result": {}}),
         json!({"eval_result": []}),

@@ -10,6 +10,8 @@ use scan::{Scan, Status};
 const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
 /// How many keys a message names.
 const SHOWN_KEYS: usize = 12;
+/// How many objects deep arrays are looked for that a message names.
+const MOST_DEPTH: usize = 4;
 
 pub(crate) struct Array {
     input: Input,
@@ -68,7 +70,7 @@ impl Array {
     fn enter_object(&mut self, records: Option<&str>) -> Result<State, Fault> {
         let mut keys = Vec::new();
         self.step();
-        if let Found::Array = self.seek(records, &mut keys, 1)? {
+        if let Found::Array = self.seek(records, "", &mut keys, 1)? {
             return Ok(State::Inside);
         }
         if self.peek()?.is_some() {
@@ -79,7 +81,10 @@ impl Array {
             false => format!("arrays are at: {}", keys.join(", ")),
         };
         Err(Fault::Unsuited(match records {
-            Some(records) => format!("the object has no array at '{records}', which 'records' says; {keys}"),
+            Some(records) => format!(
+                "the object has no array at '{records}', which 'records' says (names of objects between dots, no \
+                 indexes of lists); {keys}"
+            ),
             None => format!(
                 "the file is one object, not an array; name the array in it with 'records' ({keys}), or use \
                  loader: jsonl if each line is a row"
@@ -89,7 +94,13 @@ impl Array {
 
     /// Looks for a path in the object that was entered, and leaves the object if it is not there.
     /// Collects the keys of the arrays that it comes across.
-    fn seek(&mut self, path: Option<&str>, keys: &mut Vec<String>, depth: usize) -> Result<Found, Fault> {
+    fn seek(
+        &mut self,
+        path: Option<&str>,
+        before: &str,
+        keys: &mut Vec<String>,
+        depth: usize,
+    ) -> Result<Found, Fault> {
         while let Some(key) = self.key()? {
             let value = self.peek()?;
             let rest = path.and_then(|path| path.strip_prefix(key.as_str()));
@@ -101,13 +112,19 @@ impl Array {
                 }
                 (Some(rest), Some(b'{')) if rest.starts_with('.') => {
                     self.step();
-                    if let Found::Array = self.seek(rest.get(1..), keys, depth + 1)? {
+                    let within = format!("{before}{key}.");
+                    if let Found::Array = self.seek(rest.get(1..), &within, keys, depth + 1)? {
                         return Ok(Found::Array);
                     }
                 }
+                // Arrays within others are found for the message alone.
+                (_, Some(b'{')) if depth < MOST_DEPTH => {
+                    self.step();
+                    self.seek(None, &format!("{before}{key}."), keys, depth + 1)?;
+                }
                 (_, value) => {
                     if value == Some(b'[') && keys.len() < SHOWN_KEYS {
-                        keys.push(key);
+                        keys.push(format!("{before}{key}"));
                     }
                     self.value(None)?;
                 }

@@ -13,6 +13,8 @@ pub(crate) struct Delimited {
     fields: Fields,
     /// The names of the columns, written as JSON keys with their colon.
     keys: Vec<String>,
+    /// Names that were given, until the first record is known to be no header.
+    given: Option<Vec<String>>,
     line: u64,
 }
 
@@ -31,10 +33,16 @@ impl Delimited {
             let message = "the delimiter must be an ASCII character, but no quote and no end of a line";
             return Err(Fault::Unsuited(message.to_owned()));
         }
-        let mut delimited = Delimited { input, fields: Fields::new(delimiter), keys: Vec::new(), line: 0 };
+        let mut delimited = Delimited {
+            input,
+            fields: Fields::new(delimiter),
+            keys: Vec::new(),
+            given: options.columns.clone(),
+            line: 0,
+        };
         let names = match &options.columns {
             Some(columns) => columns.clone(),
-            None => delimited.header()?,
+            None => with_index(delimited.header()?),
         };
         check_names(&names, options.columns.is_some())?;
         delimited.keys =
@@ -60,9 +68,12 @@ impl Delimited {
     /// meanwhile. Empty lines are no records.
     fn read(&mut self) -> Result<Option<Lines>, Fault> {
         let mut bytes = Vec::new();
+        let mut is_skimmed;
         loop {
             bytes.clear();
-            if self.input.read_line(&mut bytes)? == 0 {
+            self.fields.begin();
+            is_skimmed = false;
+            if self.line_of(&mut bytes, &mut is_skimmed)? == 0 {
                 return Ok(None);
             }
             self.line += 1;
@@ -75,12 +86,14 @@ impl Delimited {
         }
         let first = self.line;
         let mut is_too_long = bytes.len() >= MOST_BYTES;
-        self.fields.begin();
-        self.fields.feed(&bytes);
+        if !is_skimmed {
+            self.fields.feed(&bytes);
+        }
         let mut more = Vec::new();
         while self.fields.is_open() {
             more.clear();
-            if self.input.read_line(&mut more)? == 0 {
+            is_skimmed = false;
+            if self.line_of(&mut more, &mut is_skimmed)? == 0 {
                 let lines = self.line - first + 1;
                 return Err(Fault::Damaged(format!(
                     "a quoted field that begins in line {first} does not end; it would take all {lines} lines up to \
@@ -94,7 +107,9 @@ impl Delimited {
             } else {
                 bytes.extend_from_slice(&more);
             }
-            self.fields.feed(&more);
+            if !is_skimmed {
+                self.fields.feed(&more);
+            }
         }
         let problem = match is_too_long {
             true => {
@@ -104,6 +119,34 @@ impl Delimited {
             false => self.fields.problem().map(str::to_owned),
         };
         Ok(Some(Lines { first, bytes, problem }))
+    }
+
+    /// Reads a line. Of one that is too long the fields are told no more than where they end.
+    fn line_of(&mut self, line: &mut Vec<u8>, is_skimmed: &mut bool) -> Result<u64, Fault> {
+        let Delimited { input, fields, .. } = self;
+        input.read_line_with(line, |kept, beyond| {
+            if !std::mem::replace(is_skimmed, true) {
+                fields.skim(kept);
+            }
+            fields.skim(beyond);
+        })
+    }
+
+    /// Refuses a first record that names columns, where these are named already: it would be a row without a word.
+    fn check_first(&mut self, line: u64) -> Result<(), Fault> {
+        let Some(names) = self.given.take() else { return Ok(()) };
+        let Ok(values) = self.fields.texts() else { return Ok(()) };
+        let (mut same, mut other) = (0, 0);
+        for (name, value) in names.iter().zip(values).filter(|(_, value)| !value.is_empty()) {
+            let count = if name == value { &mut same } else { &mut other };
+            *count += 1;
+        }
+        match same > 0 && other == 0 {
+            true => Err(Fault::Unsuited(format!(
+                "line {line} has the names that 'columns' gives: it is a header; leave out 'columns'"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// The record as the text of a JSON object.
@@ -127,6 +170,7 @@ impl Delimited {
 impl Loader for Delimited {
     fn next(&mut self) -> Result<Option<Record>, Fault> {
         let Some(Lines { first, mut bytes, problem }) = self.read()? else { return Ok(None) };
+        self.check_first(first)?;
         let made = problem.map_or_else(|| self.object(), Err);
         let content = match made {
             Ok(text) => Content::Made(text),
@@ -139,10 +183,27 @@ impl Loader for Delimited {
     }
 }
 
+/// What the first column is called where the header names all others: the numbers that pandas writes in front of
+/// each row.
+const INDEX: &str = "index";
+
+/// Names the first column, if it alone has no name.
+fn with_index(mut names: Vec<String>) -> Vec<String> {
+    let is_free = !names.iter().any(|name| name == INDEX);
+    match names.split_first_mut() {
+        Some((first, rest)) if first.is_empty() && !rest.is_empty() && is_free => INDEX.clone_into(first),
+        _ => {}
+    }
+    names
+}
+
 fn check_names(names: &[String], is_given: bool) -> Result<(), Fault> {
     let origin = if is_given { "the option 'columns'" } else { "the header" };
-    let advice =
-        if is_given { "" } else { "; if the first line is no header, name the columns in 'columns'" };
+    let advice = if is_given {
+        ""
+    } else {
+        "; mend the line, or, if it is no header but a row, name the columns in 'columns'"
+    };
     let mut seen = std::collections::HashSet::new();
     for (position, name) in names.iter().enumerate() {
         let column = position + 1;

@@ -65,6 +65,15 @@ impl Input {
     /// Reads a line with its end, and returns how long it is; 0 at the end of the text. Of a
     /// longer line no more than [`MOST_BYTES`] are kept.
     pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, Fault> {
+        self.read_line_with(line, |_, _| {})
+    }
+
+    /// The same; what is not kept is given to `beyond` piece by piece, each time with what is kept.
+    pub(crate) fn read_line_with(
+        &mut self,
+        line: &mut Vec<u8>,
+        mut beyond: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64, Fault> {
         let mut length = 0_u64;
         loop {
             let chunk = self.chunk()?;
@@ -72,6 +81,9 @@ impl Input {
             let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or(chunk);
             let room = MOST_BYTES.saturating_sub(line.len());
             line.extend_from_slice(part.get(..room).unwrap_or(part));
+            if let Some(rest) = part.get(room..).filter(|rest| !rest.is_empty()) {
+                beyond(line, rest);
+            }
             let consumed = part.len();
             self.consume(consumed);
             length += consumed as u64;

@@ -10,6 +10,7 @@ mod column;
 mod decimal;
 mod leaf;
 mod media;
+mod page;
 mod shape;
 
 use super::{Content, Fault, Loader, MOST_BYTES, Record};
@@ -23,6 +24,8 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 pub(crate) struct Parquet {
+    /// The same file, to look at pages before they are unpacked.
+    file: File,
     reader: SerializedFileReader<File>,
     shape: Shape,
     leaves: Vec<leaf::Leaf>,
@@ -37,11 +40,12 @@ impl Parquet {
     /// Reads what the end of the file says of its rows.
     pub(crate) fn open(mut file: File) -> Result<Parquet, Fault> {
         check_end(&mut file)?;
+        let same = file.try_clone().map_err(Fault::Unreadable)?;
         let reader = guarded(|| SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let shape = Shape::of(schema.root_schema())?;
         let leaves = schema.columns().iter().map(|column| leaf::Leaf::of(column)).collect();
-        Ok(Parquet { reader, shape, leaves, columns: Vec::new(), group: 0, left: 0, row: 0 })
+        Ok(Parquet { file: same, reader, shape, leaves, columns: Vec::new(), group: 0, left: 0, row: 0 })
     }
 
     /// How many rows there are.
@@ -56,6 +60,9 @@ impl Parquet {
             if self.group >= self.reader.num_row_groups() {
                 return Ok(false);
             }
+            // The file has one position, which is nobody's as long as no column is open.
+            self.columns.clear();
+            self.check_pages()?;
             let (reader, leaves, group) = (&self.reader, &self.leaves, self.group);
             let (rows, columns) = guarded(|| {
                 let group = reader.get_row_group(group)?;
@@ -75,6 +82,25 @@ impl Parquet {
             self.group += 1;
         }
         Ok(true)
+    }
+}
+
+impl Parquet {
+    /// Refuses columns of the next row group whose first pages are too large: a page is unpacked as a whole.
+    fn check_pages(&mut self) -> Result<(), Fault> {
+        let Some(group) = self.reader.metadata().row_groups().get(self.group) else { return Ok(()) };
+        for column in group.columns() {
+            let pages = [column.dictionary_page_offset(), Some(column.data_page_offset())];
+            for offset in pages.into_iter().flatten() {
+                let Ok(offset) = u64::try_from(offset) else { continue };
+                let bytes = page::unpacked_bytes(&mut self.file, offset).map_err(Fault::Unreadable)?;
+                if let Some(bytes) = bytes.filter(|bytes| *bytes > page::MOST_BYTES) {
+                    let (name, row) = (column.column_path().parts().join("."), self.row + 1);
+                    return Err(Fault::Unsuited(page::too_large(&name, row, bytes)));
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -77,7 +77,7 @@ impl Roots {
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        Err(first_error.unwrap_or_else(|| missing(written)))
+        Err(first_error.unwrap_or_else(|| missing(self.root_name())))
     }
 
     fn resolve(&self, path: &Path) -> Result<PathBuf, MediaError> {
@@ -87,12 +87,17 @@ impl Roots {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 // What lies outside is not even said to be missing.
                 match self.holds(&without_parents(path)) {
-                    true => Err(missing(&self.shown)),
+                    true => Err(missing(self.root_name())),
                     false => Err(self.outside()),
                 }
             }
             Err(error) => Err(MediaError::new(MediaErrorKind::Unreadable, error.to_string())),
         }
+    }
+
+    /// What messages call the content root.
+    fn root_name(&self) -> &str {
+        if self.shown.is_empty() { "." } else { &self.shown }
     }
 
     fn holds(&self, path: &Path) -> bool {
@@ -103,7 +108,7 @@ impl Roots {
         let message = format!(
             "the file lies outside of content_root '{}' and of the folders in allowed_roots; move it, or add \
              its folder to allowed_roots",
-            self.shown
+            self.root_name()
         );
         MediaError::new(MediaErrorKind::OutsideRoot, message)
     }
@@ -188,6 +193,9 @@ mod tests {
         let outside = roots.find("/etc/passwd", PathOrder::OfRow).expect_err("outside");
         assert!(outside.message.contains("content_root 'data'") && outside.message.contains("allowed_roots"));
         assert!(Roots::open(&base.join("content/a.png"), "", &[]).is_err());
+        let here = Roots::open(&content, "", &[]).expect("opened");
+        let missing = here.find("none.png", PathOrder::OfRow).expect_err("missing");
+        assert!(missing.message.contains("content_root '.'"), "{}", missing.message);
     }
 
     #[cfg(unix)]

@@ -14,6 +14,7 @@ use super::roots::{Found, PathOrder, Roots};
 use super::sniff::{is_lfs_pointer, sniff};
 use super::source::Source;
 use super::stats::{Counters, MediaStats};
+use super::whole::missing_wav_bytes;
 use gage_core::{ContentPart, Digest, MediaKind, Sample};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -249,6 +250,15 @@ impl MediaStore {
     ) -> Result<(Facts, Format, Option<Picture>), MediaError> {
         let format = sniff(&content.bytes);
         let media_type = agree(format, kind, claim, is_lfs_pointer(&content.bytes))?.to_owned();
+        if let Some(whole) =
+            missing_wav_bytes(&content.bytes, content.length).filter(|_| format == Format::Wav)
+        {
+            let message = format!(
+                "the file is cut off: it has {} bytes, and its header tells of {whole}",
+                content.length
+            );
+            return Err(MediaError::new(MediaErrorKind::Truncated, message));
+        }
         let picture = match kind {
             MediaKind::Image => Some(self.examine(content, format)?),
             _ => None,

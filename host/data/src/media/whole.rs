@@ -98,6 +98,18 @@ fn gif_end(bytes: &[u8]) -> Option<()> {
     }
 }
 
+/// How long the header of a WAV file says that it is, where that is more than it has; nothing where the header does
+/// not know, as of a file that was written while it was recorded.
+pub(super) fn missing_wav_bytes(head: &[u8], length: u64) -> Option<u64> {
+    /// What writers put there that do not know the length: everything from here on.
+    const UNKNOWN: u64 = 0x7fff_0000;
+    /// Some writers count the header of eight bytes as well.
+    const TOLERANCE: u64 = 8;
+    let told = u64::try_from(number(head, 4, u32::from_le_bytes)?).ok()?;
+    let whole = told.checked_add(8)?;
+    (head.starts_with(b"RIFF") && told < UNKNOWN && whole > length + TOLERANCE).then_some(whole)
+}
+
 fn riff_end(bytes: &[u8]) -> Option<()> {
     let length = number(bytes, 4, u32::from_le_bytes)?;
     (bytes.len() >= length.checked_add(8)?).then_some(())
@@ -110,4 +122,26 @@ fn slice(bytes: &[u8], offset: usize, length: usize) -> Option<&[u8]> {
 fn number(bytes: &[u8], offset: usize, convert: fn([u8; 4]) -> u32) -> Option<usize> {
     let found = *slice(bytes, offset, 4)?.first_chunk()?;
     usize::try_from(convert(found)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sounds_that_are_cut_off() {
+        let header = |told: u32| [&b"RIFF"[..], &told.to_le_bytes(), b"WAVE"].concat();
+        for (head, length, expected) in [
+            (header(1636), 1644, None),
+            (header(1636), 822, Some(1644)),
+            (header(1644), 1644, None),
+            (header(0), 1644, None),
+            (header(u32::MAX), 1644, None),
+            (header(0x7fff_f024), 1644, None),
+            (b"RF64\x64\x06\0\0WAVE".to_vec(), 822, None),
+            (b"RIFF".to_vec(), 4, None),
+        ] {
+            assert_eq!(missing_wav_bytes(&head, length), expected, "{}", head.escape_ascii());
+        }
+    }
 }

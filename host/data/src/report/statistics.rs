@@ -1,6 +1,7 @@
 //! What is in a dataset: lengths, answers, labels, duplicates, media.
 
 use super::tokens::TokenCounter;
+use super::validation::{Unanswered, UnansweredCounts};
 use gage_core::{Digest, Sample, text_of};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -49,8 +50,10 @@ pub struct StatisticsReport {
     /// Texts, by name, the most frequent first: `task_type`, `label`, and `data_tag.…`. Of `label`
     /// those that are short.
     pub values: BTreeMap<String, Vec<Count>>,
-    /// How many different ones there are of each, up to a thousand.
+    /// How many different ones there are of each; a thousand where there are a thousand or more.
     pub distinct: BTreeMap<String, u64>,
+    /// Those of which there are more than a thousand: what comes later is counted as `(others)`.
+    pub more_distinct: Vec<String>,
     /// Samples with the same messages, few-shot examples, options, references, tools, inputs and sampling
     /// parameters as an earlier one.
     pub duplicates: u64,
@@ -58,6 +61,8 @@ pub struct StatisticsReport {
     pub first_duplicates: Vec<String>,
     /// Samples without a reference.
     pub without_reference: u64,
+    /// Samples in which metrics may find nothing to compare answers with.
+    pub unanswered: Vec<Unanswered>,
 }
 
 /// Counts what is in Samples.
@@ -66,10 +71,13 @@ pub struct Statistics {
     samples: u64,
     numbers: BTreeMap<&'static str, Numbers>,
     values: BTreeMap<String, BTreeMap<String, u64>>,
+    /// How many came of each when it was full already.
+    others: BTreeMap<String, u64>,
     seen: HashSet<u64>,
     duplicates: u64,
     first_duplicates: Vec<String>,
     without_reference: u64,
+    unanswered: UnansweredCounts,
 }
 
 struct Numbers {
@@ -105,10 +113,12 @@ impl Statistics {
             samples: 0,
             numbers: BTreeMap::new(),
             values: BTreeMap::new(),
+            others: BTreeMap::new(),
             seen: HashSet::new(),
             duplicates: 0,
             first_duplicates: Vec::new(),
             without_reference: 0,
+            unanswered: UnansweredCounts::default(),
         }
     }
 
@@ -140,6 +150,7 @@ impl Statistics {
             }
         }
         self.without_reference += u64::from(sample.references.is_empty());
+        sample.answer_problem().into_iter().for_each(|problem| self.unanswered.add(problem, &sample.id));
         self.labels(sample);
         self.media(sample);
         self.duplicate(sample);
@@ -162,12 +173,11 @@ impl Statistics {
             Some(values) => values,
             None => self.values.entry(name.to_owned()).or_default(),
         };
-        let value = if values.len() < MOST_VALUES || values.contains_key(&value) {
-            value
+        if values.len() < MOST_VALUES || values.contains_key(&value) {
+            *values.entry(value).or_default() += 1;
         } else {
-            "(others)".to_owned()
-        };
-        *values.entry(value).or_default() += 1;
+            *self.others.entry(name.to_owned()).or_default() += 1;
+        }
     }
 
     fn labels(&mut self, sample: &Sample) {
@@ -240,9 +250,13 @@ impl Statistics {
     pub fn finish(self) -> StatisticsReport {
         let numbers = self.numbers.iter().map(|(name, numbers)| ((*name).to_owned(), numbers.finish()));
         let distinct = self.values.iter().map(|(name, values)| (name.clone(), values.len() as u64)).collect();
-        let most_frequent = |values: BTreeMap<String, u64>| {
+        let mut others = self.others;
+        let more_distinct = others.keys().cloned().collect();
+        let mut most_frequent = |name: &str, values: BTreeMap<String, u64>| {
             let mut counts: Vec<Count> =
                 values.into_iter().map(|(value, count)| Count { value, count }).collect();
+            let others = others.remove(name).map(|count| Count { value: "(others)".to_owned(), count });
+            counts.extend(others);
             counts.sort_by(|one, two| two.count.cmp(&one.count).then_with(|| one.value.cmp(&two.value)));
             counts.truncate(SHOWN_VALUES);
             counts
@@ -250,11 +264,43 @@ impl Statistics {
         StatisticsReport {
             samples: self.samples,
             numbers: numbers.collect(),
-            values: self.values.into_iter().map(|(name, values)| (name, most_frequent(values))).collect(),
+            values: self
+                .values
+                .into_iter()
+                .map(|(name, values)| {
+                    let counts = most_frequent(&name, values);
+                    (name, counts)
+                })
+                .collect(),
             distinct,
+            more_distinct,
             duplicates: self.duplicates,
             first_duplicates: self.first_duplicates,
             without_reference: self.without_reference,
+            unanswered: self.unanswered.finish(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_told_apart_is_not_counted_as_one_value() {
+        let mut statistics = Statistics::new(None);
+        for number in 0..MOST_VALUES + 5 {
+            let sample = json!({
+                "schema_version": "v1", "id": "q", "messages": [{"role": "user", "content": "q"}],
+                "references": [{"answer": format!("{number}")}], "data_tag": {"kind": "one"},
+            });
+            statistics.add(&Sample::from_value(sample).expect("a Sample"));
+        }
+        let report = statistics.finish();
+        assert_eq!(report.distinct["label"], MOST_VALUES as u64);
+        assert_eq!(report.more_distinct, ["label"]);
+        assert_eq!(report.values["label"][0], Count { value: "(others)".to_owned(), count: 5 });
+        assert_eq!((report.distinct["data_tag.kind"], report.unanswered.len()), (1, 0));
     }
 }

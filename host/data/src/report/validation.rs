@@ -1,7 +1,7 @@
 //! Which rows are no Samples, and why.
 
-use crate::preparation::Prepared;
-use gage_core::Outcome;
+use crate::preparation::{Prepared, Sound};
+use gage_core::{AnswerProblem, Outcome};
 use serde::Serialize;
 
 /// Offenders that are kept of each reason.
@@ -36,6 +36,45 @@ pub struct Offender {
     pub row: String,
 }
 
+/// Samples that metrics may find nothing in to compare answers with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unanswered {
+    /// `missing_reference` or `unknown_reference`, as metrics tag such Samples.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// How many there are.
+    pub count: u64,
+    /// The ids of the first of them.
+    pub first: Vec<String>,
+}
+
+/// Counts Samples without a usable answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnansweredCounts(Vec<Unanswered>);
+
+impl UnansweredCounts {
+    pub(crate) fn add(&mut self, problem: AnswerProblem, id: &str) {
+        let place = self.0.iter().position(|known| known.kind == problem.name()).unwrap_or_else(|| {
+            let (kind, message) = (problem.name(), problem.to_string());
+            self.0.push(Unanswered { kind, message, count: 0, first: Vec::new() });
+            self.0.len() - 1
+        });
+        let known = &mut self.0[place];
+        known.count += 1;
+        if known.first.len() < SHOWN {
+            known.first.push(id.to_owned());
+        }
+    }
+
+    /// The most frequent kind first.
+    pub(crate) fn finish(self) -> Vec<Unanswered> {
+        let mut counts = self.0;
+        counts.sort_by_key(|known| std::cmp::Reverse(known.count));
+        counts
+    }
+}
+
 /// Counts what becomes of the rows of a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct Validation {
@@ -43,6 +82,7 @@ pub struct Validation {
     samples: u64,
     invalid: u64,
     reasons: Vec<Reason>,
+    unanswered: UnansweredCounts,
 }
 
 /// What became of the rows of a dataset.
@@ -60,15 +100,18 @@ pub struct ValidationReport {
     pub renamed: u64,
     /// Why rows are no Samples, the most frequent reason first.
     pub reasons: Vec<Reason>,
+    /// Samples without a usable answer. They are valid: not all metrics need one.
+    pub unanswered: Vec<Unanswered>,
 }
 
 impl Validation {
     /// Counts a row.
-    pub fn add<K>(&mut self, prepared: &Prepared<K>) {
+    pub fn add(&mut self, prepared: &Prepared<Sound>) {
         self.rows += 1;
         let rejection = match &prepared.result {
-            Ok(_) => {
+            Ok(sound) => {
                 self.samples += 1;
+                sound.answer_problem.into_iter().for_each(|problem| self.unanswered.add(problem, &sound.id));
                 return;
             }
             Err(rejection) => rejection,
@@ -101,9 +144,10 @@ impl Validation {
 
     /// What came of it.
     pub fn finish(self, filtered: u64, renamed: u64) -> ValidationReport {
-        let Validation { rows, samples, invalid, mut reasons } = self;
+        let Validation { rows, samples, invalid, mut reasons, unanswered } = self;
         reasons.sort_by_key(|reason| std::cmp::Reverse(reason.count));
-        ValidationReport { rows, samples, invalid, filtered, renamed, reasons }
+        let unanswered = unanswered.finish();
+        ValidationReport { rows, samples, invalid, filtered, renamed, reasons, unanswered }
     }
 }
 
@@ -120,8 +164,28 @@ mod tests {
     use super::*;
     use crate::rejection::Rejection;
 
-    fn rejected(index: u64, rejection: Rejection) -> Prepared {
+    fn rejected(index: u64, rejection: Rejection) -> Prepared<Sound> {
         Prepared { index, row_digest: String::new(), result: Err(Box::new(rejection.at("line 1", "{}"))) }
+    }
+
+    #[test]
+    fn samples_without_an_answer_are_valid_and_counted() {
+        let mut validation = Validation::default();
+        let problems = [None, Some(AnswerProblem::NoOption), Some(AnswerProblem::Missing)];
+        for (index, answer_problem) in
+            (0..).zip(problems.into_iter().chain([Some(AnswerProblem::Missing); 4]))
+        {
+            let sound = Sound { id: format!("q{index}"), answer_problem };
+            validation.add(&Prepared { index, row_digest: String::new(), result: Ok(sound) });
+        }
+        let report = validation.finish(0, 0);
+        assert_eq!((report.samples, report.invalid), (7, 0));
+        let found: Vec<_> =
+            report.unanswered.iter().map(|one| (one.kind, one.count, one.first.join(" "))).collect();
+        assert_eq!(
+            found,
+            [("missing_reference", 5, "q2 q3 q4".to_owned()), ("unknown_reference", 1, "q1".to_owned())]
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "the tests of the program use more of it")]
 mod hub_server;
 
+mod changed;
 mod choice;
 mod faults;
 mod fresh;

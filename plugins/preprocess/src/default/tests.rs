@@ -117,6 +117,39 @@ fn answers_become_choices() {
 }
 
 #[test]
+fn options_that_cannot_be_read_are_errors() {
+    let thirty: Vec<String> = (0..30).map(|number| format!("o{number}")).collect();
+    for choices in [json!(thirty), json!(["x", null]), json!(["x", ["y"]]), json!("['x' 'y']")] {
+        let row = json!({ "question": "q", "choices": choices, "answer": "x" });
+        let error = convert::<DefaultRows>(json!({}), row).err();
+        assert_eq!(error.and_then(|error| error.pointer).as_deref(), Some("/choices"), "{choices}");
+    }
+    for choices in [json!([]), json!({}), json!("x")] {
+        let row = json!({ "question": "q", "choices": choices });
+        let sample = convert::<DefaultRows>(json!({}), row).unwrap_or_default();
+        assert_eq!(sample["metadata"]["choices"], choices);
+    }
+}
+
+#[test]
+fn an_answer_that_may_be_two_options_is_an_error() {
+    let row = |answer: Value| json!({ "question": "2*1?", "choices": ["1", "2", "3"], "answer": answer });
+    let error = convert::<DefaultRows>(json!({}), row(json!("2"))).err();
+    assert_eq!(error.and_then(|error| error.pointer).as_deref(), Some("/answer"));
+    for (answer, expected) in [(json!(2), "C"), (json!("B"), "B"), (json!("b) 2"), "B")] {
+        let sample = convert::<DefaultRows>(json!({}), row(answer)).unwrap_or_default();
+        assert_eq!(sample["label"], expected);
+    }
+}
+
+#[test]
+fn metadata_of_a_sample_is_an_object() {
+    let row = json!({ "schema_version": "v1", "messages": [], "references": [], "metadata": [] });
+    let error = convert::<DefaultRows>(json!({}), row).err();
+    assert_eq!(error.and_then(|error| error.pointer).as_deref(), Some("/metadata"));
+}
+
+#[test]
 fn choices_of_older_programs_stay() {
     let choices = json!([{ "index": 0, "message": { "role": "assistant", "content": "a" } }]);
     let row = json!({ "question": "q", "choices": choices });

@@ -95,15 +95,21 @@ fn show(dataset: &LocatedDataset, report: &StatisticsReport, rejected: u64) -> a
     for (name, counts) in &report.values {
         let distinct = report.distinct.get(name).copied().unwrap_or_default();
         let listed: Vec<String> = counts.iter().map(|one| format!("{} {}", one.value, one.count)).collect();
-        let more = if distinct > counts.len() as u64 {
+        let more = if report.more_distinct.contains(name) {
+            format!(" … (more than {distinct} different)")
+        } else if distinct > counts.len() as u64 {
             format!(" … ({distinct} different)")
         } else {
             String::new()
         };
         line(&format!("  {name:<22}{}{more}", listed.join(" · ")))?;
     }
-    if report.without_reference > 0 {
-        line(&format!("  {:<22}{}", "without a reference", report.without_reference))?;
+    for unanswered in &report.unanswered {
+        let first = unanswered.first.join(", ");
+        line(&format!(
+            "  {:<22}{} ({}), as {first}",
+            "without an answer", unanswered.count, unanswered.message
+        ))?;
     }
     let examples = match report.first_duplicates.is_empty() {
         true => String::new(),

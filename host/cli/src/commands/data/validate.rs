@@ -4,7 +4,7 @@ use crate::arguments::DataValidateArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, RowProgress};
 use gage_config::OnInvalid;
-use gage_data::{Validation, ValidationReport};
+use gage_data::{Sound, Validation, ValidationReport};
 use gage_engine::LocatedDataset;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -20,16 +20,11 @@ pub(super) fn validate(arguments: &DataValidateArguments) -> anyhow::Result<Exit
         let spec = &dataset.planned.spec;
         let mut validation = Validation::default();
         let progress = RowProgress::new(&spec.dataset_id, arguments.data.quiet);
-        let streamed = super::read(
-            dataset,
-            arguments.data.max_samples,
-            |sample| sample.id,
-            |prepared| {
-                validation.add(&prepared);
-                progress.row();
-                ControlFlow::Continue(())
-            },
-        );
+        let streamed = super::read(dataset, arguments.data.max_samples, Sound::from, |prepared| {
+            validation.add(&prepared);
+            progress.row();
+            ControlFlow::Continue(())
+        });
         progress.finish();
         let report = validation.finish(streamed.filtered, streamed.renamed);
         let allowed = match spec.on_invalid {
@@ -93,6 +88,10 @@ fn show(
         if more > 0 {
             line(&format!("    … and {more} more"))?;
         }
+    }
+    for unanswered in &report.unanswered {
+        row(&format!("without an answer ({})", unanswered.kind), unanswered.count)?;
+        line(&format!("    {}, as {}", unanswered.message, unanswered.first.join(", ")))?;
     }
     if report.filtered > 0 {
         line(&format!("  {:<36}{:>10}", "left out by the filter", report.filtered))?;

@@ -11,8 +11,8 @@ use gage_observe::Work;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{Manifest, RunReader, RunStatus, journal_digests};
 use gage_report::{
-    Phases, PromptDescription, Reach, Reaches, Summary, TableOptions, TaskDescription, TaskSummary, Written,
-    render_table, write_reports,
+    MetricFigure, Phases, PromptDescription, Reach, Reaches, Summary, TableOptions, TaskDescription,
+    TaskSummary, Written, render_table, write_reports,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -148,6 +148,11 @@ pub(in crate::commands) fn finish(
     for task in &written.summary.tasks {
         for unfound in &task.unfound {
             let warning = format!("warning: {}: {unfound}", task.task_id);
+            terminal::say(gage_core::printable_line(&warning));
+        }
+    }
+    for task in &written.summary.tasks {
+        if let Some(warning) = unanswered(task) {
             terminal::say(gage_core::printable_line(&warning));
         }
     }
@@ -302,6 +307,33 @@ fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> 
             )
         })
         .collect()
+}
+
+/// The Samples of a task that say nothing that its metrics could compare answers with: most score 0 for that,
+/// which is no fault of the model.
+fn unanswered(task: &TaskSummary) -> Option<String> {
+    const TAGS: [&str; 2] = ["missing_reference", "unknown_reference"];
+    let unusable = |figure: &MetricFigure| {
+        let tags = figure.error_tags.iter().filter(|tag| TAGS.contains(&tag.tag.as_str()));
+        tags.map(|tag| tag.count).sum::<u64>()
+    };
+    let counts: Vec<(&str, u64)> = task
+        .metrics
+        .iter()
+        .map(|figure| (figure.metric_id.as_str(), unusable(figure)))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let most = counts.iter().map(|(_, count)| *count).max()?;
+    let metrics: Vec<String> = counts.iter().map(|(name, _)| format!("`{name}`")).collect();
+    Some(format!(
+        "warning: {}: {} {} no reference that {} can use, and {} not right for that, whatever the model said; \
+         `gage-host data validate` names the first",
+        task.task_id,
+        terminal::count_of(most, "sample"),
+        if most == 1 { "has" } else { "have" },
+        metrics.join(", "),
+        if most == 1 { "is" } else { "are" },
+    ))
 }
 
 /// Says what the run cost, where the suite has prices, and where a budget could not be held to.

@@ -88,7 +88,7 @@ pub(super) fn read_preprocess(table: &mut Table<'_>, problems: &mut Problems) ->
                 &table.path_of("preprocess_kwargs"),
                 "of a list, each has parameters of its own",
             )
-            .help("write preprocess: [{name: strip_assistant}, {name: multi_choice, kwargs: {…}}]");
+            .help("write preprocess: [{name: multi_choice, kwargs: {…}}, {name: default}]");
     }
     let mut chain: Vec<PreprocessSpec> =
         items.iter().filter_map(|item| read_link(item, &path, problems)).collect();

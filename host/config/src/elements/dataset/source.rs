@@ -129,6 +129,11 @@ fn read_files(format: FileFormat, table: &mut Table<'_>, problems: &mut Problems
     let has_columns = matches!(format, FileFormat::Csv | FileFormat::Tsv);
     let delimiter = (format == FileFormat::Csv).then(|| read_delimiter(table, problems)).flatten();
     let columns = has_columns.then(|| table.texts("columns", problems)).flatten();
+    if let Some(node) = table.get("columns").filter(|_| columns.as_ref().is_some_and(Vec::is_empty)) {
+        problems
+            .error(node.span, &table.path_of("columns"), "`columns` names no column")
+            .help("name each column of the file, or leave `columns` out where its first line names them");
+    }
     let records = (format == FileFormat::Json).then(|| table.text("records", problems)).flatten();
     let paths = paths.iter().map(|path| expand_home(path)).collect();
     Some(FilesSpec { format, paths, delimiter, columns, records })

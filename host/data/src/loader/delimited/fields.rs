@@ -70,6 +70,27 @@ impl Fields {
         }))
     }
 
+    /// Takes a piece of a record of which no more is wanted than where it ends. Pieces may end anywhere.
+    pub(crate) fn skim(&mut self, piece: &[u8]) {
+        let mut rest = piece;
+        while let Some((first, behind)) = rest.split_first() {
+            (self.state, rest) = match self.state {
+                State::Start if *first == b'"' => (State::Quoted, behind),
+                State::Start => (State::Bare, rest),
+                State::Bare => match memchr::memchr(self.delimiter, rest) {
+                    Some(end) => (State::Start, rest.get(end + 1..).unwrap_or_default()),
+                    None => return,
+                },
+                State::Quoted => match memchr::memchr(b'"', rest) {
+                    Some(end) => (State::Quote, rest.get(end + 1..).unwrap_or_default()),
+                    None => return,
+                },
+                State::Quote if *first == b'"' => (State::Quoted, behind),
+                State::Quote => (State::Bare, rest),
+            };
+        }
+    }
+
     /// Takes a line with its end.
     pub(crate) fn feed(&mut self, line: &[u8]) {
         let content = line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -162,6 +183,20 @@ mod tests {
             let (fields, is_open, is_broken) = fields_of(record);
             assert_eq!(fields, expected, "{record:?}");
             assert!(!is_open && !is_broken, "{record:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_a_record_end_where_it_does() {
+        for record in
+            ["a,b\n", "a,\"b\n", "\"a\"\"\",\"b\"\n", "\"a,\"\"\n", "a\"b,\"c\"d\n", "\"\"\r\n", "x,\"\"\"\n"]
+        {
+            for size in 1..record.len() {
+                let mut fields = Fields::new(b',');
+                fields.begin();
+                record.as_bytes().chunks(size).for_each(|piece| fields.skim(piece));
+                assert_eq!(fields.is_open(), fields_of(record).1, "{record:?} by {size}");
+            }
         }
     }
 

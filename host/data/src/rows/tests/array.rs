@@ -44,12 +44,19 @@ fn the_array_may_lie_in_an_object() {
     let content = r#"{"meta": {"rows": [0], "n": "]"}, "data": {"x": [], "rows": [{"a": 1}, {"a": 2}], "y": 1}, "z": [{}]}"#;
     let mut data = Data::one(Format::Json, content);
     let (_, error) = data.failure();
-    assert!(error.contains("one object") && error.contains("'records' (arrays are at: z)"), "{error}");
+    assert!(
+        error.contains("one object")
+            && error.contains("'records' (arrays are at: meta.rows, data.x, data.rows, z)"),
+        "{error}"
+    );
     data.source.options.records = Some("data.rows".to_owned());
     assert_eq!(data.bodies(), [Ok(r#"{"a": 1}"#.to_owned()), Ok(r#"{"a": 2}"#.to_owned())]);
-    for (records, expected) in
-        [("data", "no array at 'data'"), ("data.none", "arrays are at: x, rows, z"), ("q", "no array at 'q'")]
-    {
+    for (records, expected) in [
+        ("data", "no array at 'data'"),
+        ("data.none", "arrays are at: meta.rows, data.x, data.rows, z"),
+        ("data.rows.0", "no indexes of lists); arrays are at: meta.rows"),
+        ("q", "no array at 'q'"),
+    ] {
         data.source.options.records = Some(records.to_owned());
         let (_, error) = data.failure();
         assert!(error.contains(expected), "{error}");

@@ -23,10 +23,26 @@ fn delimiter_and_columns_are_options() {
     data = Data::one(Format::Csv, "1;2\n3;4\n");
     data.source.options.delimiter = Some(b';');
     data.source.options.columns = Some(vec!["x".to_owned(), "y\"".to_owned()]);
+    let delimited = data.source.options.clone();
     let expected = [Ok(r#"{"x":"1","y\"":"2"}"#.to_owned()), Ok(r#"{"x":"3","y\"":"4"}"#.to_owned())];
     assert_eq!(data.bodies(), expected);
+    // The first line is no row where it is a header.
+    for header in ["x;y\"\n1;2\n", ";y\"\n1;2\n"] {
+        let mut data = Data::one(Format::Csv, header);
+        data.source.options = delimited.clone();
+        assert!(data.failure().1.contains("line 1 has the names that 'columns' gives"), "{header}");
+    }
     data.source.options.delimiter = Some(b'"');
     assert!(data.failure().1.contains("the delimiter must be"));
+}
+
+#[test]
+fn what_pandas_writes_in_front_of_rows_is_their_index() {
+    let bodies = Data::one(Format::Csv, ",question,answer\n0,q,a\n1,r,b\n").bodies();
+    let row = |index: u32, question: &str, answer: &str| {
+        Ok(format!(r#"{{"index":"{index}","question":"{question}","answer":"{answer}"}}"#))
+    };
+    assert_eq!(bodies, [row(0, "q", "a"), row(1, "r", "b")]);
 }
 
 #[test]
@@ -64,12 +80,21 @@ fn a_header_must_name_every_column_once() {
         let (_, error) = Data::one(Format::Csv, content).failure();
         assert!(error.contains(expected), "{error}");
     }
+    assert!(
+        Data::one(Format::Csv, ",a,index\n1,2,3\n")
+            .failure()
+            .1
+            .contains("column 1 of the header has no name")
+    );
     assert!(Data::one(Format::Csv, "a,b\n").failure().1.contains("holds no row"));
 }
 
 #[test]
 fn a_record_that_is_too_long_does_not_take_the_next_with_it() {
     let line = "x".repeat(1 << 20);
+    let bodies = Data::one(Format::Csv, format!("a\n\"{}\"\nlast\n", "xy\"\"".repeat(17 << 20))).bodies();
+    assert!(bodies[0].as_ref().is_err_and(|message| message.contains("of 1 lines is longer than")));
+    assert_eq!(bodies[1..], [Ok("{\"a\":\"last\"}".to_owned())]);
     let content = format!("a\n\"{}\"\nlast\n", format!("{line}\n").repeat(65));
     let bodies = Data::one(Format::Csv, content).bodies();
     assert!(

@@ -126,6 +126,20 @@ fn what_json_cannot_say_is_a_problem_of_its_row_alone() {
 }
 
 #[test]
+fn pages_that_would_take_too_much_are_refused_before_they_are_unpacked() {
+    let mut bytes = texts(&[("t", &["x".to_owned()])]);
+    // The header of the only page: its kind, and its size of 1 + 4 bytes in five groups of seven bits instead of one.
+    let header = [0x15, 0x00, 0x15];
+    let place = bytes.windows(3).position(|window| window == header).expect("a page");
+    let size = bytes[place + 3..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
+    assert!(size < 5, "there is room for a larger number");
+    bytes[place + 3..place + 8].copy_from_slice(&[0x80, 0x80, 0x80, 0x80, 0x08]);
+    let (good, error) = Data::one(Format::Parquet, bytes).failure();
+    assert_eq!(good, 0);
+    assert!(error.contains("column 't' has a page of 1024 MiB, unpacked, from row 1 on"), "{error}");
+}
+
+#[test]
 fn images_are_data_urls() {
     let png = b"\x89PNG\r\n\x1a\n";
     let schema =

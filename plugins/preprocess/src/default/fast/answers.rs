@@ -5,7 +5,7 @@ use super::Fields;
 use super::row::Field;
 use super::text::{Text, known_member, write_text_parts};
 use crate::answers::{self, Given};
-use crate::options::{self, Choice};
+use crate::options::{self, Choice, Places};
 use crate::references::reference_text;
 use gage_sdk::serde_json::{self, Value};
 use serde::Deserialize;
@@ -80,7 +80,7 @@ impl<'row> Said<'row> {
             label: transpose(value(self.label))?,
             instead: None,
         };
-        let answers = answers::settle(given, options, None);
+        let answers = answers::settle(given, options, None).ok()?;
         Some(Settled {
             references: References::Written(Value::from(answers.references).to_string().into()),
             label: answers.label.map(|label| Text::Any(label.into())),
@@ -97,16 +97,28 @@ fn answered<'row>(
     label: Option<&'row Field<'row>>,
     options: Option<&[Choice]>,
 ) -> Option<Settled<'row>> {
-    let chosen = |value: &Value| options::resolve(value, options?, 0).map(|option| option.label.as_str());
-    let choice_of = |field: &Field<'_>| if options.is_none() { None } else { chosen(&field.to_value()?) };
+    // The outer one is none where only the ordinary steps know what is meant.
+    let chosen = |value: &Value| match options {
+        Some(options) => {
+            let option = options::resolve(value, options, Places::OrTexts(0)).ok()?;
+            Some(option.map(|option| option.label.as_str()))
+        }
+        None => Some(None),
+    };
+    let choice_of =
+        |field: &Field<'_>| if options.is_none() { Some(None) } else { chosen(&field.to_value()?) };
     let said = answer.as_text()?;
     let said_of_label = match label {
         Some(label) => Some(label.as_text()?),
         None => None,
     };
-    let by_label = label.and_then(choice_of);
-    let by_text = || if options.is_none() { None } else { chosen(&said.as_str().into()) };
-    let correct_choice = choice_of(answer).or_else(by_text).or(by_label);
+    let by_label = label.map_or(Some(None), choice_of)?;
+    let by_text = || if options.is_none() { Some(None) } else { chosen(&said.as_str().into()) };
+    let named = match choice_of(answer)? {
+        Some(choice) => Some(choice),
+        None => by_text()?,
+    };
+    let correct_choice = named.or(by_label);
     let first = || match correct_choice {
         Some(choice) => Some(Text::Any(Cow::Owned(choice.to_owned()))),
         None => answer.as_text(),

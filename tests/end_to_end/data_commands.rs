@@ -1,0 +1,70 @@
+//! What the `data` commands tell of a dataset beside its invalid rows, and what a run tells of the same.
+
+use crate::server::{Server, completion};
+use crate::support::{Ended, Workspace, suite};
+use serde_json::{Value, json};
+
+#[test]
+fn samples_without_a_usable_answer_are_counted_and_warned_of() {
+    let server = Server::start(|_| completion("x"));
+    let workspace = Workspace::new();
+    let rows = [
+        json!({"id": "q0", "question": "q", "answer": "x"}),
+        json!({"id": "q1", "question": "q", "Answer": "x"}),
+        json!({"id": "q2", "question": "q", "choices": ["x", "y"], "answer": "Option B"}),
+    ];
+    workspace.write("rows.jsonl", rows.each_ref().map(|row| format!("{row}\n")).concat());
+    workspace.write("suite.yaml", suite(&server.backend(""), "[exact_match]"));
+    let shown = workspace.run(&["data", "validate", "suite.yaml"]).expect_code(0).stdout;
+    for expected in ["there is no reference, as q1", "no reference names one of the options, as q2"] {
+        assert!(shown.contains(expected), "{shown}");
+    }
+    let told = workspace.run(&["data", "validate", "rows.jsonl", "--json"]).expect_code(0).stdout;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["datasets"][0]["unanswered"][0]["first"], json!(["q1"]), "{told}");
+    let shown = workspace.run(&["data", "stats", "rows.jsonl"]).expect_code(0).stdout;
+    assert!(shown.contains("1 (there is no reference), as q1"), "{shown}");
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let warning = "1 sample has no reference that `exact_match` can use";
+    assert!(ended.stderr.contains(warning), "{}", ended.stderr);
+    // Where all have one nothing is said.
+    workspace.write("rows.jsonl", format!("{}\n", rows[0]));
+    let ended = workspace.run(&["run", "suite.yaml", "--run-id", "s"]).expect_code(0);
+    assert!(!ended.stderr.contains("no reference"), "{}", ended.stderr);
+}
+
+#[test]
+fn data_commands_take_the_environment_that_a_run_takes() {
+    let workspace = Workspace::new();
+    let rows: String =
+        (0..9).map(|id| format!("{}\n", json!({"id": id, "question": "q", "answer": "a"}))).collect();
+    workspace.write("rows.jsonl", rows);
+    let ids = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut program = workspace.program();
+        program
+            .args(["data", "preview", "rows.jsonl", "--json"])
+            .args(arguments)
+            .envs(variables.iter().copied());
+        let shown = Ended::of(program.output().expect("the program runs")).expect_code(0).stdout;
+        let samples = shown.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        samples.map(|sample| sample["id"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let plain = ids(&[], &[]);
+    assert_eq!(plain, ["0", "1", "2"]);
+    let shuffled = ids(&[], &[("GAGE_HOST_SHUFFLE", "true")]);
+    assert_ne!(shuffled, plain);
+    assert_eq!(ids(&[], &[("GAGE_EVAL_SHUFFLE", "true")]), shuffled);
+    assert_eq!(ids(&["--set", "datasets.0.params.shuffle=true"], &[]), shuffled);
+    assert_eq!(ids(&["--set", "datasets.0.params.shuffle=false"], &[("GAGE_HOST_SHUFFLE", "true")]), plain);
+}
+
+#[test]
+fn values_of_another_type_are_warned_of() {
+    let workspace = Workspace::new();
+    workspace.write("rows.csv", "question,answer,year\nq,a,2019\n");
+    let set = ["--set", "datasets.0.params.exclude.year=2019"];
+    let ended = workspace.run(&[&["data", "validate", "rows.csv"][..], &set].concat()).expect_code(0);
+    let expected =
+        "`exclude` seeks a number in the field `year`, and the one row that was read has a text in it";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+}
