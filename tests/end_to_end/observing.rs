@@ -284,6 +284,14 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     assert_eq!(workspace.samples("b").len(), 2);
     run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_HOST_MAX_SAMPLES", "1")], "c").expect_code(0);
     assert!(!workspace.path("runs/c/events.jsonl").exists());
+    // The suite has no `tasks`, and what is said of them counts all the same.
+    run(&[("GAGE_EVAL_MAX_INFLIGHT", "3"), ("GAGE_EVAL_PREFETCH_FACTOR", "4")], "d").expect_code(0);
+    let config = workspace.read("runs/d/config.yaml");
+    assert!(config.contains("max_inflight: 3") && config.contains("prefetch_factor: 4"), "{config}");
+    for wrong in ["0", "abc"] {
+        let ended = run(&[("GAGE_HOST_MAX_INFLIGHT", wrong)], "e").expect_code(2);
+        assert!(ended.stderr.contains("max_inflight"), "{}", ended.stderr);
+    }
 }
 
 #[test]
