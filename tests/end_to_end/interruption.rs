@@ -151,6 +151,32 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
 }
 
 #[test]
+fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
+    let holding = holding(40);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(60));
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
+    let recording = [&ARGUMENTS[..], &["--record", "tape.zst"]].concat();
+    let mut child = start(&workspace, &recording);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    // Half an exchange at the end.
+    let mut bytes = std::fs::read(workspace.path("tape.zst")).expect("a tape");
+    bytes.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 4]);
+    std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
+    holding.answers_all.store(true, Ordering::SeqCst);
+    let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
+    assert!(resumed.stderr.contains("the tape was torn at its end"), "{}", resumed.stderr);
+    let before = holding.server.requests();
+    let played = ["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"];
+    workspace.run(&played).expect_code(0);
+    assert_eq!(holding.server.requests(), before);
+    let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
+    assert_eq!(read("r"), read("played"));
+}
+
+#[test]
 fn a_run_is_not_resumed_with_something_else() {
     let holding = holding(1_000);
     let workspace = Workspace::new();
