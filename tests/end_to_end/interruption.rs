@@ -150,6 +150,31 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     assert!(!journal.exists());
 }
 
+/// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
+    // Whoever runs the tests may ignore it, too.
+    for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
+        let holding = holding(10);
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows(40));
+        // What is in flight fails soon after, and waits to be sent again; a run that ends gives that up.
+        let backend = holding.server.backend(", timeout: 2, max_retries: 3");
+        workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+        let mut command = workspace.program_in_shell(&format!("{before} \"$0\" \"$@\""));
+        command.arg(workspace.program().get_program()).args(ARGUMENTS);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+        let kill = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        holding.answers_all.store(code == 0, Ordering::SeqCst);
+        Ended::of(child.wait_with_output().expect("the program ends")).expect_code(code);
+        let status = if code == 0 { "complete" } else { "interrupted" };
+        assert_eq!(workspace.json("r", "manifest.json")["status"], status);
+    }
+}
+
 #[test]
 fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
     let holding = holding(40);
