@@ -71,6 +71,18 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
             "{file}"
         );
     }
+    // What is counted is of the process that went on.
+    let timings = workspace.json("r", "timings.json");
+    let count = |key: &str| timings[key].as_u64().expect("a count");
+    assert_eq!((count("samples"), count("retries")), (count("requests"), 0));
+    assert!(count("samples") < count("finished") && count("finished") <= 200, "{timings}");
+    assert_eq!((count("samples_of_run"), &timings["tasks"][0]["model_calls"]), (200, &200.into()));
+    let events = workspace.read("runs/r/events.jsonl");
+    let finished = events.lines().rfind(|line| line.contains(r#""task_finished""#)).expect("an event");
+    let finished: serde_json::Value = serde_json::from_str(finished).expect("JSON");
+    let payload = &finished["payload"];
+    assert_eq!(payload["outcomes"]["scored"], count("finished"));
+    assert_eq!(payload["answered_before"], count("finished") - count("samples"));
     let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
     assert_eq!(fuel("r"), fuel("whole"));
     assert!(fuel("r").as_u64().is_some_and(|fuel| fuel > 0));

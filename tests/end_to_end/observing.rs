@@ -295,6 +295,29 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
 }
 
 #[test]
+fn collectors_that_hang_do_not_hold_up_the_end() {
+    let (workspace, server) = prepared(5);
+    let never = || ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
+    for path in ["/events", "/v1/traces", "/v1/metrics"] {
+        server.also_at(path, move |_| never());
+    }
+    let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
+    // A post may take as long as it likes: without a bound of its own the end would never come.
+    let observed =
+        ["--report-http-url", &events, "--otlp-endpoint", &address, "--report-http-timeout", "3600"];
+    let ended = workspace.run(&[&["run", "suite.yaml", "--run-id", "r"][..], &observed[..]].concat());
+    let ended = ended.expect_code(4);
+    assert!(
+        ended.stderr.contains("not every event was posted")
+            && ended.stderr.contains("not everything reached the collector"),
+        "{}",
+        ended.stderr
+    );
+    let (all, unsent) = (workspace.read("runs/r/events.jsonl"), workspace.read("runs/r/events-unsent.jsonl"));
+    assert_eq!(all, unsent);
+}
+
+#[test]
 fn variables_are_listed_without_their_secrets() {
     let workspace = Workspace::new();
     let mut command = workspace.program();

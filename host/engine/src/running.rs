@@ -203,7 +203,7 @@ impl<'r> Running<'r> {
             .occurred()
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
-        let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
+        let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
         self.events.of_task("task_finished", task_id, note);
         self.progress.task_finished(task_id);
         for missing in &output.missing_fields {
@@ -233,6 +233,7 @@ impl<'r> Running<'r> {
         Ok(TaskReport {
             task_id: task.id().to_owned(),
             counts,
+            earlier: output.earlier,
             filtered: output.filtered,
             missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,

@@ -190,7 +190,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let handle = runtime.handle();
     let ran = run(&plan, &datasets, &session, root, &run_id, &options, &progress, &stop, handle);
     shown.finish();
-    let work = observing::finish(&observability);
+    let work = observability.meters.work();
     // What was answered is kept, however the run ended.
     let recorded = tape.map_or(Ok(0), |tape| tape.finish());
     let report = match ran {
