@@ -139,6 +139,20 @@ fn what_is_wrong_with_a_backend_is_said_with_its_line() {
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(code);
         insta::assert_snapshot!(format!("http_{name}"), ended.stderr);
     }
+    // The role that names it is not to blame, and the error is the only one.
+    for (kind, config) in [
+        ("openai_http", "base_url: 'http://127.0.0.1:0/v1', model: m"),
+        ("openai_http", "base_url: 'ftp://127.0.0.1/v1', model: m"),
+        ("openai_http", "base_url: 'http://127.0.0.1:9/v1', model: ''"),
+        ("openai_htp", "base_url: 'http://127.0.0.1:9/v1', model: m"),
+        ("openai_http", "base_url: 'http://127.0.0.1:9/v1', model: m, ca_certificate: /nope"),
+    ] {
+        workspace
+            .write("suite.yaml", suite(&format!("type: {kind}\n    config: {{{config}}}"), "[exact_match]"));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        let is_alone = ended.stderr.trim_end().ends_with("\n1 error");
+        assert!(is_alone && !ended.stderr.contains("there is no backend"), "{}", ended.stderr);
+    }
     for config in [
         "model: m, api_key_env: NOBODY_SET_THIS",
         "model: m, api_key_file: key.txt",

@@ -72,6 +72,18 @@ fn a_killed_run_is_resumed_to_the_same_bytes() {
             "{file}"
         );
     }
+    // What is counted is of the process that went on.
+    let timings = workspace.json("r", "timings.json");
+    let count = |key: &str| timings[key].as_u64().expect("a count");
+    assert_eq!((count("samples"), count("retries")), (count("requests"), 0));
+    assert!(count("samples") < count("finished") && count("finished") <= 200, "{timings}");
+    assert_eq!((count("samples_of_run"), &timings["tasks"][0]["model_calls"]), (200, &200.into()));
+    let events = workspace.read("runs/r/events.jsonl");
+    let finished = events.lines().rfind(|line| line.contains(r#""task_finished""#)).expect("an event");
+    let finished: serde_json::Value = serde_json::from_str(finished).expect("JSON");
+    let payload = &finished["payload"];
+    assert_eq!(payload["outcomes"]["scored"], count("finished"));
+    assert_eq!(payload["answered_before"], count("finished") - count("samples"));
     let fuel = |run: &str| workspace.json(run, "timings.json")["tasks"][0]["scoring_fuel"].clone();
     assert_eq!(fuel("r"), fuel("whole"));
     assert!(fuel("r").as_u64().is_some_and(|fuel| fuel > 0));
@@ -196,6 +208,57 @@ fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() 
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
     assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=5).contains(&left)), "{samples}");
+}
+
+/// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_ends_a_run_in_order_where_it_is_not_ignored() {
+    // Whoever runs the tests may ignore it, too.
+    for (before, code) in [("exec env --default-signal=HUP", 130), ("trap '' HUP; exec", 0)] {
+        let holding = holding(10);
+        let workspace = Workspace::new();
+        workspace.write("rows.jsonl", rows(40));
+        // What is in flight fails soon after, and waits to be sent again; a run that ends gives that up.
+        let backend = holding.server.backend(", timeout: 2, max_retries: 3");
+        workspace.write("suite.yaml", suite(&backend, "[exact_match]"));
+        let mut command = workspace.program_in_shell(&format!("{before} \"$0\" \"$@\""));
+        command.arg(workspace.program().get_program()).args(ARGUMENTS);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+        let kill = std::process::Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        holding.answers_all.store(code == 0, Ordering::SeqCst);
+        Ended::of(child.wait_with_output().expect("the program ends")).expect_code(code);
+        let status = if code == 0 { "complete" } else { "interrupted" };
+        assert_eq!(workspace.json("r", "manifest.json")["status"], status);
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_while_it_recorded_goes_on_to_a_whole_tape() {
+    let holding = holding(40);
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(60));
+    workspace.write("suite.yaml", suite(&holding.server.backend(""), "[exact_match]"));
+    let recording = [&ARGUMENTS[..], &["--record", "tape.zst"]].concat();
+    let mut child = start(&workspace, &recording);
+    holding.asked.recv_timeout(Duration::from_secs(60)).expect("the server was asked");
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+    // Half an exchange at the end.
+    let mut bytes = std::fs::read(workspace.path("tape.zst")).expect("a tape");
+    bytes.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 4]);
+    std::fs::write(workspace.path("tape.zst"), bytes).expect("written");
+    holding.answers_all.store(true, Ordering::SeqCst);
+    let resumed = workspace.run(&[&recording[..], &["--resume"]].concat()).expect_code(0);
+    assert!(resumed.stderr.contains("the tape was torn at its end"), "{}", resumed.stderr);
+    let before = holding.server.requests();
+    let played = ["run", "suite.yaml", "--run-id", "played", "--replay", "tape.zst"];
+    workspace.run(&played).expect_code(0);
+    assert_eq!(holding.server.requests(), before);
+    let read = |run: &str| workspace.read(&format!("runs/{run}/samples.jsonl"));
+    assert_eq!(read("r"), read("played"));
 }
 
 #[test]

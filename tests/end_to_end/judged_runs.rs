@@ -14,7 +14,7 @@ use wiremock::ResponseTemplate;
 const ROWS: usize = 40;
 
 /// A suite whose model and whose judges are servers, with a prompt of its own for either.
-fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
+pub(crate) fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
     let (model, judge) = (model.backend(""), judge.backend(", max_retries: 0"));
     let steps = format!("[{{step: inference}}, {step}, {{step: auto_eval}}]");
     let prompt = "prompts:\n  - {prompt_id: ask, template: '{{ sample.messages[0].content[0].text }}'}\n";
@@ -24,13 +24,13 @@ fn suite(model: &Server, judge: &Server, step: &str, further: &str) -> String {
 
 const ONE_JUDGE: &str = "{step: judge, attempts: 1}";
 
-fn workspace(count: usize) -> Workspace {
+pub(crate) fn workspace(count: usize) -> Workspace {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(count));
     workspace
 }
 
-fn model() -> Server {
+pub(crate) fn model() -> Server {
     Server::start(|request| completion(&format!("answer {}", number_of(request) % 7)))
 }
 
@@ -45,7 +45,7 @@ fn start(workspace: &Workspace, arguments: &[&str]) -> Child {
     command.spawn().expect("the program starts")
 }
 
-fn assert_same(workspace: &Workspace, run: &str, other: &str) {
+pub(crate) fn assert_same(workspace: &Workspace, run: &str, other: &str) {
     for file in ["samples.jsonl", "summary.json"] {
         let read = |run: &str| workspace.read(&format!("runs/{run}/{file}"));
         assert_eq!(read(run), read(other), "{file}");

@@ -284,6 +284,37 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     assert_eq!(workspace.samples("b").len(), 2);
     run(&[("GAGE_EVAL_INMEMORY_TRACE", "yes"), ("GAGE_HOST_MAX_SAMPLES", "1")], "c").expect_code(0);
     assert!(!workspace.path("runs/c/events.jsonl").exists());
+    // The suite has no `tasks`, and what is said of them counts all the same.
+    run(&[("GAGE_EVAL_MAX_INFLIGHT", "3"), ("GAGE_EVAL_PREFETCH_FACTOR", "4")], "d").expect_code(0);
+    let config = workspace.read("runs/d/config.yaml");
+    assert!(config.contains("max_inflight: 3") && config.contains("prefetch_factor: 4"), "{config}");
+    for wrong in ["0", "abc"] {
+        let ended = run(&[("GAGE_HOST_MAX_INFLIGHT", wrong)], "e").expect_code(2);
+        assert!(ended.stderr.contains("max_inflight"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn collectors_that_hang_do_not_hold_up_the_end() {
+    let (workspace, server) = prepared(5);
+    let never = || ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
+    for path in ["/events", "/v1/traces", "/v1/metrics"] {
+        server.also_at(path, move |_| never());
+    }
+    let (address, events) = (server.server.uri(), format!("{}/events", server.server.uri()));
+    // A post may take as long as it likes: without a bound of its own the end would never come.
+    let observed =
+        ["--report-http-url", &events, "--otlp-endpoint", &address, "--report-http-timeout", "3600"];
+    let ended = workspace.run(&[&["run", "suite.yaml", "--run-id", "r"][..], &observed[..]].concat());
+    let ended = ended.expect_code(4);
+    assert!(
+        ended.stderr.contains("not every event was posted")
+            && ended.stderr.contains("not everything reached the collector"),
+        "{}",
+        ended.stderr
+    );
+    let (all, unsent) = (workspace.read("runs/r/events.jsonl"), workspace.read("runs/r/events-unsent.jsonl"));
+    assert_eq!(all, unsent);
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn well_behaved(request: &Request) -> ResponseTemplate {
 }
 
 /// A suite of agents; `steps` are those before the metrics, `roles` further ones.
-fn suite(server: &Server, roles: &str, steps: &str, further: &str) -> String {
+pub(crate) fn suite(server: &Server, roles: &str, steps: &str, further: &str) -> String {
     let backend = server.backend(", max_retries: 0");
     format!(
         "api_version: gage/v1alpha1
@@ -98,7 +98,7 @@ const RETRIEVER: &str =
 const AGENT: &str =
     "{step: inference, tools: {adapter_id: simulator, max_turns: 4, max_tokens: 20000, max_time: 120}}";
 
-fn workspace(count: usize) -> Workspace {
+pub(crate) fn workspace(count: usize) -> Workspace {
     let workspace = Workspace::new();
     let rows: String = (0..count).map(|number| agent(number).to_string() + "\n").collect();
     workspace.write("agents.jsonl", rows);
@@ -174,7 +174,7 @@ fn an_agent_calls_tools_for_two_turns_and_its_trajectory_is_scored() {
 }
 
 /// A model that calls a tool whenever it is asked.
-fn insatiable(request: &Request) -> ResponseTemplate {
+pub(crate) fn insatiable(request: &Request) -> ResponseTemplate {
     let results = messages(&body_of(request), "tool").len();
     calling(&format!("c{results}"), "get_weather", &json!({"city": city_of(&body_of(request))}))
 }

@@ -69,13 +69,18 @@ fn media_that_the_model_does_not_take_are_refused_or_typed() {
         row("elsewhere", json!([web, text])),
     ];
     workspace.write("rows.jsonl", rows(&whole));
-    workspace.write("suite.yaml", of(""));
-    let refused = workspace.run(&["run", "suite.yaml"]).expect_code(2);
-    assert!(
-        refused.stderr.contains("takes text only") && refused.stderr.contains("as `mmproj` of the backend"),
-        "{}",
-        refused.stderr
-    );
+    let server = "type: tgi\n    config: {base_url: 'http://127.0.0.1:9'}";
+    for (text, help) in [
+        (of(""), "as `mmproj` of the backend"),
+        (suite(server, "[exact_match]"), "ask a backend that takes such media"),
+    ] {
+        workspace.write("suite.yaml", text);
+        for command in ["validate", "plan", "run"] {
+            let refused = workspace.run(&[command, "suite.yaml"]).expect_code(2);
+            let is_said = refused.stderr.contains("takes text only") && refused.stderr.contains(help);
+            assert!(is_said, "{command}: {}", refused.stderr);
+        }
+    }
     workspace.write("suite.yaml", of(&format!(", mmproj: {mmproj}")));
     workspace.run(&["run", "suite.yaml", "--run-id", "r", "--quiet"]);
     let samples = workspace.samples("r");

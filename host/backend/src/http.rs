@@ -14,7 +14,7 @@ mod statistics;
 mod tape;
 
 pub(crate) use call::{Call, Reading};
-pub(crate) use client::{Header, HttpClient};
+pub(crate) use client::{Header, HttpClient, certificates_of};
 pub(crate) use failure::{Failure, Refusal};
 pub use host::HttpHosts;
 pub(crate) use reply::{Reader, json_of};

@@ -28,6 +28,6 @@ pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use guest::output_to_guest;
 pub use http::{HttpHosts, HttpTape, TapeError};
 pub use llama_cpp::{ModelProgram, Vocabulary, bench, gguf, memory, serve_model, thread_environment};
-pub use open::{OpenError, OpenOptions, open};
+pub use open::{OpenError, OpenOptions, check_http_files, media_support, open};
 pub use role_models::{RoleModel, RoleModels};
 pub use waiting::{Place, cancellable, in_place, pause, waiting};

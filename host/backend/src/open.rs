@@ -1,19 +1,19 @@
 //! From the configuration of a backend to one that answers.
 
 use crate::anthropic_http::AnthropicHttp;
-use crate::api::Backend;
+use crate::api::{Backend, MediaSupport};
 use crate::cache::{AnswerCache, Cached, Keys};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
-use crate::http::{HttpHosts, HttpTape};
+use crate::http::{HttpHosts, HttpTape, certificates_of};
 use crate::llama_cpp::{
     self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number, split_name,
 };
 use crate::openai_http::OpenAiHttp;
 use crate::text_generation::TextGeneration;
 use gage_config::{
-    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpProtocol, Kernels, LlamaCppConfig, Node,
-    OnLongPrompt, OutputConstraint, Span,
+    BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, HttpProtocol, Kernels, LlamaCppConfig,
+    Node, OnLongPrompt, OutputConstraint, Span,
 };
 use gage_core::Problem;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
@@ -45,6 +45,32 @@ pub struct OpenOptions {
     pub model_files: BTreeMap<PathBuf, PathBuf>,
     /// How the program calls itself to run a model; where nothing is given, models run on threads.
     pub model_program: Option<ModelProgram>,
+}
+
+/// What is wrong with the files that a backend over HTTP is configured with, its certificates.
+///
+/// # Errors
+/// The first that cannot be read, or holds something else.
+pub fn check_http_files(config: &HttpBackendConfig) -> Result<(), OpenError> {
+    let read = certificates_of(&config.connection);
+    read.map(drop).map_err(|(span, message)| OpenError { span, message, help: None })
+}
+
+/// Which media a kind of backend takes, with the name of the kind, where that is known before it is opened.
+pub fn media_support(kind: &BackendKind) -> Option<(MediaSupport, &'static str)> {
+    match kind {
+        BackendKind::Http(config) => {
+            let takes = match config.kind() {
+                HttpKind::Tgi | HttpKind::HfInferenceEndpoint => MediaSupport::Nothing,
+                HttpKind::OpenAi | HttpKind::Anthropic | HttpKind::Gemini => MediaSupport::Everything,
+            };
+            Some((takes, config.kind().name()))
+        }
+        BackendKind::LlamaCpp(config) => {
+            config.mmproj.is_none().then_some((MediaSupport::Nothing, "llama_cpp"))
+        }
+        BackendKind::CustomScript(_) => None,
+    }
 }
 
 /// Opens a backend. Loading a model may take a while; nothing is sent over a network.

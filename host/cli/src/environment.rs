@@ -74,6 +74,14 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
         _ => arg,
     };
     if variable(&name).is_none() {
+        // It forces what GAGE_EVAL_THREADS says otherwise.
+        if name == "GAGE_HOST_CONCURRENCY"
+            && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value))
+        {
+            return arg
+                .default_value("1")
+                .env(std::env::var_os(&name).is_none().then_some("GAGE_HOST_CONCURRENCY"));
+        }
         let is_earlier = |successor| matches!(successor, Successor::Flag(flag) if flag == name);
         let earlier =
             EARLIER.iter().find(|earlier| is_earlier(earlier.successor) && variable(earlier.name).is_some());
@@ -83,11 +91,6 @@ fn with_variable(arg: Arg, variable: &dyn Fn(&str) -> Option<String>) -> Arg {
         // A variable that is set to nothing would be an empty value.
         if std::env::var_os(&name).is_some() {
             return arg.env(None::<&'static str>);
-        }
-        if name == "GAGE_HOST_CONCURRENCY"
-            && variable("GAGE_EVAL_SEQUENTIAL").is_some_and(|value| is_true(&value))
-        {
-            return arg.default_value("1").env("GAGE_HOST_CONCURRENCY");
         }
     }
     // Names live as long as the process, a few bytes each.
@@ -106,13 +109,23 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
         let Successor::Suite { name, list, key, is_boolean } = earlier.successor else { continue };
         let Some(value) = variable(name).or_else(|| variable(earlier.name)) else { continue };
         let value = if is_boolean { is_true(&value).to_string() } else { value };
-        let entries = document[list].as_array().into_iter().flatten().enumerate();
-        for (place, entry) in entries {
+        let says = |entry: &Value| {
             let said = key.split('.').try_fold(entry, |value, segment| value.get(segment));
-            if said.is_none_or(Value::is_null) {
-                defaults.push(format!("{list}.{place}.{key}={value}"));
+            said.is_some_and(|said| !said.is_null())
+        };
+        let entries = document[list].as_array().map(Vec::as_slice).unwrap_or_default();
+        if list == "tasks" {
+            // What is said for all tasks is said; and where there is but the one without an entry, it is said there.
+            let template = if document["builtin"].is_object() { "builtin" } else { "custom" };
+            if says(&document[template]) {
+                continue;
+            }
+            if entries.is_empty() {
+                defaults.push(format!("{template}.{key}={value}"));
             }
         }
+        let silent = entries.iter().enumerate().filter(|(_, entry)| !says(entry));
+        defaults.extend(silent.map(|(place, _)| format!("{list}.{place}.{key}={value}")));
     }
     defaults
 }
@@ -191,6 +204,12 @@ mod tests {
         assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "true")], &[]).unwrap().concurrency, 1);
         assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "0")], &[]).unwrap().concurrency, 16);
         assert_eq!(run(&[("GAGE_EVAL_SEQUENTIAL", "1")], &["--concurrency", "3"]).unwrap().concurrency, 3);
+        assert_eq!(
+            env_of(&[("GAGE_EVAL_SEQUENTIAL", "1"), ("GAGE_EVAL_THREADS", "4")]),
+            "GAGE_HOST_CONCURRENCY"
+        );
+        let forced = run(&[("GAGE_EVAL_SEQUENTIAL", "1"), ("GAGE_EVAL_THREADS", "4")], &[]);
+        assert_eq!(forced.unwrap().concurrency, 1);
     }
 
     #[test]
@@ -213,6 +232,25 @@ mod tests {
         expected.sort();
         assert_eq!(found, expected);
         assert_eq!(defaults_with(&document, &|_| None), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_tasks_leave_open_is_said_where_the_suite_would_say_it() {
+        let given = |name: &str| match name {
+            "GAGE_HOST_MAX_INFLIGHT" => Some("3".to_owned()),
+            "GAGE_EVAL_PREFETCH_FACTOR" => Some("5".to_owned()),
+            _ => None,
+        };
+        for (document, expected) in [
+            (json!({"custom": {}}), vec!["custom.prefetch_factor=5", "custom.max_inflight=3"]),
+            (json!({"builtin": {"max_inflight": 8}, "tasks": []}), vec!["builtin.prefetch_factor=5"]),
+            (
+                json!({"custom": {"max_inflight": 8}, "tasks": [{"prefetch_factor": 1}, {}]}),
+                vec!["tasks.1.prefetch_factor=5"],
+            ),
+        ] {
+            assert_eq!(defaults_with(&document, &given), expected, "{document}");
+        }
     }
 
     #[test]

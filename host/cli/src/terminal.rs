@@ -12,6 +12,7 @@ use gage_core::without_secrets;
 pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the standard error stream takes colours.
 pub(crate) fn colour_on_stderr() -> bool {
@@ -57,14 +58,24 @@ pub(crate) fn refuse(message: &str, help: Option<&str>) -> ExitCode {
     ExitCode::Configuration
 }
 
+/// Whether the terminal is gone, with whoever would have read what is said.
+static IS_HUNG_UP: AtomicBool = AtomicBool::new(false);
+
+/// The terminal is gone.
+pub(crate) fn hung_up() {
+    IS_HUNG_UP.store(true, Ordering::SeqCst);
+}
+
 /// Writes what was asked for to the standard output stream.
 ///
 /// # Errors
-/// When it cannot be written, except to a reader that has gone away.
+/// When it cannot be written, except to a reader or a terminal that has gone away.
 pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
     let text = text.to_string();
     match writeln!(anstream::stdout(), "{}", without_secrets(&text)) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+        Err(error)
+            if error.kind() != std::io::ErrorKind::BrokenPipe && !IS_HUNG_UP.load(Ordering::SeqCst) =>
+        {
             Err(error).context("cannot write to the standard output stream")
         }
         _ => Ok(()),

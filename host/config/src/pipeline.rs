@@ -330,7 +330,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
         withheld,
     };
     check_ids(&config, problems);
-    check_references(&config, problems);
+    check_references(&config, root, problems);
     Some(config)
 }
 
@@ -415,7 +415,13 @@ fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     );
 }
 
-fn check_references(config: &PipelineConfig, problems: &mut Problems) {
+/// Whether a list has an entry of this id. One that could not be read is an error already, and what names it is right.
+fn is_written(root: &Node, list: &str, key: &str, id: &str) -> bool {
+    let entries = root.get(list).and_then(Node::as_list).unwrap_or_default();
+    entries.iter().any(|entry| entry.get(key).and_then(Node::as_text).is_some_and(|known| known == id))
+}
+
+fn check_references(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
     for grant in config.plugins.iter().flat_map(|plugin| &plugin.grants.llm) {
         let granted = config.role_adapters.iter().find(|role| role.adapter_id == grant.role);
         if let Some(role) = granted.filter(|role| role.backend_id.is_empty() && role.adapter.is_some()) {
@@ -430,7 +436,10 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
         }
     }
     for role in &config.role_adapters {
-        if !role.backend_id.is_empty() && config.backend_of(role).is_none() {
+        if !role.backend_id.is_empty()
+            && config.backend_of(role).is_none()
+            && !is_written(root, "backends", "backend_id", &role.backend_id)
+        {
             problems
                 .error(
                     role.spans.backend_id,
@@ -441,15 +450,17 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
         }
         if let Some(prompt_id) = &role.prompt_id
             && config.prompt_of(role).is_none()
+            && !is_written(root, "prompts", "prompt_id", prompt_id)
         {
             problems
                 .error(role.spans.prompt_id, "prompt_id", format!("there is no prompt `{prompt_id}`"))
                 .known(prompt_id, config.prompts.iter().map(|prompt| prompt.prompt_id.as_str()));
         }
     }
-    check_pricing(config, problems);
+    check_pricing(config, root, problems);
     for task in &config.tasks {
-        if config.dataset_of(task).is_none() {
+        if config.dataset_of(task).is_none() && !is_written(root, "datasets", "dataset_id", &task.dataset_id)
+        {
             problems
                 .error(
                     task.spans.dataset_id,
@@ -464,7 +475,10 @@ fn check_references(config: &PipelineConfig, problems: &mut Problems) {
 }
 
 /// Each price is that of a backend or a model of the suite, and there is one for each.
-fn check_pricing(config: &PipelineConfig, problems: &mut Problems) {
+fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
+    let written = root.get("backends").and_then(Node::as_list).map_or(0, <[Node]>::len);
+    // A backend that could not be read may have that id, or ask for that model.
+    let are_known = config.backends.len() >= written;
     for (place, price) in config.pricing.iter().enumerate() {
         let (key, name, known): (_, _, Vec<&str>) = match &price.of {
             Priced::Backend(id) => (
@@ -476,7 +490,7 @@ fn check_pricing(config: &PipelineConfig, problems: &mut Problems) {
                 ("model", name, config.backends.iter().filter_map(BackendSpec::model).collect())
             }
         };
-        if !known.contains(&name.as_str()) {
+        if are_known && !known.contains(&name.as_str()) {
             let what = if key == "model" { "backend asks for the model" } else { "backend is called" };
             problems.error(price.span, "pricing", format!("no {what} `{name}`")).known(name, known);
         }

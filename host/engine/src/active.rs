@@ -56,6 +56,16 @@ impl ActiveTask {
         }
     }
 
+    /// What is waited for, such as room for a further request of a sample that was begun; nothing where a budget is used up
+    /// by then.
+    pub(crate) async fn unless_spent<T>(&self, waited: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.wait_spent() => None,
+            came = waited => Some(came),
+        }
+    }
+
     /// How the samples that are recorded ended.
     pub(crate) fn counts(&self) -> OutcomeCounts {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner)

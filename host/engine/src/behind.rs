@@ -32,6 +32,9 @@ impl Behind {
         match &self.judging {
             Some(judging) if compared.outcome == Outcome::Scored => {
                 let judged = judging.judge(task, &compared).await?;
+                if !judged.holds_usage() {
+                    task.spending.unrecorded();
+                }
                 Some(judged.of(Arc::unwrap_or_clone(compared)))
             }
             _ => Some(Arc::unwrap_or_clone(compared)),

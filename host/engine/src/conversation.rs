@@ -53,7 +53,9 @@ struct Told {
     spent: Duration,
     latency: Duration,
     first_token: Option<Duration>,
+    /// Calls of the model, and how many of them were not made again for one that failed.
     attempts: u32,
+    requests: u32,
 }
 
 impl Turns<'_> {
@@ -87,6 +89,7 @@ impl Turns<'_> {
         inferred.timing.latency_ms = milliseconds(told.latency);
         inferred.timing.first_token_ms = told.first_token.map(milliseconds);
         inferred.timing.attempts = told.attempts;
+        inferred.timing.requests = told.requests;
         if told.turns > 0 || inferred.outcome == Outcome::Truncated {
             inferred.model_output = told.into_value(own_params);
             inferred.put_clocks();
@@ -148,29 +151,35 @@ impl Turns<'_> {
         let left = self.left(told)?;
         let request = request.clone();
         let asked = async {
-            // Whoever waits here has answers that were paid for.
+            // Whoever waits here has answers that were paid for, so a signal does not end it.
             let place = match first {
                 Some(place) => place,
-                None => asking.place(None).await,
+                None => task.unless_spent(asking.place(None)).await?,
             };
             let began = Instant::now();
-            let reply = in_place(place, within(left, asking.backend.generate(request))).await;
-            (reply, began.elapsed())
+            let reply =
+                in_place(Arc::clone(&place) as _, within(left, asking.backend.generate(request))).await;
+            Some((reply, began.elapsed(), place))
         };
         let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await;
-        let Some((reply, spent)) = asked else { return Err(End::Stopped) };
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let Some((reply, spent, _place)) = asked.flatten() else { return Err(End::Stopped) };
         told.spent += spent;
         let backend_id = &task.planned.role.backend_id;
         match reply {
             None => Err(self.over()),
             Some(Ok(reply)) => {
-                task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                // What was kept costs nothing.
+                if reply.timing.attempts > 0 {
+                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                }
                 told.time(reply.timing);
                 Ok(reply.output)
             }
             Some(Err(error)) if task.is_refused(backend_id, &error) => Err(End::Stopped),
             Some(Err(error)) => {
                 told.attempts = told.attempts.saturating_add(error.attempts);
+                told.requests = told.requests.saturating_add(error.attempts.min(1));
                 Err(End::Failed(failure_of(error)))
             }
         }
@@ -283,6 +292,7 @@ impl Told {
     fn time(&mut self, timing: RequestTiming) {
         self.latency += timing.latency;
         self.attempts = self.attempts.saturating_add(timing.attempts);
+        self.requests = self.requests.saturating_add(timing.attempts.min(1));
         if self.turns == 0 {
             self.first_token = timing.first_token;
         }

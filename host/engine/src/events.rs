@@ -3,13 +3,15 @@
 use crate::inference::Inferred;
 use crate::recorder::What;
 use gage_core::Outcome;
-use gage_observe::{Answered, Event, Level, Observability, ObserveError, SampleEnd, Trace};
+use gage_observe::{
+    Answered, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd, Trace,
+};
 use gage_record::format::{EVENTS_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{ErrorNote, RunFolder, SampleTiming, Stage};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The observers of a run, told by its threads. Nobody waits for them.
 pub(crate) struct Events {
@@ -17,6 +19,8 @@ pub(crate) struct Events {
     observability: Observability,
     /// Answers that await their scores: as many as are in flight.
     answers: Mutex<HashMap<(String, u64), (Answered, SystemTime)>>,
+    /// How long servers are waited for at the end.
+    patience: Duration,
 }
 
 impl Events {
@@ -27,7 +31,18 @@ impl Events {
     pub(crate) fn begin(folder: &RunFolder, observability: &Observability) -> Result<Events, ObserveError> {
         let (file, unsent) = (folder.path_of(EVENTS_FILE), folder.path_of(UNSENT_EVENTS_FILE));
         let trace = observability.begin(folder.run_id(), &file, &unsent)?;
-        Ok(Events { trace, observability: observability.clone(), answers: Mutex::default() })
+        let observability = observability.clone();
+        // Until it is known how the run ends.
+        let patience = PATIENCE_OF_FAILURES;
+        Ok(Events { trace, observability, answers: Mutex::default(), patience })
+    }
+
+    /// Tells of the end of the run, and waits for those who are told, within bounds.
+    pub(crate) fn end(mut self, kind: &'static str, payload: Value, is_failure: bool) {
+        self.of_run(kind, payload);
+        if !is_failure {
+            self.patience = PATIENCE;
+        }
     }
 
     pub(crate) fn of_run(&self, kind: &'static str, payload: Value) {
@@ -184,7 +199,7 @@ impl Events {
 impl Drop for Events {
     /// Writes what was told, also of a run that ends by an error.
     fn drop(&mut self) {
-        self.observability.end(&self.trace);
+        self.observability.end(&self.trace, self.patience);
     }
 }
 
@@ -205,6 +220,7 @@ fn answered_of(timing: &SampleTiming, output: Option<&Value>) -> Answered {
         latency_ms: timing.latency_ms,
         first_token_ms: timing.first_token_ms,
         attempts: timing.attempts,
+        retries: timing.retries(),
         prompt_tokens: tokens("prompt_tokens"),
         completion_tokens: tokens("completion_tokens"),
     }

@@ -247,7 +247,8 @@ impl Asking {
         mut inferred: Inferred,
     ) -> Option<Inferred> {
         let (active, planned) = (&self.task, &self.task.planned);
-        let sent = in_place(place, send(self.backend.as_ref(), request));
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let sent = in_place(Arc::clone(&place) as _, send(self.backend.as_ref(), request));
         let answer = cancellable(sent, active.stop.wait(), active.stop.wait_hard()).await;
         let backend_id = &planned.role.backend_id;
         match answer? {
@@ -260,6 +261,7 @@ impl Asking {
                 if timing.attempts > 0 {
                     active.spending.spend(backend_id, output.usage, &active.run_stop);
                 }
+                drop(place);
                 inferred.model_output = output.into_value();
                 if let (Some(params), Value::Object(output)) = (own_params, &mut inferred.model_output) {
                     output.insert("sampling_params".to_owned(), params);

@@ -141,6 +141,11 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// Whether what the judges took is told in the record, with what they said.
+    pub(crate) fn holds_usage(&self) -> bool {
+        !self.output.is_null()
+    }
+
     fn failed(outcome: Outcome, kind: String, message: String) -> Judged {
         let note = ErrorNote { stage: Stage::Judge, kind, message, pointer: None };
         Judged { failure: Some((outcome, note)), output: Value::Null }
@@ -295,11 +300,16 @@ impl OpenJudge {
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            // Whoever waits here has an answer that was paid for.
-            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None).await;
-            in_place(place, self.backend.generate(request)).await
+            // Whoever waits here has an answer that was paid for, so a signal does not end it.
+            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None);
+            let place = task.unless_spent(place).await?;
+            let reply = in_place(Arc::clone(&place) as _, self.backend.generate(request)).await;
+            Some((reply, place))
         };
-        match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
+        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await.flatten();
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let (reply, _place) = asked.unzip();
+        match reply {
             None => Err(NoJudgement::Stopped),
             Some(Ok(reply)) => {
                 if reply.timing.attempts > 0 {

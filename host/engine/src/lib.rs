@@ -27,6 +27,7 @@ mod identity;
 mod inference;
 mod invalid;
 mod judging;
+mod media;
 mod models;
 mod place;
 mod plan;

@@ -17,6 +17,7 @@ pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedHelper, PlannedTools};
 
 use crate::models::{REFERENCE_HELP, files_of, reference_of};
+use gage_backend::check_http_files;
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
@@ -432,6 +433,9 @@ fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut P
                 // An error when the backend is opened; a run that is played back needs no key.
                 if let Err(wrong) = http.key.outside() {
                     problems.warning(wrong.span, wrong.key, wrong.message).help(wrong.help);
+                }
+                if let Err(wrong) = check_http_files(http) {
+                    problems.error(wrong.span, "ca_certificate", wrong.message).help = wrong.help;
                 }
             }
             BackendKind::LlamaCpp(llama) => {

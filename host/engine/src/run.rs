@@ -121,6 +121,8 @@ pub struct TaskReport {
     pub counts: OutcomeCounts,
     /// How many records it was to have in all, samples times repeats, where that is known.
     pub planned: Option<u64>,
+    /// How many of them an earlier process had asked the model about: here they were only judged and scored.
+    pub earlier: u64,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
     /// Fields that the filter names and that no row had that was read.
@@ -146,6 +148,7 @@ impl TaskReport {
             task_id: task_id.to_owned(),
             counts: OutcomeCounts::default(),
             planned: None,
+            earlier: 0,
             filtered: 0,
             missing_fields: Vec::new(),
             too_many_invalid: None,
@@ -213,18 +216,22 @@ pub fn run(
     let spending = Arc::new(Spending::new(plan));
     // What is complete has nothing left to spend on; it only writes its reports anew.
     let of_earlier = if was_complete { Stop::default() } else { stop.clone() };
-    spending.add_earlier(plan, &index, &of_earlier)?;
+    spending.add_earlier(plan, &manifest, &index, &of_earlier)?;
     spending.watch_time(stop, runtime);
     let tasks = plan.tasks.iter().map(|task| Arc::new(ActiveTask::new(task, stop, &spending)));
     let tasks: Vec<Arc<ActiveTask>> = tasks.collect();
     let running = Running::new(plan, datasets, session, options, &index, progress, &events, stop, runtime);
     let reports = running.run_tasks(&tasks, &mut writer)?;
-    let stopped = ending(stop, &reports);
+    let stopped = ending(stop, &reports).map(|reason| spending.at_end(reason));
+    manifest.unrecorded_usage = spending.all_unrecorded();
     let payload = match &stopped {
         None => json!({"run_id": run_id}),
         Some(reason) => json!({"run_id": run_id, "reason": described(reason)}),
     };
-    events.of_run(if stopped.is_some() { "run_interrupted" } else { "run_finished" }, payload);
+    let is_failure =
+        matches!(stopped, Some(StopReason::Refused { .. } | StopReason::Lost { .. } | StopReason::Failed(_)));
+    let kind = if stopped.is_some() { "run_interrupted" } else { "run_finished" };
+    events.end(kind, payload, is_failure);
     Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.spent() })
 }
 

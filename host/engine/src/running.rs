@@ -213,7 +213,7 @@ impl<'r> Running<'r> {
             .occurred()
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
-        let note = json!({"outcomes": outcomes, "rows_filtered": output.filtered});
+        let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
         self.events.of_task("task_finished", task_id, note);
         self.progress.task_finished(task_id);
         for missing in &output.missing_fields {
@@ -261,6 +261,7 @@ impl<'r> Running<'r> {
             task_id: task.id().to_owned(),
             counts,
             planned: output.planned,
+            earlier: output.earlier,
             filtered: output.filtered,
             missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,

@@ -1,14 +1,13 @@
 //! A plan with its models loaded.
 
 use crate::datasets::Datasets;
-use crate::plan::{Plan, PlannedTask};
-use gage_backend::{Backend, MediaSupport, OpenOptions, RoleModel, RoleModels, open};
-use gage_config::{DatasetSpec, Problems, RequestKind};
+use crate::media::check_first_row;
+use crate::plan::Plan;
+use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
+use gage_config::{Problems, RequestKind};
 use gage_core::Object;
-use gage_data::stream;
 use gage_plugin::{Models, Registry};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The backends of a run, by id.
@@ -85,26 +84,7 @@ impl Session {
     pub fn check_media(&self, plan: &Plan, datasets: &Datasets, problems: &mut Problems) {
         for task in &plan.tasks {
             let Some(backend) = self.backend(&task.role.backend_id) else { continue };
-            let takes = backend.info().capabilities.media;
-            if takes == MediaSupport::Everything || !begins_with_others(takes, task, datasets) {
-                continue;
-            }
-            let message = format!(
-                "the first Sample of `{}` holds media, and the backend `{}` ({}) takes {}",
-                task.spec.dataset_id,
-                task.role.backend_id,
-                backend.info().kind,
-                takes.described()
-            );
-            problems
-                .error(task.spec.spans.dataset_id, "dataset_id", message)
-                .help(match backend.info().kind {
-                    "llama_cpp" if takes == MediaSupport::Nothing => {
-                        "name the file that makes tokens of images as `mmproj` of the backend, or leave out what puts \
-                         media into the Samples"
-                    }
-                    _ => "ask a backend that takes such media, or leave out what puts them into the Samples",
-                });
+            check_first_row(task, backend.info().capabilities.media, backend.info().kind, datasets, problems);
         }
     }
 
@@ -118,24 +98,6 @@ impl Session {
     pub fn backend(&self, backend_id: &str) -> Option<&Arc<dyn Backend>> {
         self.backends.get(backend_id)
     }
-}
-
-/// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
-/// found when it is run.
-fn begins_with_others(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
-    let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
-    // As the row lies in the file: to shuffle, all of them would have to be read.
-    let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
-    let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
-    let mut holds_others = false;
-    stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
-        if let Ok(sample) = prepared.result {
-            let of_examples = sample.few_shot_examples.iter().flat_map(|example| &example.messages);
-            holds_others = takes.refuses(sample.messages.iter().chain(of_examples)).is_some();
-        }
-        ControlFlow::Break(())
-    });
-    holds_others
 }
 
 /// Gives the roles of the run to the components that were granted some.

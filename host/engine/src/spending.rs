@@ -1,23 +1,57 @@
 //! What a run has spent, and the budgets that end it.
+//!
+//! What is spent on a sample is told in its record, where a run that goes on finds it again. Of a sample that has none, for
+//! it was cut off between two requests, the manifest keeps it.
 
 use crate::active::is_failure;
 use crate::embedding::SEMANTIC;
 use crate::plan::{Plan, PlannedTask};
 use crate::stop::{Stop, StopReason};
-use crate::usage::{TOOL_USAGE, usage_at, usage_in};
+use crate::usage::{TOOL_USAGE, sum_of, usage_at, usage_in};
 use gage_config::{BudgetSpec, PriceSpec};
 use gage_core::Usage;
-use gage_record::{JournalIndex, RecordError, SampleRecord};
-use std::collections::HashMap;
+use gage_record::{JournalIndex, Manifest, RecordError, SampleRecord};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+tokio::task_local! {
+    /// What was spent on the sample of this task and is in no record yet.
+    static OPEN: RefCell<Vec<(String, Usage)>>;
+}
+
+/// Does the work of a sample, of which it is noted what it spends.
+pub(crate) async fn noting<F: Future>(work: F) -> F::Output {
+    OPEN.scope(RefCell::default(), work).await
+}
+
+/// What was spent on the sample so far is told in the journal.
+pub(crate) fn recorded() {
+    // Outside of a sample nothing is open.
+    let _ = OPEN.try_with(|open| open.take());
+}
 
 /// What a run has spent, by backend. Counts all processes of the run.
 pub(crate) struct Spending {
     budget: BudgetSpec,
     accounts: HashMap<String, Account>,
     failures: AtomicU64,
+    /// The budget that was used up first.
+    used_up: OnceLock<Budget>,
+    /// What was spent on samples without a record, by backend.
+    unrecorded: Mutex<BTreeMap<String, Usage>>,
     /// Answers of which the backend does not say how many tokens they took.
     uncounted: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Budget {
+    Cost(f64),
+    Tokens(u64),
+    Failures(u64),
+    Time(Duration),
 }
 
 struct Account {
@@ -56,21 +90,30 @@ impl Spending {
             budget: config.budget.clone(),
             accounts,
             failures: AtomicU64::new(0),
+            used_up: OnceLock::new(),
+            unrecorded: Mutex::default(),
             uncounted: AtomicU64::new(0),
         }
     }
 
-    /// Adds what earlier processes of the run have spent, as far as the journal says it, and ends the run
+    /// Adds what earlier processes of the run have spent, as far as the journal and the manifest say it, and ends the run
     /// where that is too much already.
     pub(crate) fn add_earlier(
         &self,
         plan: &Plan,
+        manifest: &Manifest,
         index: &JournalIndex,
         stop: &Stop,
     ) -> Result<(), RecordError> {
         let counts_tokens = self.budget.max_cost.is_some()
             || self.budget.max_tokens_total.is_some()
             || !plan.config.pricing.is_empty();
+        for (backend_id, usage) in &manifest.unrecorded_usage {
+            self.add_unrecorded(backend_id, *usage);
+            if counts_tokens {
+                self.spend(backend_id, Some(*usage), stop);
+            }
+        }
         let mut answers = index.answers();
         for task in &plan.tasks {
             let task_id = &task.spec.task_id;
@@ -141,23 +184,61 @@ impl Spending {
             self.uncounted.fetch_add(1, Ordering::Relaxed);
             return;
         };
+        let _ = OPEN.try_with(|open| open.borrow_mut().push((backend_id.to_owned(), usage)));
         account.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
         account.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
-        if let Some(most) = self.budget.max_tokens_total {
-            let spent = self.spent();
-            let tokens = spent.prompt_tokens.saturating_add(spent.completion_tokens);
-            if tokens >= most {
-                stop.set_for(&StopReason::Budget(format!(
-                    "max_tokens_total {most}: {tokens} tokens are spent"
-                )));
-            }
+        if let Some(most) = self.budget.max_tokens_total.filter(|most| self.tokens() >= *most) {
+            self.end(Budget::Tokens(most), stop);
         }
-        if let Some(most) = self.budget.max_cost {
-            let cost = self.cost();
-            if cost >= most {
-                stop.set_for(&StopReason::Budget(format!("max_cost {most}: {cost:.6} is spent")));
-            }
+        if let Some(most) = self.budget.max_cost.filter(|most| self.cost() >= *most) {
+            self.end(Budget::Cost(most), stop);
         }
+    }
+
+    /// The sample of this task has no record that tells what was spent on it.
+    pub(crate) fn unrecorded(&self) {
+        let open = OPEN.try_with(|open| open.take()).unwrap_or_default();
+        open.iter().for_each(|(backend_id, usage)| self.add_unrecorded(backend_id, *usage));
+    }
+
+    fn add_unrecorded(&self, backend_id: &str, usage: Usage) {
+        let mut all = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = sum_of(all.get(backend_id).copied(), Some(usage));
+        all.extend(sum.map(|sum| (backend_id.to_owned(), sum)));
+    }
+
+    /// What all processes spent on samples without a record, by backend.
+    pub(crate) fn all_unrecorded(&self) -> BTreeMap<String, Usage> {
+        self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn end(&self, budget: Budget, stop: &Stop) {
+        let first = self.used_up.get_or_init(|| budget);
+        stop.set_for(&StopReason::Budget(self.described(first)));
+    }
+
+    /// The same reason with what is spent by now: what was in flight when a budget was used up came later.
+    pub(crate) fn at_end(&self, reason: StopReason) -> StopReason {
+        match (&reason, self.used_up.get()) {
+            (StopReason::Budget(_), Some(budget)) => StopReason::Budget(self.described(budget)),
+            _ => reason,
+        }
+    }
+
+    fn described(&self, budget: &Budget) -> String {
+        match budget {
+            Budget::Cost(most) => format!("max_cost {most}: {:.6} is spent", self.cost()),
+            Budget::Tokens(most) => format!("max_tokens_total {most}: {} tokens are spent", self.tokens()),
+            Budget::Failures(most) => {
+                format!("max_failures {most}: {} samples failed", self.failures.load(Ordering::Relaxed))
+            }
+            Budget::Time(most) => format!("max_time {} s is over", most.as_secs_f64()),
+        }
+    }
+
+    fn tokens(&self) -> u64 {
+        let spent = self.spent();
+        spent.prompt_tokens.saturating_add(spent.completion_tokens)
     }
 
     /// A sample has failed. Ends the run where too many have.
@@ -169,21 +250,18 @@ impl Spending {
     fn check_failures(&self, stop: &Stop) {
         let failures = self.failures.load(Ordering::Relaxed);
         if let Some(most) = self.budget.max_failures.filter(|most| failures > *most) {
-            stop.set_for(&StopReason::Budget(format!("max_failures {most}: {failures} samples failed")));
+            self.end(Budget::Failures(most), stop);
         }
     }
 
-    /// Ends the run when its time is over.
-    pub(crate) fn watch_time(&self, stop: &Stop, runtime: &tokio::runtime::Handle) {
+    /// Ends the run when its time is over; also one that was asked to end, and still goes on with what it had begun.
+    pub(crate) fn watch_time(self: &Arc<Spending>, stop: &Stop, runtime: &tokio::runtime::Handle) {
         let Some(most) = self.budget.max_time else { return };
-        let stop = stop.clone();
+        let (spending, stop) = (Arc::downgrade(self), stop.clone());
         runtime.spawn(async move {
-            tokio::select! {
-                () = tokio::time::sleep(most) => {
-                    let text = format!("max_time {} s is over", most.as_secs_f64());
-                    stop.set_for(&StopReason::Budget(text));
-                }
-                () = stop.wait() => {}
+            tokio::time::sleep(most).await;
+            if let Some(spending) = spending.upgrade() {
+                spending.end(Budget::Time(most), &stop);
             }
         });
     }
@@ -219,6 +297,8 @@ impl Spending {
             budget: BudgetSpec::default(),
             accounts: HashMap::new(),
             failures: AtomicU64::new(0),
+            used_up: OnceLock::new(),
+            unrecorded: Mutex::default(),
             uncounted: AtomicU64::new(0),
         }
     }
@@ -240,7 +320,6 @@ fn judged<'p>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn a_budget_of_failures_allows_so_many() {
@@ -252,8 +331,40 @@ mod tests {
         spending.failed(&stop);
         assert!(!stop.is_set());
         spending.failed(&stop);
-        let Some(StopReason::Budget(text)) = stop.reason() else { panic!("a budget") };
-        assert_eq!(text, "max_failures 1: 2 samples failed");
+        let reason = stop.reason().expect("a budget");
+        assert_eq!(reason, StopReason::Budget("max_failures 1: 2 samples failed".to_owned()));
+        // What was in flight failed, too.
+        spending.failed(&stop);
+        let at_end = spending.at_end(reason);
+        assert_eq!(at_end, StopReason::Budget("max_failures 1: 3 samples failed".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn what_no_record_tells_is_kept() {
+        let spending = Spending {
+            accounts: HashMap::from([(
+                "a".to_owned(),
+                Account {
+                    price: None,
+                    prompt_tokens: AtomicU64::new(0),
+                    completion_tokens: AtomicU64::new(0),
+                },
+            )]),
+            ..Spending::unlimited()
+        };
+        let usage = |tokens| Usage { prompt_tokens: tokens, completion_tokens: 1 };
+        noting(async {
+            spending.spend("a", Some(usage(5)), &Stop::default());
+            recorded();
+            spending.spend("a", Some(usage(7)), &Stop::default());
+            spending.spend("a", Some(usage(9)), &Stop::default());
+            spending.unrecorded();
+            spending.unrecorded();
+        })
+        .await;
+        let kept = Usage { prompt_tokens: 16, completion_tokens: 2 };
+        assert_eq!(spending.all_unrecorded(), BTreeMap::from([("a".to_owned(), kept)]));
+        assert_eq!(spending.spent().prompt_tokens, 21);
     }
 
     #[test]

@@ -30,14 +30,19 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Whether what is in flight is not worth waiting for.
-    fn is_hard(&self) -> bool {
-        matches!(self, StopReason::Refused { .. } | StopReason::Lost { .. })
+    /// What is still done of what has begun.
+    fn state(&self) -> u8 {
+        match self {
+            StopReason::Asked | StopReason::Failed(_) => SOFT,
+            StopReason::Budget(_) => SPENT,
+            StopReason::Refused { .. } | StopReason::Lost { .. } => HARD,
+        }
     }
 }
 
 /// Set by whoever wants the run, or one of its tasks, to end early: what is in flight is finished and
-/// recorded, nothing new begins. The first reason counts.
+/// recorded, nothing new begins. Where a budget is used up, requests in flight are finished, and no further one of the same
+/// sample is made. The first reason counts.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Inner>);
 
@@ -50,10 +55,12 @@ struct Inner {
     children: Mutex<Vec<Weak<Inner>>>,
 }
 
-/// What is in flight is finished.
+/// What is in flight is finished, with all requests that its samples still need.
 const SOFT: u8 = 1;
+/// Requests in flight are finished, and no further one is made.
+const SPENT: u8 = 2;
 /// What is in flight is given up.
-const HARD: u8 = 2;
+const HARD: u8 = 3;
 
 impl Stop {
     /// Asks for the end, because somebody wants it.
@@ -93,6 +100,11 @@ impl Stop {
         self.0.reach(SOFT).await;
     }
 
+    /// Waits until no further request may be made, not even of a sample that was begun.
+    pub(crate) async fn wait_spent(&self) {
+        self.0.reach(SPENT).await;
+    }
+
     /// Waits until what is in flight is to be given up.
     pub(crate) async fn wait_hard(&self) {
         self.0.reach(HARD).await;
@@ -102,8 +114,7 @@ impl Stop {
 impl Inner {
     fn set(&self, reason: &StopReason) {
         lock(&self.reason).get_or_insert_with(|| reason.clone());
-        let state = if reason.is_hard() { HARD } else { SOFT };
-        self.state.fetch_max(state, Ordering::SeqCst);
+        self.state.fetch_max(reason.state(), Ordering::SeqCst);
         self.notify.notify_waiters();
         let children = lock(&self.children).clone();
         children.iter().filter_map(Weak::upgrade).for_each(|child| child.set(reason));
@@ -141,14 +152,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_gives_up_what_a_signal_would_finish() {
+    async fn a_budget_allows_less_than_a_signal_and_a_refusal_nothing() {
         let stop = Stop::default();
+        let is_over = async |over: &mut (dyn Future<Output = ()> + Unpin)| {
+            tokio::select! { biased; () = over => true, () = std::future::ready(()) => false }
+        };
         stop.set();
         stop.wait().await;
-        let hard = stop.wait_hard();
-        tokio::pin!(hard);
-        let early = tokio::select! { biased; () = &mut hard => true, () = std::future::ready(()) => false };
-        assert!(!early);
+        let (mut spent, mut hard) = (Box::pin(stop.wait_spent()), Box::pin(stop.wait_hard()));
+        assert!(!is_over(&mut spent).await && !is_over(&mut hard).await);
+        stop.set_for(&StopReason::Budget("max_cost".to_owned()));
+        assert!(is_over(&mut spent).await && !is_over(&mut hard).await);
         stop.set_for(&StopReason::Refused { backend_id: "b".to_owned(), message: "no".to_owned() });
         hard.await;
         assert_eq!(stop.reason(), Some(StopReason::Asked));

@@ -178,13 +178,20 @@ impl Helper {
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            let place = Place::taken(vec![Arc::clone(permits)], None, None).await;
-            in_place(place, backend.generate(request)).await
+            let place = task.unless_spent(Place::taken(vec![Arc::clone(permits)], None, None)).await?;
+            let reply = in_place(Arc::clone(&place) as _, backend.generate(request)).await;
+            Some((reply, place))
         };
-        match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await {
+        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await.flatten();
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let (reply, _place) = asked.unzip();
+        match reply {
             None => Err(NotFound::Stopped),
             Some(Ok(reply)) => {
-                task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                // What was kept costs nothing.
+                if reply.timing.attempts > 0 {
+                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                }
                 Ok(reply.output)
             }
             Some(Err(error)) if task.is_refused(backend_id, &error) => Err(NotFound::Stopped),

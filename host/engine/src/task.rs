@@ -14,6 +14,7 @@ use crate::reader::{Ahead, Next, ReadError, Row, read};
 use crate::recorder::{ToRecord, What};
 use crate::run::RunError;
 use crate::scoring::ToScore;
+use crate::spending;
 use crate::stop::Stop;
 use crate::support::Helper;
 use gage_backend::Backend;
@@ -64,6 +65,8 @@ pub(crate) struct TaskInput<'a> {
 pub(crate) struct TaskOutput {
     /// How many samples were begun, all of which are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
+    /// How many of them an earlier process had asked the model about: these were only judged and scored.
+    pub(crate) earlier: u64,
     /// Whether rows are left that this process should have done.
     pub(crate) is_cut_off: bool,
     /// How many records there are to be in all, where that is known.
@@ -83,6 +86,7 @@ impl TaskOutput {
     pub(crate) fn unread(failure: DataError) -> TaskOutput {
         TaskOutput {
             begun: 0,
+            earlier: 0,
             is_cut_off: false,
             planned: None,
             filtered: 0,
@@ -152,10 +156,12 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         (reader.join(), looped)
     });
     let reading = reading.map_err(|_| RunError::Panicked("reader"))?;
-    let Looped { spent, begun, is_cut_off } = looped.map_err(|_| RunError::Panicked("sample loop"))??;
+    let Looped { spent, begun, earlier, is_cut_off } =
+        looped.map_err(|_| RunError::Panicked("sample loop"))??;
     match reading {
         Ok(read) => Ok(TaskOutput {
             begun,
+            earlier,
             // Where the data ends it, no further process would get on.
             is_cut_off: task.stop.is_set() && (is_cut_off || !read.is_whole),
             planned: None,
@@ -226,8 +232,18 @@ struct SampleLoop {
 struct Looped {
     spent: Duration,
     begun: u64,
+    /// Those of them that an earlier process had asked the model about.
+    earlier: u64,
     /// Whether it left a row that it was given.
     is_cut_off: bool,
+}
+
+/// How a row that was begun ended.
+struct RowEnd {
+    /// Whether it has a record; else the run was stopped.
+    is_recorded: bool,
+    /// Whether an earlier process had asked the model.
+    is_earlier: bool,
 }
 
 /// Hands on what came of a row.
@@ -245,12 +261,12 @@ impl SampleLoop {
     /// Runs until there are no more rows or the task is stopped, and what was begun is recorded.
     async fn run(self, mut rows: mpsc::Receiver<Next>) -> Result<Looped, RunError> {
         let began = Instant::now();
-        let mut begun = 0;
-        let mut left = 0_u64;
-        let mut requests: JoinSet<bool> = JoinSet::new();
-        let mut count = |result: Result<bool, tokio::task::JoinError>| {
-            let is_recorded = result.map_err(|_| RunError::Panicked("request"))?;
+        let (mut begun, mut earlier, mut left) = (0, 0, 0_u64);
+        let mut requests: JoinSet<RowEnd> = JoinSet::new();
+        let mut count = |result: Result<RowEnd, tokio::task::JoinError>| {
+            let RowEnd { is_recorded, is_earlier } = result.map_err(|_| RunError::Panicked("request"))?;
             *if is_recorded { &mut begun } else { &mut left } += 1;
+            earlier += u64::from(is_recorded && is_earlier);
             Ok::<(), RunError>(())
         };
         let mut is_cut_off = false;
@@ -267,7 +283,8 @@ impl SampleLoop {
                     }
                     // It is in the journal already.
                     drop(permit);
-                    count(Ok(hand.end(inferred.index, Some(Waiting { inferred, held })).await))?;
+                    let is_recorded = hand.end(inferred.index, Some(Waiting { inferred, held })).await;
+                    count(Ok(RowEnd { is_recorded, is_earlier: true }))?;
                     continue;
                 }
                 Next::Unjudged(record) => {
@@ -277,11 +294,12 @@ impl SampleLoop {
                         break;
                     }
                     let behind = self.behind.clone();
-                    requests.spawn(async move {
+                    requests.spawn(spending::noting(async move {
                         let index = inferred.index;
                         let judged = hand.asked(behind.as_deref(), inferred).await;
-                        hand.ended(index, judged, Some(permit), held).await
-                    });
+                        let is_recorded = hand.ended(index, judged, Some(permit), held).await;
+                        RowEnd { is_recorded, is_earlier: true }
+                    }));
                     continue;
                 }
                 Next::Row(row) => row,
@@ -294,14 +312,15 @@ impl SampleLoop {
             match result {
                 Err(rejection) => {
                     let record = record_of(&hand.task.planned, index, row_digest, *rejection);
-                    count(Ok(hand.finished(record, false, Some(permit)).await))?;
+                    let is_recorded = hand.finished(record, false, Some(permit)).await;
+                    count(Ok(RowEnd { is_recorded, is_earlier: false }))?;
                 }
                 Ok(sample) => {
                     let (asking, behind) = (Arc::clone(&self.asking), self.behind.clone());
                     let invalid = Arc::clone(&self.invalid);
                     // Where the task bounds its samples, one that waits is among them.
                     let is_lent = hand.unsynced.is_some();
-                    requests.spawn(async move {
+                    requests.spawn(spending::noting(async move {
                         let permit: Lent = Arc::new(Mutex::new(Some(permit)));
                         let lent = is_lent.then(|| Arc::clone(&permit));
                         let inferred = asking.infer(index, row_digest, sample, lent).await;
@@ -315,8 +334,9 @@ impl SampleLoop {
                             Some(inferred) => hand.asked(behind.as_deref(), inferred).await,
                             None => None,
                         };
-                        hand.ended(index, judged, permit, held).await
-                    });
+                        let is_recorded = hand.ended(index, judged, permit, held).await;
+                        RowEnd { is_recorded, is_earlier: false }
+                    }));
                 }
             }
         }
@@ -334,7 +354,7 @@ impl SampleLoop {
             unsynced.is_empty().await;
         }
         self.held.is_empty().await;
-        Ok(Looped { spent, begun, is_cut_off: is_cut_off || left > 0 })
+        Ok(Looped { spent, begun, earlier, is_cut_off: is_cut_off || left > 0 })
     }
 
     /// The next row, with room for it; none when there is no more, the task is stopped, or too many were no Samples.
@@ -377,6 +397,7 @@ impl Hand {
             let (task, what) = (Arc::clone(&self.task), What::Unjudged(Arc::clone(&inferred)));
             // Where the journal cannot be written the run is stopped by its recorder.
             let _ = self.recorder.send(ToRecord { task, what, permit: None }).await;
+            spending::recorded();
         }
         // The recorder has long let go of it.
         behind.ask(&self.task, inferred).await
@@ -390,6 +411,10 @@ impl Hand {
         permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
     ) -> bool {
+        match &inferred {
+            Some(_) => spending::recorded(),
+            None => self.task.spending.unrecorded(),
+        }
         match inferred {
             Some(inferred) if inferred.outcome == Outcome::Scored => {
                 self.answered(inferred, permit, held).await

@@ -24,7 +24,7 @@ pub use event::{Event, Level};
 pub use http::ClientError;
 pub use logs::{LogFormat, LogSettings, init_logs};
 pub use meters::{Answered, Meters, Work};
-pub use observability::{Observability, ObserveError};
+pub use observability::{Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES};
 pub use otlp::{SampleEnd, Telemetry, TelemetryError, TelemetrySettings};
 pub use recorder::{
     FileRecorder, HttpRecorder, HttpRecorderError, HttpRecorderSettings, MemoryRecorder, Recorder,

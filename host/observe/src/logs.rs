@@ -209,7 +209,7 @@ mod tests {
             send_logs_to(None);
             tracing::warn!("behind it");
         });
-        trace.finish();
+        trace.finish(std::time::Instant::now());
         let events = memory.events();
         assert_eq!(events.len(), 2, "{events:?}");
         assert_eq!((events[0].kind.as_ref(), events[0].level), ("log", Level::Warn));

@@ -21,6 +21,8 @@ pub struct Answered {
     pub first_token_ms: Option<f64>,
     /// How often the model was called; 0 when it never was.
     pub attempts: u32,
+    /// How many of these calls were made again for one that failed.
+    pub retries: u32,
     /// Tokens of the prompt, where the backend counts them.
     pub prompt_tokens: u64,
     /// Tokens of the answer, where the backend counts them.
@@ -32,6 +34,8 @@ pub struct Answered {
 pub struct Work {
     /// Calls, those that were made again counted too.
     pub requests: u64,
+    /// Calls that were made again for one that failed.
+    pub retries: u64,
     /// Tokens of prompts.
     pub prompt_tokens: u64,
     /// Tokens of answers.
@@ -80,6 +84,7 @@ struct Inner {
     tokens: Family<Tokens, Counter>,
     durations: [Durations; 4],
     requests_of_all: AtomicU64,
+    retries_of_all: AtomicU64,
     tokens_of_all: [AtomicU64; 2],
 }
 
@@ -126,6 +131,7 @@ impl Meters {
             tokens: Family::default(),
             durations: std::array::from_fn(|_| Family::new_with_constructor(durations as fn() -> Histogram)),
             requests_of_all: AtomicU64::new(0),
+            retries_of_all: AtomicU64::new(0),
             tokens_of_all: [const { AtomicU64::new(0) }; 2],
             registry: Registry::default(),
         };
@@ -141,7 +147,11 @@ impl Meters {
             "Model calls, those that were made again counted too",
             inner.requests.clone(),
         );
-        registry.register("retries", "Model calls that were made again", inner.retries.clone());
+        registry.register(
+            "retries",
+            "Model calls that were made again for one that failed",
+            inner.retries.clone(),
+        );
         registry.register(
             "requests_in_flight",
             "Samples whose model is being asked",
@@ -176,7 +186,8 @@ impl Meters {
         let task = self.task(task_id);
         let attempts = u64::from(answered.attempts);
         task.requests.inc_by(attempts);
-        task.retries.inc_by(attempts.saturating_sub(1));
+        task.retries.inc_by(u64::from(answered.retries));
+        self.0.retries_of_all.fetch_add(u64::from(answered.retries), Ordering::Relaxed);
         self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
         let tokens = [answered.prompt_tokens, answered.completion_tokens];
         for ((counter, all), count) in task.tokens.iter().zip(&self.0.tokens_of_all).zip(tokens) {
@@ -218,6 +229,7 @@ impl Meters {
         let [prompt, completion] = &self.0.tokens_of_all;
         Work {
             requests: self.0.requests_of_all.load(Ordering::Relaxed),
+            retries: self.0.retries_of_all.load(Ordering::Relaxed),
             prompt_tokens: prompt.load(Ordering::Relaxed),
             completion_tokens: completion.load(Ordering::Relaxed),
         }
@@ -274,6 +286,7 @@ mod tests {
             latency_ms: 50.0,
             first_token_ms: Some(10.0),
             attempts: 3,
+            retries: 2,
             prompt_tokens: 7,
             completion_tokens: 2,
         };
@@ -300,6 +313,6 @@ mod tests {
         }
         meters.request_ended("t");
         assert!(meters.encode().contains("gage_host_requests_in_flight{task_id=\"t\"} 0"));
-        assert_eq!(meters.work(), Work { requests: 4, prompt_tokens: 7, completion_tokens: 2 });
+        assert_eq!(meters.work(), Work { requests: 4, retries: 2, prompt_tokens: 7, completion_tokens: 2 });
     }
 }

@@ -5,6 +5,7 @@ mod instruments;
 
 use crate::http::ClientError;
 use crate::meters::Answered;
+use crate::observability::PATIENCE_OF_FAILURES;
 use client::{CountedSpans, Transport};
 use instruments::Instruments;
 use opentelemetry::trace::{
@@ -16,17 +17,17 @@ use opentelemetry_otlp::{
     MetricExporter, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
 };
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Spans that may wait to be sent.
 const SPANS_WAITING: usize = 16_384;
-/// How long the end of a run waits for what is still to be sent.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where traces and metrics go.
 #[derive(Clone, Debug)]
@@ -235,21 +236,19 @@ impl Telemetry {
         self.count(&whole);
     }
 
-    /// Ends the trace, and sends what is left, for at most some seconds. Returns how many spans did not
-    /// arrive; says so once.
-    pub fn finish(&self) -> u64 {
+    /// Ends the trace, and sends what is left until `by` at most. Returns how many spans did not arrive; says so once.
+    pub fn finish(&self, by: Instant) -> u64 {
         let Some(runtime) = self.runtime.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return 0;
         };
         let tasks: Vec<Context> = self.open_tasks().drain().map(|(_, context)| context).collect();
         tasks.iter().for_each(|context| self.end(context));
         self.end(&self.run);
-        // What went wrong is known from the transport.
-        let _ = self.spans.shutdown_with_timeout(PATIENCE);
-        let _ = self.metrics.shutdown_with_timeout(PATIENCE);
+        let is_late = !self.shut_down(by);
         runtime.shutdown_background();
         let lost = self.ended.load(Ordering::Relaxed).saturating_sub(self.arrived.load(Ordering::Relaxed));
-        let reason = self.transport.last_error();
+        let late = || "the collector had not taken all of it when the run was over".to_owned();
+        let reason = if is_late { Some(late()) } else { self.transport.last_error() };
         if lost > 0 || reason.is_some() {
             let reason = reason.unwrap_or_else(|| "they came faster than they could be sent".to_owned());
             tracing::warn!(
@@ -259,6 +258,28 @@ impl Telemetry {
             );
         }
         lost
+    }
+
+    /// Sends spans and metrics at the same time. Returns whether both came to an end in time. An exporter may be in the middle
+    /// of a post that nobody answers, and knows no other time but that of the post; so whoever waits for it is left alone.
+    fn shut_down(&self, by: Instant) -> bool {
+        let left = || by.saturating_duration_since(Instant::now());
+        let (spans, metrics, patience) = (self.spans.clone(), self.metrics.clone(), left());
+        let (sender, ended) = channel();
+        let works: [Box<dyn FnOnce() -> OTelSdkResult + Send>; 2] = [
+            Box::new(move || spans.shutdown_with_timeout(patience)),
+            Box::new(move || metrics.shutdown_with_timeout(patience)),
+        ];
+        let count = works.len();
+        for work in works {
+            let sender = sender.clone();
+            // Where the machine has no thread left, nobody says that it has ended.
+            let _ = std::thread::Builder::new().name("telemetry-end".to_owned()).spawn(move || {
+                // What else went wrong is known from the transport.
+                let _ = sender.send(!matches!(work(), Err(OTelSdkError::Timeout(_))));
+            });
+        }
+        (0..count).all(|_| ended.recv_timeout(left()).unwrap_or(false))
     }
 
     fn part(
@@ -297,7 +318,8 @@ impl Telemetry {
 
 impl Drop for Telemetry {
     fn drop(&mut self) {
-        self.finish();
+        // A run that came to its end has done it before.
+        self.finish(Instant::now() + PATIENCE_OF_FAILURES);
     }
 }
 

@@ -8,6 +8,7 @@ use crate::Event;
 pub use file::FileRecorder;
 pub use http::{HttpRecorder, HttpRecorderError, HttpRecorderSettings};
 pub use memory::MemoryRecorder;
+use std::time::Instant;
 
 /// Takes events, one after the other, on the thread that writes them. Never fails the run: what cannot be
 /// kept is counted, and said once.
@@ -18,6 +19,6 @@ pub trait Recorder: Send {
     /// Hands on what is held back; called a few times a second where something was recorded.
     fn flush(&mut self);
 
-    /// Hands on everything, and waits for it, within bounds. Returns how many events were lost.
-    fn finish(&mut self) -> u64;
+    /// Hands on everything, and waits for it, but not for others beyond the time `by`. Returns how many events were lost.
+    fn finish(&mut self, by: Instant) -> u64;
 }

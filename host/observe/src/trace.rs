@@ -31,7 +31,7 @@ struct Shared {
 
 enum Message {
     Event(Box<Event>),
-    Finish,
+    Finish(Instant),
 }
 
 impl Trace {
@@ -51,12 +51,12 @@ impl Trace {
         let counts = Arc::downgrade(&shared);
         let writer = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             let mut writer = Writer { recorders, next_id: first_id, lost: 0 };
-            writer.run(&receiver, || {
+            let by = writer.run(&receiver, || {
                 if let Some(shared) = counts.upgrade() {
                     shared.waiting.fetch_sub(1, Ordering::Relaxed);
                 }
             });
-            writer.finish()
+            writer.finish(by)
         })?;
         *shared.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
         Ok(Trace(shared))
@@ -78,9 +78,9 @@ impl Trace {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Writes what was emitted, and ends the thread. Returns how many events were lost on the way or by a
-    /// recorder. Later events are lost.
-    pub fn finish(&self) -> u64 {
+    /// Writes what was emitted, and ends the thread; servers are waited for until `by` at most. Returns how many events were
+    /// lost on the way or by a recorder. Later events are lost.
+    pub fn finish(&self, by: Instant) -> u64 {
         let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(writer) = writer else { return self.lost_events() };
         let lost = self.lost_events();
@@ -89,7 +89,7 @@ impl Trace {
             self.emit(Event::new("events_lost", Level::Warn, json!({"count": lost})));
         }
         // Fails only where the thread is gone.
-        let _ = self.0.sender.send(Message::Finish);
+        let _ = self.0.sender.send(Message::Finish(by));
         lost + writer.join().unwrap_or(0)
     }
 
@@ -114,7 +114,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) {
+    /// Returns until when servers are waited for.
+    fn run(&mut self, receiver: &Receiver<Message>, taken: impl Fn()) -> Instant {
         let mut held_since: Option<Instant> = None;
         loop {
             let patience = held_since.map(|since| PATIENCE.saturating_sub(since.elapsed()));
@@ -140,7 +141,9 @@ impl Writer {
                     self.record(&event);
                     held_since.get_or_insert_with(Instant::now);
                 }
-                Some(Message::Finish) | None => return,
+                Some(Message::Finish(by)) => return by,
+                // Whoever had it is gone, and waits for nobody.
+                None => return Instant::now(),
             }
         }
     }
@@ -158,8 +161,8 @@ impl Writer {
         }
     }
 
-    fn finish(mut self) -> u64 {
-        self.lost + self.recorders.iter_mut().map(|recorder| recorder.finish()).sum::<u64>()
+    fn finish(mut self, by: Instant) -> u64 {
+        self.lost + self.recorders.iter_mut().map(|recorder| recorder.finish(by)).sum::<u64>()
     }
 }
 
@@ -181,9 +184,9 @@ mod tests {
             for number in 0..100 {
                 trace.emit(Event::new("tick", Level::Info, json!({"round": round, "number": number})));
             }
-            assert_eq!(trace.finish(), 0);
+            assert_eq!(trace.finish(Instant::now()), 0);
             assert_eq!(memory.events().len(), 100);
-            assert_eq!(trace.finish(), 0);
+            assert_eq!(trace.finish(Instant::now()), 0);
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let ids: Vec<u64> = text
@@ -204,7 +207,7 @@ mod tests {
 
         fn flush(&mut self) {}
 
-        fn finish(&mut self) -> u64 {
+        fn finish(&mut self, _by: Instant) -> u64 {
             0
         }
     }
@@ -222,7 +225,7 @@ mod tests {
         assert!(lost > 0 && lost as usize >= MOST_WAITING - CROWDED - 1, "{lost}");
         // With nobody to allow, everything is allowed.
         drop(allow);
-        assert_eq!(trace.finish(), lost);
+        assert_eq!(trace.finish(Instant::now()), lost);
         let events = memory.events();
         let kinds: Vec<&str> = events.iter().rev().take(2).map(|event| event.kind.as_ref()).collect();
         assert_eq!(kinds, ["events_lost", "failure"]);

@@ -13,9 +13,12 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use wiremock::matchers::{body_partial_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
+
+/// Longer than any of these servers takes.
+const LONG: Duration = Duration::from_secs(120);
 
 fn settings(url: String, folder: &Path) -> HttpRecorderSettings {
     HttpRecorderSettings {
@@ -37,7 +40,7 @@ fn emit(settings: HttpRecorderSettings, count: u64) -> (u64, Vec<u64>) {
     for number in 0..count {
         trace.emit(Event::new("tick", Level::Info, json!({"number": number})));
     }
-    let lost = trace.finish();
+    let lost = trace.finish(Instant::now() + LONG);
     let text = std::fs::read_to_string(fallback).unwrap_or_default();
     (lost, text.lines().map(id_of).collect())
 }
@@ -137,12 +140,18 @@ fn telemetry(endpoint: String) -> Telemetry {
 
 /// A run of one task with two samples, of which one fails.
 fn run(telemetry: &Telemetry) -> u64 {
+    run_by(telemetry, Instant::now() + LONG)
+}
+
+/// The same, for whose end one waits no longer than this.
+fn run_by(telemetry: &Telemetry, by: Instant) -> u64 {
     telemetry.task_started("t");
     let answered = Answered {
         queue_ms: 100.0,
         latency_ms: 400.0,
         first_token_ms: Some(30.0),
         attempts: 2,
+        retries: 1,
         prompt_tokens: 7,
         completion_tokens: 3,
     };
@@ -172,7 +181,7 @@ fn run(telemetry: &Telemetry) -> u64 {
     });
     telemetry.finished("t", "backend_error");
     telemetry.task_finished("t");
-    telemetry.finish()
+    telemetry.finish(by)
 }
 
 fn text(attributes: &[KeyValue], key: &str) -> Option<String> {
@@ -249,6 +258,33 @@ async fn spans_that_a_collector_refuses_are_counted() {
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(400)).mount(&server).await;
     let uri = server.uri();
     assert_eq!(blocking(move || run(&telemetry(uri))).await, 6);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_servers_that_hang_and_what_they_did_not_take_is_kept_or_counted() {
+    let server = MockServer::start().await;
+    let hangs = ResponseTemplate::new(200).set_delay(Duration::from_secs(3_600));
+    Mock::given(method("POST")).respond_with(hangs).mount(&server).await;
+    let (uri, folder) = (server.uri(), tempfile::tempdir().expect("a folder"));
+    let fallback = folder.path().join("events-unsent.jsonl");
+    let http = HttpRecorderSettings {
+        timeout: Duration::from_secs(3_600),
+        fallback: fallback.clone(),
+        ..settings(uri.clone(), folder.path())
+    };
+    // As soon as the run is over, for a test need not wait either.
+    let (lost, lost_spans) = blocking(move || {
+        let telemetry = telemetry(uri);
+        let recorders: Vec<Box<dyn Recorder>> =
+            vec![Box::new(HttpRecorder::start(http).expect("a recorder"))];
+        let trace = Trace::start(recorders, 0).expect("a trace");
+        (0..10).for_each(|_| trace.emit(Event::new("tick", Level::Info, Value::Null)));
+        (trace.finish(Instant::now()), run_by(&telemetry, Instant::now()))
+    })
+    .await;
+    assert_eq!((lost, lost_spans), (0, 6));
+    let text = std::fs::read_to_string(fallback).expect("a file");
+    assert_eq!(text.lines().map(id_of).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
 }
 
 #[tokio::test]

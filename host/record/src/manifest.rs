@@ -3,7 +3,7 @@
 use crate::clock::rfc3339;
 use crate::format::{JOURNAL_VERSION, MANIFEST_FILE, MANIFEST_VERSION};
 use crate::{FileDigest, RecordError, RunFolder};
-use gage_core::Digest;
+use gage_core::{Digest, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -98,6 +98,10 @@ pub struct Manifest {
     /// For each task the version of what writes its prompts, as results name it; older programs did not write it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_versions: BTreeMap<String, String>,
+    /// What was spent on samples that were cut off by the end of the run before they had a record, by backend; a run that
+    /// goes on counts it, too.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unrecorded_usage: BTreeMap<String, Usage>,
     /// Digests of all files that the run has written but this one, by name; complete when the run is.
     #[serde(default)]
     pub files: BTreeMap<String, FileDigest>,
@@ -122,6 +126,7 @@ impl Manifest {
             ended_by: None,
             identity,
             prompt_versions: BTreeMap::new(),
+            unrecorded_usage: BTreeMap::new(),
             files: BTreeMap::new(),
         }
     }

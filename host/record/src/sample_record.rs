@@ -78,6 +78,10 @@ pub struct SampleTiming {
     pub first_token_ms: Option<f64>,
     /// How often the model was called; 0 when it never was.
     pub attempts: u32,
+    /// Of a conversation with tools, for how many turns the model was called; the further attempts are retries. 0 elsewhere,
+    /// where one answer is asked for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests: u32,
     /// The sample's share of scoring, in milliseconds.
     #[serde(serialize_with = "finite")]
     pub scoring_ms: f64,
@@ -86,6 +90,17 @@ pub struct SampleTiming {
     pub scoring_fuel: u64,
     /// When the sample was done, in milliseconds since 1970 in UTC.
     pub finished_unix_ms: u64,
+}
+
+impl SampleTiming {
+    /// How often the model was called again for an answer that it had been asked for.
+    pub fn retries(&self) -> u32 {
+        self.attempts.saturating_sub(self.requests.max(1))
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Everything that is kept of one finished sample.

@@ -82,6 +82,7 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
         evaluation: Duration::from_millis(samples / 4),
         wall: Duration::from_millis(samples * 13),
         samples,
+        finished: samples,
         requests: samples,
         completion_tokens: samples * 60,
         ..Phases::default()

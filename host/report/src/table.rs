@@ -183,6 +183,10 @@ fn judge_lines(summary: &Summary, paint: Paint) -> Vec<String> {
 /// What took how long, in as many lines as it takes.
 fn time_lines(timings: &Timings, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
+    // What follows but the latencies is of the last process of a run that was resumed.
+    if timings.samples < timings.samples_of_run {
+        parts.push(format!("{} of {} samples asked now", timings.samples, timings.samples_of_run));
+    }
     if let Some(rate) = timings.throughput_total_samples_per_s {
         parts.push(format!("{rate:.1} samples/s"));
     }

@@ -26,12 +26,16 @@ pub struct Phases {
     pub evaluation: Duration,
     /// From the start of the program to the end of the run.
     pub wall: Duration,
-    /// Samples that were finished in that time; those of a run that was resumed do not count.
+    /// Samples that were finished in that time; those that an earlier process of the run had asked the model about do not count.
     pub samples: u64,
+    /// Samples that were finished in that time, those too that an earlier process had asked, and that were only to be scored.
+    pub finished: u64,
     /// Further parts, by name.
     pub stages: BTreeMap<String, Duration>,
     /// Model calls in that time, those that were made again counted too.
     pub requests: u64,
+    /// Those of them that were made again for one that failed.
+    pub retries: u64,
     /// Tokens of the prompts in that time, as far as the backends count them.
     pub prompt_tokens: u64,
     /// Tokens of the answers in that time, as far as the backends count them.
@@ -62,14 +66,14 @@ impl Machine {
     }
 }
 
-/// The timings of a task.
+/// The timings of a task, over all processes of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskTimings {
     /// The task.
     pub task_id: String,
     /// Samples that the model answered.
     pub model_calls: u64,
-    /// Calls that were made again.
+    /// Calls that were made again for one that failed.
     pub retries: u64,
     /// The work of the plugins that scored, in units of about one instruction; unlike the rest, the same
     /// in every run of the same answers. Metrics that read a clock are left out.
@@ -85,6 +89,9 @@ pub struct TaskTimings {
 
 /// Everything that varies from run to run. A rate whose time is 0, and a latency without
 /// samples, is null.
+///
+/// Times, rates and counts are those of the process that wrote the file: the last one of a run that was resumed. Of all
+/// processes together are the tasks, the latencies, and the figures of metrics that read a clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
     /// Version of this file's format.
@@ -101,11 +108,11 @@ pub struct Timings {
     pub total_runtime_s: f64,
     /// From the start of the program to the end of the run.
     pub wall_runtime_s: f64,
-    /// Samples over wall time.
+    /// `samples` over wall time.
     pub throughput_total_samples_per_s: Option<f64>,
-    /// Samples over inference time.
+    /// `samples` over inference time.
     pub throughput_inference_samples_per_s: Option<f64>,
-    /// Samples over evaluation time.
+    /// `finished` over evaluation time.
     pub throughput_auto_eval_samples_per_s: Option<f64>,
     /// Model calls over inference time, those that were made again counted too; null in files of older
     /// programs, as the next two.
@@ -123,8 +130,16 @@ pub struct Timings {
     pub latency_inference_ms_per_sample: Option<f64>,
     /// Further parts of the run: `<name>_total_s`.
     pub stages: BTreeMap<String, f64>,
-    /// Samples that the rates are of.
+    /// Samples that the rates are of: those that this process finished, but for those that an earlier one had asked the model
+    /// about.
     pub samples: u64,
+    /// All samples that this process finished: those too that were only to be scored; 0 in files of older programs, as the
+    /// next.
+    #[serde(default)]
+    pub finished: u64,
+    /// Samples of the whole run that are finished.
+    #[serde(default)]
+    pub samples_of_run: u64,
     /// How long the model calls of all tasks took; null when there were none.
     pub latency: Option<LatencyFigures>,
     /// From the start of a call to the first piece of its answer, of all tasks; null where no pieces were
@@ -135,7 +150,8 @@ pub struct Timings {
     /// there were no calls, and in files of older programs.
     #[serde(default)]
     pub queue: Option<LatencyFigures>,
-    /// Calls that were made again.
+    /// Calls of this process that were made again for one that failed. In files of older programs those of all processes, with
+    /// further turns of conversations among them.
     pub retries: u64,
     /// Model calls that the rates are of; 0 in files of older programs, as the next two.
     #[serde(default)]
@@ -183,6 +199,7 @@ pub struct TimingsBuilder<'a> {
     latency: LatencyBuilder,
     first_token: LatencyBuilder,
     queue: LatencyBuilder,
+    samples: u64,
 }
 
 struct TaskBuilder<'a> {
@@ -212,6 +229,7 @@ impl<'a> TimingsBuilder<'a> {
             latency: LatencyBuilder::new(),
             first_token: LatencyBuilder::new(),
             queue: LatencyBuilder::new(),
+            samples: 0,
         }
     }
 
@@ -222,7 +240,8 @@ impl<'a> TimingsBuilder<'a> {
     pub fn add(&mut self, record: &SampleRecord) -> Result<(), ReportError> {
         let position = self.positions.of(&record.task_id)?;
         let Some(task) = self.tasks.get_mut(position) else { return Ok(()) };
-        task.retries += u64::from(record.timing.attempts.saturating_sub(1));
+        self.samples += 1;
+        task.retries += u64::from(record.timing.retries());
         task.scoring_fuel += record.timing.scoring_fuel;
         if record.model_output.is_some() && record.timing.attempts > 0 {
             task.latency.add(record.timing.latency_ms);
@@ -246,12 +265,12 @@ impl<'a> TimingsBuilder<'a> {
     pub fn finish(self, phases: &Phases, machine: Machine) -> Timings {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let rate = |time: Duration| divide(phases.samples as f64, seconds(time));
+        let scored = divide(phases.finished as f64, seconds(phases.evaluation));
         let per_sample = |time: Duration| divide(seconds(time) * 1_000.0, phases.samples as f64);
         // What nobody counted has no rate.
         let of_inference =
             |count: u64| (count > 0).then(|| divide(count as f64, seconds(phases.inference))).flatten();
         let execution = phases.inference + phases.evaluation;
-        let retries = self.tasks.iter().map(|task| task.retries).sum();
         let (tasks, figures): (Vec<_>, Vec<_>) = self.tasks.into_iter().map(TaskBuilder::finish).unzip();
         Timings {
             format_version: TIMINGS_VERSION,
@@ -263,7 +282,7 @@ impl<'a> TimingsBuilder<'a> {
             wall_runtime_s: seconds(phases.wall),
             throughput_total_samples_per_s: rate(phases.wall),
             throughput_inference_samples_per_s: rate(phases.inference),
-            throughput_auto_eval_samples_per_s: rate(phases.evaluation),
+            throughput_auto_eval_samples_per_s: scored,
             throughput_requests_per_s: of_inference(phases.requests),
             throughput_prompt_tokens_per_s: of_inference(phases.prompt_tokens),
             throughput_completion_tokens_per_s: of_inference(phases.completion_tokens),
@@ -275,10 +294,12 @@ impl<'a> TimingsBuilder<'a> {
                 .map(|(name, time)| (format!("{name}_total_s"), seconds(*time)))
                 .collect(),
             samples: phases.samples,
+            finished: phases.finished,
+            samples_of_run: self.samples,
             latency: self.latency.finish(),
             first_token: self.first_token.finish(),
             queue: self.queue.finish(),
-            retries,
+            retries: phases.retries,
             requests: phases.requests,
             prompt_tokens: phases.prompt_tokens,
             completion_tokens: phases.completion_tokens,
@@ -335,6 +356,8 @@ mod tests {
             evaluation: Duration::from_secs(1),
             wall: Duration::from_secs(4),
             samples: 8,
+            finished: 12,
+            retries: 1,
             stages: BTreeMap::from([("judge".to_owned(), Duration::from_secs(3))]),
             requests: 10,
             prompt_tokens: 1_000,
@@ -352,7 +375,7 @@ mod tests {
             ("wall_runtime_s", 4.0),
             ("throughput_total_samples_per_s", 2.0),
             ("throughput_inference_samples_per_s", 4.0),
-            ("throughput_auto_eval_samples_per_s", 8.0),
+            ("throughput_auto_eval_samples_per_s", 12.0),
             ("throughput_requests_per_s", 5.0),
             ("throughput_prompt_tokens_per_s", 500.0),
             ("latency_total_ms_per_sample", 500.0),
@@ -374,6 +397,8 @@ mod tests {
             "first_token",
             "queue",
             "requests",
+            "finished",
+            "samples_of_run",
             "prompt_tokens",
             "completion_tokens",
             "throughput_requests_per_s",
@@ -416,12 +441,15 @@ mod tests {
     }
 
     #[test]
-    fn only_answers_have_a_latency_and_every_call_beyond_the_first_is_a_retry() {
-        let records =
-            [sample("a", 0, 1.0, 10.0), sample("b", 0, 1.0, 30.0), failed("b", 1, Outcome::BackendError)];
-        let timings = timings(&records, &Phases::default());
+    fn only_answers_have_a_latency_and_calls_beyond_those_that_are_needed_are_retries() {
+        let mut turns = sample("b", 0, 1.0, 30.0);
+        (turns.timing.attempts, turns.timing.requests) = (6, 5);
+        let records = [sample("a", 0, 1.0, 10.0), turns, failed("b", 1, Outcome::BackendError)];
+        // Those of the run are of all its processes, of which this one has asked the least.
+        let timings = timings(&records, &Phases { samples: 1, finished: 2, retries: 1, ..Phases::default() });
         let b = &timings.tasks[1];
-        assert_eq!((b.model_calls, b.retries, timings.retries), (1, 3, 3));
+        assert_eq!((b.model_calls, b.retries, timings.retries), (1, 4, 1));
+        assert_eq!((timings.samples, timings.finished, timings.samples_of_run), (1, 2, 3));
         assert_eq!((b.latency.unwrap().max_ms, timings.latency.unwrap().mean_ms), (30.0, 20.0));
         let latency = &timings.timing_metrics[1];
         assert_eq!(

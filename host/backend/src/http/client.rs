@@ -126,8 +126,7 @@ fn build(
 ) -> Result<reqwest::Client, (gage_config::Span, String)> {
     // Fails only where a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let HttpConnection { connect_timeout, read_timeout, timeout, proxy, ca_certificate, .. } =
-        &config.connection;
+    let HttpConnection { connect_timeout, read_timeout, timeout, proxy, .. } = &config.connection;
     let mut builder = reqwest::Client::builder()
         .connect_timeout(*connect_timeout)
         .timeout(*timeout)
@@ -155,17 +154,26 @@ fn build(
             builder.proxy(proxy)
         }
     };
-    if let Some((path, span)) = ca_certificate {
-        let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
-        let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-        let certificates =
-            reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
-        if certificates.is_empty() {
-            return Err(wrong("it holds no certificate; PEM is wanted".to_owned()));
-        }
+    let certificates = certificates_of(&config.connection)?;
+    if !certificates.is_empty() {
         builder = builder.tls_certs_merge(certificates);
     }
     builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
+}
+
+/// The certificates of authorities of one's own; none where no file is named.
+pub(crate) fn certificates_of(
+    connection: &HttpConnection,
+) -> Result<Vec<reqwest::Certificate>, (gage_config::Span, String)> {
+    let Some((path, span)) = &connection.ca_certificate else { return Ok(Vec::new()) };
+    let wrong = |error: String| (*span, format!("the certificate {}: {error}", shown_path(path)));
+    let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let certificates =
+        reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| wrong(describe(&error)))?;
+    if certificates.is_empty() {
+        return Err(wrong("it holds no certificate; PEM is wanted".to_owned()));
+    }
+    Ok(certificates)
 }
 
 /// A failure of the connection, and whether the host was not even reached.

@@ -1,7 +1,7 @@
 //! A run's HTTP exchanges in a file: recorded, or played back in place of a network.
 //!
-//! The file is zstd: frames of JSON lines, each frame whole in itself, so that a process that is killed
-//! loses the last one at most. A line is an exchange, or the head that begins the file. Requests are named
+//! The file is zstd: frames of JSON lines, each frame whole in itself. Whoever brings an exchange waits until its frame
+//! is safe on the disk, so an answer that the journal of a run holds is on its tape, too. A line is an exchange, or the head that begins the file. Requests are named
 //! by a digest; keys are in neither part.
 
 mod play;
@@ -114,7 +114,8 @@ impl HttpTape {
         }
     }
 
-    /// Takes down an exchange, where exchanges are recorded.
+    /// Takes down an exchange, where exchanges are recorded; it survives the loss of power when this returns. Where it could
+    /// not be written, [`HttpTape::finish`] says why.
     pub(super) async fn note(&self, exchange: Exchange) {
         if let Mode::Record(recorder) = &self.0 {
             recorder.note(exchange).await;
@@ -186,6 +187,46 @@ mod tests {
             found.push(tape.answer(digest).await.expect("a replay").is_ok());
         }
         assert_eq!(found, [true, false, true]);
+    }
+
+    #[tokio::test]
+    async fn what_was_taken_down_is_in_the_file_before_the_end() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tape.zst");
+        let tape = HttpTape::record(&path).expect("a tape");
+        for digest in ["a", "b", "c"] {
+            tape.note(exchange(digest, "x")).await;
+            let replay = HttpTape::replay(&path).expect("a tape");
+            assert!(replay.answer(digest).await.expect("a replay").is_ok(), "{digest}");
+        }
+        assert_eq!(tape.finish().expect("written"), 3);
+    }
+
+    #[tokio::test]
+    async fn a_torn_file_is_told_of_and_one_that_is_damaged_before_its_end_is_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tape.zst");
+        let tape = HttpTape::record(&path).expect("a tape");
+        let mut ends = Vec::new();
+        for digest in ["a", "b", "c"] {
+            tape.note(exchange(digest, "x")).await;
+            ends.push(std::fs::read(&path).expect("read").len());
+        }
+        tape.finish().expect("written");
+        let whole = std::fs::read(&path).expect("read");
+        std::fs::write(&path, &whole[..ends[1] + 7]).expect("written");
+        let replay = HttpTape::replay(&path).expect("a tape");
+        let missing = replay.answer("c").await.expect("a replay").expect_err("torn");
+        assert!(missing.contains("its last 7 bytes") && missing.contains("torn"), "{missing}");
+
+        let mut damaged = whole;
+        damaged[ends[0] + 4..ends[0] + 12].fill(0xff);
+        std::fs::write(&path, &damaged).expect("written");
+        for opened in [HttpTape::replay(&path), HttpTape::record(&path)] {
+            let Err(error) = opened else { panic!("it is damaged") };
+            assert!(error.to_string().contains(&format!("damaged at byte {}", ends[0])), "{error}");
+        }
+        assert_eq!(std::fs::read(&path).expect("read"), damaged);
     }
 
     #[test]

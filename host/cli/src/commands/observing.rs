@@ -5,7 +5,7 @@ use crate::terminal::{TerminalProgress, stderr_around_view};
 use gage_engine::{Finished, Progress};
 use gage_observe::{
     HttpRecorder, HttpRecorderSettings, LogFormat, LogSettings, MemoryRecorder, Meters, Observability,
-    Telemetry, TelemetrySettings, Work, init_logs, serve_metrics,
+    Telemetry, TelemetrySettings, init_logs, serve_metrics,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -124,12 +124,4 @@ impl Progress for Watched {
     fn task_finished(&self, task_id: &str) {
         self.terminal.task_finished(task_id);
     }
-}
-
-/// Sends what is left to the collector, and gives what was asked of the models.
-pub(crate) fn finish(observability: &Observability) -> Work {
-    if let Some(telemetry) = &observability.telemetry {
-        telemetry.finish();
-    }
-    observability.meters.work()
 }

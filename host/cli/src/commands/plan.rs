@@ -6,7 +6,7 @@ use super::setup;
 use crate::arguments::PlanArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
-use gage_data::{LocateOptions, NoProgress, TokenCounter};
+use gage_data::TokenCounter;
 use gage_engine::{Datasets, Estimate, EstimateOptions, Plan};
 use gage_report::compare::smallest_visible_loss;
 use serde_json::{Value, json};
@@ -33,16 +33,13 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         config
     });
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
-    terminal::show_problems(&problems);
-    let Some(plan) = plan else { return Ok(ExitCode::Configuration) };
     let cache_folder = setup::cache_folder();
-    let locating = LocateOptions {
-        with_digests: true,
-        cache_folder: cache_folder.as_deref(),
-        is_offline: true,
-        progress: &NoProgress,
-        is_cancelled: &|| false,
-    };
+    let locating = setup::at_hand(cache_folder.as_deref(), true);
+    if let Some(plan) = &plan {
+        plan.check_media(&locating, &mut problems);
+    }
+    terminal::show_problems(&problems);
+    let Some(plan) = plan.filter(|_| !problems.has_errors()) else { return Ok(ExitCode::Configuration) };
     // What was never fetched is not known, and no reason to end.
     let datasets = Datasets::locate_present(&plan, &locating);
     let options = EstimateOptions {

@@ -197,7 +197,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     let handle = runtime.handle();
     let ran = run(&plan, &datasets, &session, root, &run_id, &options, &progress, &stop, handle);
     shown.finish();
-    let work = observing::finish(&observability);
+    let work = observability.meters.work();
     // What was answered is kept, however the run ended.
     let recorded = tape.map_or(Ok(0), |tape| tape.finish());
     let report = match ran {
@@ -429,18 +429,43 @@ fn full_files_are_errors(runtime: &tokio::runtime::Runtime) {
 #[cfg(not(unix))]
 fn full_files_are_errors(_: &tokio::runtime::Runtime) {}
 
-/// Waits for Ctrl-C, or for the signal by which schedulers end a process.
+/// Waits for Ctrl-C, for the signal by which schedulers end a process, or for the end of the terminal or the session, unless
+/// the process was begun to outlive that.
 #[cfg(unix)]
 pub(super) async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    async fn received(signal: Option<Signal>) {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
         }
-        Err(_) => drop(tokio::signal::ctrl_c().await),
+    }
+    let terminate = signal(SignalKind::terminate()).ok();
+    // Before the first one is listened for: from then on nothing is ignored.
+    static IGNORES_HANGUP: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    let hangup = match IGNORES_HANGUP.get_or_init(ignores_hangup) {
+        true => None,
+        false => signal(SignalKind::hangup()).ok(),
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = received(terminate) => {}
+        () = received(hangup) => terminal::hung_up(),
+    }
+}
+
+/// Whether the process was begun with SIGHUP ignored, as by `nohup`. Where the system does not say it, it was where its
+/// standard output and error streams are no terminal, as `nohup` leaves them.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    use std::io::IsTerminal as _;
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    match ignored {
+        Some(mask) => mask & HANGUP != 0,
+        None => !std::io::stdout().is_terminal() && !std::io::stderr().is_terminal(),
     }
 }
 

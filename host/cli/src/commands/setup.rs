@@ -9,6 +9,7 @@ use gage_backend::{ModelProgram, OpenOptions};
 use gage_config::{PipelineConfig, Problems, is_secret_name};
 use gage_core::SECRET_MARK;
 use gage_data::hub::{HubToken, ModelHub};
+use gage_data::{LocateOptions, NoProgress};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
 use gage_suite::{Loaded, SuiteError, secret_variables};
@@ -99,6 +100,17 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     named
         .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("gage-host")))
         .or_else(|| set("HOME").map(|folder| folder.join(".cache/gage-host")))
+}
+
+/// How the datasets of a suite are found that are at hand: nothing is fetched.
+pub(crate) fn at_hand(cache_folder: Option<&Path>, with_digests: bool) -> LocateOptions<'_> {
+    LocateOptions {
+        with_digests,
+        cache_folder,
+        is_offline: true,
+        progress: &NoProgress,
+        is_cancelled: &|| false,
+    }
 }
 
 /// Reads a suite. What it leaves open may be said by variables of the environment.

@@ -14,6 +14,11 @@ pub(crate) fn execute(arguments: &ValidateArguments) -> anyhow::Result<ExitCode>
         Err(error) => return Ok(terminal::refuse(&error.to_string(), error.help().as_deref())),
     };
     let plan = config.and_then(|config| Plan::new(config, &mut registry, &mut problems));
+    let cache_folder = setup::cache_folder();
+    if let Some(plan) = &plan {
+        plan.check_media(&setup::at_hand(cache_folder.as_deref(), false), &mut problems);
+    }
+    let plan = plan.filter(|_| !problems.has_errors());
     if arguments.json {
         let report = serde_json::json!({"valid": plan.is_some(), "problems": problems.to_json()});
         terminal::answer(format_args!("{report:#}"))?;

@@ -46,6 +46,17 @@ const fn dataset(
     Earlier { name, successor, default, meaning }
 }
 
+const fn task(
+    name: &'static str,
+    successor: &'static str,
+    key: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> Earlier {
+    let successor = Successor::Suite { name: successor, list: "tasks", key, is_boolean: false };
+    Earlier { name, successor, default, meaning }
+}
+
 const fn none(name: &'static str, meaning: &'static str, reason: &'static str) -> Earlier {
     Earlier { name, successor: Successor::None(reason), default: "", meaning }
 }
@@ -83,30 +94,33 @@ pub(crate) const EARLIER: &[Earlier] = &[
         "123",
         "Seed of the shuffle, where a dataset does not say",
     ),
-    none(
+    task(
         "GAGE_EVAL_PREFETCH_FACTOR",
-        "How far rows are read ahead",
-        "twice as many samples are made ready as requests are in flight",
+        "GAGE_HOST_PREFETCH_FACTOR",
+        "prefetch_factor",
+        "2",
+        "Samples that are made ready ahead, as a multiple of the concurrency, where a task does not say",
     ),
-    Earlier {
-        name: "GAGE_EVAL_MAX_INFLIGHT",
-        successor: Successor::Suite {
-            name: "GAGE_HOST_MAX_INFLIGHT",
-            list: "tasks",
-            key: "max_inflight",
-            is_boolean: false,
-        },
-        default: "twice the concurrency",
-        meaning: "Samples between loading and the journal, where a task does not say",
-    },
+    task(
+        "GAGE_EVAL_MAX_INFLIGHT",
+        "GAGE_HOST_MAX_INFLIGHT",
+        "max_inflight",
+        "twice the concurrency",
+        "Samples between loading and the journal, where a task does not say",
+    ),
     Earlier {
         name: "GAGE_EVAL_SEQUENTIAL",
         // It says the value of the other, and not in the same words.
         successor: Successor::Variable("GAGE_HOST_CONCURRENCY"),
         default: "false",
-        meaning: "One request at a time: a concurrency of 1, where none is given",
+        meaning: "One request of each role at a time, whatever GAGE_EVAL_THREADS says: a concurrency of 1, where none is given \
+                  by its flag or its successor",
     },
-    none("GAGE_EVAL_FF_MODE", "Submit samples without waiting for one another", "they always are"),
+    none(
+        "GAGE_EVAL_FF_MODE",
+        "Submit samples without waiting for one another",
+        "they always are, but for tasks that say `mode: sequential`",
+    ),
     flag("GAGE_EVAL_SAVE_DIR", "GAGE_HOST_OUTPUT_DIR", "runs", "Where run folders are made"),
     none("GAGE_EVAL_DISABLE_BUFFERED_WRITER", "Write each sample alone", BUFFERED),
     none("GAGE_EVAL_ENABLE_BUFFERED_WRITER", "Write samples together", BUFFERED),

@@ -21,6 +21,12 @@ pub(crate) const OTHERS: &[Other] = &[
     ),
     other("GAGE_CACHE_DIR", "", "The same, where GAGE_HOST_CACHE_DIR is not set"),
     other("XDG_CACHE_HOME", "~/.cache", "Caches lie in its folder gage-host, where neither is set"),
+    other(
+        "HF_TOKEN",
+        "",
+        "The token of the hub, for models and `model fetch`; datasets that need one name it in the suite: `token: ${HF_TOKEN}`",
+    ),
+    other("GITHUB_STEP_SUMMARY", "", "The file that `compare --github` appends the comparison to"),
     other("NO_COLOR", "", "No colours, whatever it is set to"),
     other("COLUMNS", "that of the terminal", "Columns of tables"),
     other("TERM", "", "`dumb`: progress is shown in plain lines"),

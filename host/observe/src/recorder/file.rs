@@ -5,6 +5,7 @@ use crate::Event;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Most bytes that are held back.
 const MOST_HELD_BYTES: usize = 1 << 18;
@@ -76,7 +77,7 @@ impl Recorder for FileRecorder {
         self.held_events = 0;
     }
 
-    fn finish(&mut self) -> u64 {
+    fn finish(&mut self, _by: Instant) -> u64 {
         self.flush();
         self.lost_events
     }
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(recorder.lines(), 2);
         let event = Event::new("a", Level::Info, Value::Null);
         recorder.record(&event, b"{\"event_id\": 2}\n");
-        assert_eq!(recorder.finish(), 0);
+        assert_eq!(recorder.finish(Instant::now()), 0);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n{}\n{\"event_id\": 2}\n");
     }
 
@@ -141,6 +142,6 @@ mod tests {
         (0..3).for_each(|_| recorder.append(b"{}\n", 1));
         recorder.flush();
         recorder.append(b"{}\n", 1);
-        assert_eq!(recorder.finish(), 4);
+        assert_eq!(recorder.finish(Instant::now()), 4);
     }
 }

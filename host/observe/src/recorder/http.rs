@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// Batches that may wait to be posted.
 const BATCHES_WAITING: usize = 64;
@@ -53,6 +54,8 @@ pub struct HttpRecorder {
     fallback: Arc<Fallback>,
     sender: Option<SyncSender<Batch>>,
     worker: Option<JoinHandle<()>>,
+    /// Until when posts are waited for, once the run has ended.
+    by: watch::Sender<Option<Instant>>,
     held: Batch,
     held_since: Option<Instant>,
 }
@@ -82,11 +85,13 @@ impl HttpRecorder {
         let (url, client) = client(&settings.url, settings.timeout)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, batches) = sync_channel(BATCHES_WAITING);
+        let (by, ends_by) = watch::channel(None);
         let fallback = Arc::new(Fallback { path: settings.fallback.clone(), state: Mutex::default() });
         let poster = Poster {
             client,
             url,
             run_id: settings.run_id.clone(),
+            by: ends_by,
             fail_pct: settings.fail_pct,
             fallback: Arc::clone(&fallback),
             posts: 0,
@@ -101,6 +106,7 @@ impl HttpRecorder {
             fallback,
             sender: Some(sender),
             worker: Some(worker),
+            by,
             held: Batch::default(),
             held_since: None,
         })
@@ -141,16 +147,16 @@ impl Recorder for HttpRecorder {
         }
     }
 
-    /// Waits until what was handed over is posted or in the file: no longer than the time of the posts
-    /// that it takes to give up.
-    fn finish(&mut self) -> u64 {
+    /// Waits until what was handed over is posted, or in the file where that takes too long.
+    fn finish(&mut self, by: Instant) -> u64 {
         self.post();
         self.sender = None;
+        self.by.send_replace(Some(by));
         if let Some(worker) = self.worker.take() {
             // A thread that failed has lost what it held, and nothing else.
             let _ = worker.join();
         }
-        self.fallback.finish()
+        self.fallback.finish(by)
     }
 }
 
@@ -159,6 +165,7 @@ struct Poster {
     client: reqwest::Client,
     url: reqwest::Url,
     run_id: String,
+    by: watch::Receiver<Option<Instant>>,
     fail_pct: f64,
     fallback: Arc<Fallback>,
     posts: u64,
@@ -174,16 +181,27 @@ impl Poster {
                 continue;
             }
             self.posts += 1;
-            if let Err(reason) = runtime.block_on(self.post(&batch)) {
-                self.failed += 1;
-                self.fallback.keep(&batch, &reason);
-                // Counts of posts stay far below 2^53.
-                let share = self.failed as f64 / self.posts as f64 * 100.0;
-                if self.posts >= LEAST_POSTS && share > self.fail_pct {
-                    self.is_given_up = true;
-                    let (failed, posts) = (self.failed, self.posts);
-                    tracing::warn!(failed, posts, "no more events are posted, for too many posts failed");
+            let posted = runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    () = over(self.by.clone()) => Err(None),
+                    posted = self.post(&batch) => posted.map_err(Some),
                 }
+            });
+            let Err(reason) = posted else { continue };
+            let Some(reason) = reason else {
+                self.is_given_up = true;
+                self.fallback.keep(&batch, "the server had not taken them when the run was over");
+                continue;
+            };
+            self.failed += 1;
+            self.fallback.keep(&batch, &reason);
+            // Counts of posts stay far below 2^53.
+            let share = self.failed as f64 / self.posts as f64 * 100.0;
+            if self.posts >= LEAST_POSTS && share > self.fail_pct {
+                self.is_given_up = true;
+                let (failed, posts) = (self.failed, self.posts);
+                tracing::warn!(failed, posts, "no more events are posted, for too many posts failed");
             }
         }
     }
@@ -197,6 +215,16 @@ impl Poster {
             Ok(response) => Err(format!("the server answered {}", response.status())),
             Err(error) => Err(without_secrets(error)),
         }
+    }
+}
+
+/// Comes when the run is over, and what was waited for after it, too.
+async fn over(mut by: watch::Receiver<Option<Instant>>) {
+    let by = by.wait_for(Option::is_some).await.ok().and_then(|by| *by);
+    match by {
+        Some(by) => tokio::time::sleep_until(by.into()).await,
+        // Nobody waits for the posts.
+        None => std::future::pending().await,
     }
 }
 
@@ -224,6 +252,7 @@ struct Fallback {
 struct FallbackState {
     file: Option<FileRecorder>,
     is_said: bool,
+    kept: u64,
     lost: u64,
 }
 
@@ -248,12 +277,20 @@ impl Fallback {
         }
         if let Some(file) = &mut state.file {
             file.append(&batch.lines, batch.events);
+            state.kept += batch.events;
         }
     }
 
-    fn finish(&self) -> u64 {
+    fn finish(&self, by: Instant) -> u64 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_file = state.file.as_mut().map_or(0, Recorder::finish);
+        let of_file = state.file.as_mut().map_or(0, |file| file.finish(by));
+        if state.kept > 0 {
+            tracing::warn!(
+                events = state.kept,
+                path = %self.path.display(),
+                "not every event was posted; those that were not are in the file"
+            );
+        }
         state.lost + of_file
     }
 }

@@ -28,7 +28,14 @@ fn table_with(
         summary.add(record).unwrap();
         timings.add(record).unwrap();
     }
-    let phases = Phases { wall: Duration::from_secs(2), samples: records.len() as u64, ..Phases::default() };
+    let count = records.len() as u64;
+    let phases = Phases {
+        wall: Duration::from_secs(2),
+        samples: count,
+        finished: count,
+        retries: records.iter().map(|record| u64::from(record.timing.retries())).sum(),
+        ..Phases::default()
+    };
     let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
     render_table(&summary.finish(), &timings.finish(&phases, machine), options)
 }
@@ -85,6 +92,17 @@ fn what_a_run_that_was_stopped_did_not_come_to_counts() {
         assert_eq!(text.matches(wanted[0]).count(), 2, "{text}");
         assert!(text.contains(wanted[1]), "{text}");
     }
+}
+
+#[test]
+fn a_run_that_went_on_says_whose_the_rates_are() {
+    let mut timings = TimingsBuilder::new(&[task("arithmetic")], &no_folds);
+    arithmetic().iter().for_each(|record| timings.add(record).unwrap());
+    let phases = Phases { wall: Duration::from_secs(2), samples: 3, finished: 5, ..Phases::default() };
+    let machine = Machine { cores: 2, os: "linux".to_owned(), arch: "x86_64".to_owned() };
+    let lines = time_lines(&timings.finish(&phases, machine), 200);
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].contains("3 of 12 samples asked now · 1.5 samples/s · 2.0 s in all"), "{}", lines[0]);
 }
 
 #[test]

@@ -10,12 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A frame is not longer than this, unpacked: what the recorder writes and one exchange more.
 const MOST_FRAME_BYTES: u64 = 2 << 30;
 
+/// What each frame of zstd begins with.
+const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
+
 /// The whole frames of a file.
 pub(super) struct Frames {
     /// Where each exchange is, by digest, in the order of the file.
     places: HashMap<Box<str>, Vec<Place>>,
     /// Where the last whole frame ends.
     pub(super) end: u64,
+    /// Bytes behind it, of a frame that was cut off.
+    pub(super) torn: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -24,17 +29,25 @@ struct Place {
     line: u32,
 }
 
-/// Reads a file through, and notes where everything is. What follows the last whole frame is not looked at.
+/// Reads a file through, and notes where everything is. A frame that was cut off may stand at the end, and nowhere else.
 pub(super) fn frames_of(path: &Path) -> Result<Frames, TapeError> {
     let file_error = |source| TapeError::file(path, source);
     let mut reader = BufReader::new(File::open(path).map_err(file_error)?);
-    let mut frames = Frames { places: HashMap::new(), end: 0 };
+    let mut frames = Frames { places: HashMap::new(), end: 0, torn: 0 };
     while !reader.fill_buf().map_err(file_error)?.is_empty() {
         let start = frames.end;
         let text = match read_frame(&mut reader) {
             Ok(text) => text,
             Err(error) if start == 0 => return Err(TapeError::format(path, error.to_string())),
-            Err(_) => return Ok(frames),
+            Err(error) => {
+                let rest = read_from(path, start).map_err(file_error)?;
+                if holds_frame(&rest) {
+                    let message = format!("it is damaged at byte {start}, before its end: {error}");
+                    return Err(TapeError::format(path, message));
+                }
+                frames.torn = rest.len() as u64;
+                return Ok(frames);
+            }
         };
         for (number, line) in text.lines().enumerate() {
             if start == 0 && number == 0 {
@@ -56,6 +69,32 @@ pub(super) fn frames_of(path: &Path) -> Result<Frames, TapeError> {
     Ok(frames)
 }
 
+fn read_from(path: &Path, start: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether a whole frame of exchanges begins somewhere behind the beginning.
+fn holds_frame(bytes: &[u8]) -> bool {
+    let is_exchange = |place: usize| {
+        let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());
+        let mut text = String::new();
+        decoder.is_some_and(|decoder| {
+            let read = decoder.single_frame().take(MOST_FRAME_BYTES).read_to_string(&mut text);
+            read.is_ok()
+                && text.lines().next().is_some_and(|line| serde_json::from_str::<Exchange>(line).is_ok())
+        })
+    };
+    bytes
+        .windows(MAGIC.len())
+        .enumerate()
+        .skip(1)
+        .any(|(place, window)| window == MAGIC && is_exchange(place))
+}
+
 fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
     let mut text = String::new();
     let decoder = zstd::Decoder::with_buffer(reader)?.single_frame();
@@ -65,6 +104,8 @@ fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
 
 pub(super) struct Player {
     path: Arc<PathBuf>,
+    /// Bytes at its end that are of a frame that was cut off.
+    torn: u64,
     /// Where the exchanges are, and how many of a digest were given out.
     places: Mutex<HashMap<Box<str>, (Vec<Place>, usize)>>,
 }
@@ -75,8 +116,14 @@ impl Player {
         if frames.end == 0 {
             return Err(TapeError::format(path, "it is empty"));
         }
+        if frames.torn > 0 {
+            let (path, bytes) = (path.display(), frames.torn);
+            tracing::warn!(%path, bytes, "the tape is torn: its last bytes are of exchanges that were cut off");
+        } else if frames.places.is_empty() {
+            tracing::warn!(path = %path.display(), "the tape holds no exchange");
+        }
         let places = frames.places.into_iter().map(|(digest, places)| (digest, (places, 0))).collect();
-        Ok(Player { path: Arc::new(path.to_owned()), places: Mutex::new(places) })
+        Ok(Player { path: Arc::new(path.to_owned()), torn: frames.torn, places: Mutex::new(places) })
     }
 
     /// The next exchange with this digest; after the last one that one again.
@@ -90,8 +137,12 @@ impl Player {
             })
         };
         let Some(place) = place else {
+            let torn = match self.torn {
+                0 => String::new(),
+                bytes => format!("its last {bytes} bytes are torn, where it may have been, or "),
+            };
             return Err(format!(
-                "{} holds no answer to this request: something in the suite or the data is not as it was \
+                "{} holds no answer to this request: {torn}something in the suite or the data is not as it was \
                  when it was recorded",
                 self.path.display()
             ));

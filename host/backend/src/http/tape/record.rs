@@ -1,22 +1,32 @@
 //! Writes exchanges into a file, on a thread of its own.
 
-use super::play::frames_of;
+use super::play::{Frames, frames_of};
 use super::{Exchange, FORMAT, Head, TapeError, VERSION};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
-use tokio::sync::mpsc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
 
-/// A frame is written when it has so many bytes; more would be lost where the process is killed.
+/// A frame ends when it has so many bytes: one is read for each answer that is played back.
 const FRAME_BYTES: usize = 64 * 1024;
 /// So many exchanges wait to be written; then those who bring more wait.
 const WAITING: usize = 1024;
 
+/// The file is made safe at most once in this time, so that many exchanges share one sync.
+const PACE: Duration = Duration::from_millis(2);
+
+/// An exchange, and who waits until it is safe.
+struct ToWrite {
+    exchange: Exchange,
+    is_safe: oneshot::Sender<()>,
+}
+
 pub(super) struct Recorder {
     path: PathBuf,
-    ends: Mutex<Option<(mpsc::Sender<Exchange>, JoinHandle<std::io::Result<u64>>)>>,
+    ends: Mutex<Option<(mpsc::Sender<ToWrite>, JoinHandle<std::io::Result<u64>>)>>,
 }
 
 impl Recorder {
@@ -35,9 +45,19 @@ impl Recorder {
             let line =
                 serde_json::to_string(&head).map_err(|error| TapeError::format(path, error.to_string()))?;
             write_frame(&mut file, format!("{line}\n").as_bytes()).map_err(error)?;
+            file.sync_all().map_err(error)?;
+            // So that its name outlives the loss of power; some file systems have nothing to do for it.
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) {
+                let _ = folder.sync_all();
+            }
         } else {
             // A frame that was cut off is written over.
-            let end = frames_of(path)?.end;
+            let Frames { end, torn, .. } = frames_of(path)?;
+            if torn > 0 {
+                let path = path.display();
+                tracing::warn!(%path, bytes = torn, "the tape was torn at its end, which is written over");
+            }
             file.set_len(end).map_err(error)?;
             file.seek(SeekFrom::Start(end)).map_err(error)?;
         }
@@ -54,9 +74,11 @@ impl Recorder {
             let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
             ends.as_ref().map(|(sender, _)| sender.clone())
         };
-        if let Some(sender) = sender {
-            // Where the thread has failed, `finish` says why.
-            let _ = sender.send(exchange).await;
+        let Some(sender) = sender else { return };
+        let (is_safe, safe) = oneshot::channel();
+        // Where the thread has failed, `finish` says why.
+        if sender.send(ToWrite { exchange, is_safe }).await.is_ok() {
+            let _ = safe.await;
         }
     }
 
@@ -69,21 +91,38 @@ impl Recorder {
     }
 }
 
-fn write_all(mut file: File, mut exchanges: mpsc::Receiver<Exchange>) -> std::io::Result<u64> {
-    let (mut frame, mut count) = (Vec::new(), 0);
-    while let Some(exchange) = exchanges.blocking_recv() {
-        serde_json::to_writer(&mut frame, &exchange)?;
-        frame.push(b'\n');
-        count += 1;
-        if frame.len() >= FRAME_BYTES {
+fn write_all(mut file: File, mut waiting: mpsc::Receiver<ToWrite>) -> std::io::Result<u64> {
+    let (mut batch, mut frame, mut count) = (Vec::with_capacity(WAITING), Vec::new(), 0);
+    let mut synced: Option<Instant> = None;
+    while waiting.blocking_recv_many(&mut batch, WAITING) > 0 {
+        if let Some(early) = synced.and_then(|synced| PACE.checked_sub(synced.elapsed())) {
+            std::thread::sleep(early);
+            while batch.len() < WAITING
+                && let Ok(more) = waiting.try_recv()
+            {
+                batch.push(more);
+            }
+        }
+        for ToWrite { exchange, .. } in &batch {
+            serde_json::to_writer(&mut frame, exchange)?;
+            frame.push(b'\n');
+            if frame.len() >= FRAME_BYTES {
+                write_frame(&mut file, &frame)?;
+                frame.clear();
+            }
+        }
+        if !frame.is_empty() {
             write_frame(&mut file, &frame)?;
             frame.clear();
         }
+        file.sync_data()?;
+        synced = Some(Instant::now());
+        count += batch.len() as u64;
+        for ToWrite { is_safe, .. } in batch.drain(..) {
+            // Who was given up waits no longer.
+            let _ = is_safe.send(());
+        }
     }
-    if !frame.is_empty() {
-        write_frame(&mut file, &frame)?;
-    }
-    file.sync_all()?;
     Ok(count)
 }
 

@@ -33,6 +33,7 @@ impl Origin {
             Origin::Models { loading, work, backends, .. } => Phases {
                 stages: [("model_loading".to_owned(), *loading)].into(),
                 requests: work.requests,
+                retries: work.retries,
                 prompt_tokens: work.prompt_tokens,
                 completion_tokens: work.completion_tokens,
                 backends: backends.clone(),
@@ -61,7 +62,8 @@ pub(in crate::commands) fn finish(
         inference: sum(|task| task.inference),
         evaluation: sum(|task| task.evaluation),
         wall: began.elapsed(),
-        samples: ran.iter().map(|task| task.counts.total()).sum(),
+        samples: ran.iter().map(|task| task.counts.total().saturating_sub(task.earlier)).sum(),
+        finished: ran.iter().map(|task| task.counts.total()).sum(),
         ..from.phases()
     };
     let document =

@@ -78,20 +78,23 @@ pub(crate) fn stderr_around_view() -> impl Write {
 struct Stderr;
 
 impl Write for Stderr {
+    // That nobody reads it is no reason to fail, and whoever logs could say it nowhere else.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        around(|| io::stderr().write(bytes))
+        Ok(around(|| io::stderr().write(bytes)).unwrap_or(bytes.len()))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        let _ = io::stderr().flush();
+        Ok(())
     }
 }
 
 fn around<T>(write: impl FnOnce() -> T) -> T {
     let lines = shown().clone();
     match lines {
-        Some(lines) => lines.suspend(write),
-        None => write(),
+        // A terminal that is gone takes no lines away, and the view would panic for it.
+        Some(lines) if io::stderr().is_terminal() => lines.suspend(write),
+        _ => write(),
     }
 }
 

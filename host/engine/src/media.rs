@@ -1,0 +1,70 @@
+//! Media in the Samples of a task, and a backend that does not take them.
+
+use crate::datasets::Datasets;
+use crate::plan::{Plan, PlannedTask};
+use gage_backend::{MediaSupport, media_support};
+use gage_config::{DatasetSpec, Problems};
+use gage_data::{LocateOptions, stream};
+use std::ops::ControlFlow;
+
+impl Plan {
+    /// Looks at the first row of each dataset whose backend does not take all media, as far as its configuration says
+    /// that, and as far as the dataset is at hand: the same as [`Session::check_media`](crate::Session::check_media), without
+    /// a model.
+    pub fn check_media(&self, locating: &LocateOptions<'_>, problems: &mut Problems) {
+        let takes = |task: &PlannedTask| media_support(&self.config.backend_of(&task.role)?.kind);
+        let mut datasets = None;
+        for task in &self.tasks {
+            let Some((takes, kind)) = takes(task).filter(|(takes, _)| *takes != MediaSupport::Everything)
+            else {
+                continue;
+            };
+            let datasets = datasets.get_or_insert_with(|| Datasets::locate_present(self, locating));
+            check_first_row(task, takes, kind, datasets, problems);
+        }
+    }
+}
+
+/// Looks at the first row of a task: media in it that the backend does not take are an error.
+pub(crate) fn check_first_row(
+    task: &PlannedTask,
+    takes: MediaSupport,
+    kind: &str,
+    datasets: &Datasets,
+    problems: &mut Problems,
+) {
+    if takes == MediaSupport::Everything || !begins_with_others(takes, task, datasets) {
+        return;
+    }
+    let message = format!(
+        "the first Sample of `{}` holds media, and the backend `{}` ({kind}) takes {}",
+        task.spec.dataset_id,
+        task.role.backend_id,
+        takes.described()
+    );
+    problems.error(task.spec.spans.dataset_id, "dataset_id", message).help(match kind {
+        "llama_cpp" if takes == MediaSupport::Nothing => {
+            "name the file that makes tokens of images as `mmproj` of the backend, or leave out what puts media into the \
+             Samples"
+        }
+        _ => "ask a backend that takes such media, or leave out what puts them into the Samples",
+    });
+}
+
+/// Whether the first row of a task becomes a Sample with media that a backend does not take. What cannot be read is
+/// found when it is run.
+fn begins_with_others(takes: MediaSupport, task: &PlannedTask, datasets: &Datasets) -> bool {
+    let Some(dataset) = datasets.get(&task.spec.dataset_id) else { return false };
+    // As the row lies in the file: to shuffle, all of them would have to be read.
+    let spec = DatasetSpec { shuffle: false, ..task.dataset.spec.clone() };
+    let Ok(rows) = dataset.open_as(&spec, Some(1)) else { return false };
+    let mut holds_others = false;
+    stream(rows, &dataset.preparation_of(&task.dataset), 1, &|| false, |prepared| {
+        if let Ok(sample) = prepared.result {
+            let of_examples = sample.few_shot_examples.iter().flat_map(|example| &example.messages);
+            holds_others = takes.refuses(sample.messages.iter().chain(of_examples)).is_some();
+        }
+        ControlFlow::Break(())
+    });
+    holds_others
+}
