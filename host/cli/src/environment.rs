@@ -25,13 +25,15 @@ pub(crate) fn parse() -> Arguments {
 
 /// Makes the passwords of addresses known that came with the command line, and those of proxies and hubs.
 pub(crate) fn keep_addresses() {
-    const NAMES: [&str; 6] = [
+    const NAMES: [&str; 8] = [
         "HTTP_PROXY",
         "HTTPS_PROXY",
         "ALL_PROXY",
         "HF_ENDPOINT",
         "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "GAGE_HOST_EVENTS_URL",
+        "GAGE_HOST_OTLP_ENDPOINT",
+        "GAGE_HOST_REPORT_HTTP_URL",
+        "GAGE_EVAL_REPORT_HTTP_URL",
     ];
     let lower = NAMES.iter().map(|name| name.to_lowercase());
     let variables =

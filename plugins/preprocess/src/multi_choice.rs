@@ -1,7 +1,7 @@
 //! `multi_choice`: a question with a list of options and an answer among them.
 
 use crate::layout::{Layout, Spacing, Style, few_shot_error, prompt_schema};
-use crate::options::Places;
+use crate::options::StatedBase;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -26,8 +26,7 @@ pub struct Params {
     choices_field: Option<String>,
     options_field: Option<String>,
     answer_field: String,
-    /// None where no answer is a place.
-    answer_index_base: Option<usize>,
+    answer_index_base: StatedBase,
     system_prompt: Option<String>,
     instruction: Option<String>,
     style: Style,
@@ -41,7 +40,7 @@ impl Default for Params {
             choices_field: None,
             options_field: None,
             answer_field: "answer".to_owned(),
-            answer_index_base: Some(0),
+            answer_index_base: StatedBase::default(),
             system_prompt: None,
             instruction: None,
             style: Style::default(),
@@ -66,7 +65,7 @@ impl Conversion for MultiChoice {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
             answer: params.answer_field,
-            places: params.answer_index_base.map_or(Places::Never, Places::OrTexts),
+            places: params.answer_index_base.places(),
         };
         let (system_prompt, instruction) = (params.system_prompt, params.instruction);
         let mut layout = Layout::new(system_prompt, instruction, INSTRUCTION, params.style, Spacing::WIDE);
@@ -149,6 +148,7 @@ mod tests {
             (json!(null), json!(["1", "2", "3"]), json!("2"), "B"),
             (json!(null), json!([1, 2, 3]), json!(2), "B"),
             (json!(0), json!([1, 2, 3]), json!(2), "C"),
+            (json!(0), json!(["1", "2", "3"]), json!("2"), "C"),
         ] {
             let row = json!({ "question": "q", "choices": choices, "answer": answer });
             let sample =

@@ -4,6 +4,7 @@ use crate::python_list;
 use gage_row_kit::fields::{Fields, object, text};
 use gage_sdk::serde_json::Value;
 use gage_text_kit::text::{Normalization, fold, strip};
+use serde::Deserialize;
 
 /// There is a letter for each of so many options.
 const MOST_OPTIONS: usize = 26;
@@ -31,14 +32,38 @@ pub(crate) enum Places {
     /// Numbers are places; those that cannot be one, and texts, may be what an option says, where nothing else
     /// can be meant.
     OrTexts(usize),
+    /// Numbers and texts of digits are places, and what is none may be what an option says.
+    First(usize),
     /// The texts of options.
     Never,
+}
+
+/// `answer_index_base` as a suite states it, or does not.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(from = "Option<usize>")]
+pub(crate) struct StatedBase(Option<Option<usize>>);
+
+impl From<Option<usize>> for StatedBase {
+    fn from(stated: Option<usize>) -> StatedBase {
+        StatedBase(Some(stated))
+    }
+}
+
+impl StatedBase {
+    /// What numbers mean. Where nothing is stated, what may be a place and a text is neither.
+    pub(crate) fn places(self) -> Places {
+        match self.0 {
+            None => Places::OrTexts(0),
+            Some(Some(base)) => Places::First(base),
+            Some(None) => Places::Never,
+        }
+    }
 }
 
 impl Places {
     fn base(self) -> Option<usize> {
         match self {
-            Places::Always(base) | Places::OrTexts(base) => Some(base),
+            Places::Always(base) | Places::OrTexts(base) | Places::First(base) => Some(base),
             Places::Never => None,
         }
     }
@@ -78,7 +103,7 @@ impl std::fmt::Display for Ambiguous {
         }
         formatter.write_str(
             "; give the letter of the option, or a number for its place. `multi_choice` with \
-             `answer_index_base: null` takes no answer as a place",
+             `answer_index_base: 0` takes it as a place, with `answer_index_base: null` as a text",
         )
     }
 }
@@ -258,7 +283,8 @@ fn by_digits<'options>(
     let place = answer.parse::<usize>().ok();
     let at_place = || at_index(options, place?, places.base()?);
     let Places::OrTexts(base) = places else {
-        return Ok(at_place().or_else(|| said(answer, options).filter(|_| places == Places::Never)));
+        let says = || said(answer, options).filter(|_| !matches!(places, Places::Always(_)));
+        return Ok(at_place().or_else(says));
     };
     let (at_place, Some(of_text)) = (at_place(), said(answer, options)) else { return Ok(at_place()) };
     // As far as the number of options, it may have been counted from 0 as well as from 1.

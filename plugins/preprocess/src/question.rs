@@ -67,7 +67,7 @@ impl QuestionFields {
                 "answer_index_base",
                 json!({
                     "enum": [0, 1, null], "default": 0,
-                    "description": "Whether answers that are numbers count from 0 or from 1; null where none is a place, and numbers are what options say",
+                    "description": "Whether answers that are numbers count from 0 or from 1; null where none is a place, and numbers are what options say. Where it is not stated, a text of digits that may be a place and what an option says is an error",
                 }),
             ),
         ]

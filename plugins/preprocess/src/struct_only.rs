@@ -1,7 +1,7 @@
 //! `multi_choice_struct_only`: as `multi_choice`, without any prompt. The suite's `prompts` write it from
 //! the fields that are made here.
 
-use crate::options::Places;
+use crate::options::StatedBase;
 use crate::question::QuestionFields;
 use crate::roles::Conversion;
 use gage_row_kit::fields::Fields;
@@ -21,8 +21,7 @@ pub struct Params {
     choices_field: Option<String>,
     options_field: Option<String>,
     answer_field: String,
-    /// None where no answer is a place.
-    answer_index_base: Option<usize>,
+    answer_index_base: StatedBase,
 }
 
 impl Default for Params {
@@ -32,7 +31,7 @@ impl Default for Params {
             choices_field: None,
             options_field: None,
             answer_field: "answer".to_owned(),
-            answer_index_base: Some(0),
+            answer_index_base: StatedBase::default(),
         }
     }
 }
@@ -52,7 +51,7 @@ impl Conversion for StructOnly {
             question: params.question_field,
             choices: params.choices_field.or(params.options_field).unwrap_or_else(|| "choices".to_owned()),
             answer: params.answer_field,
-            places: params.answer_index_base.map_or(Places::Never, Places::OrTexts),
+            places: params.answer_index_base.places(),
         }))
     }
 

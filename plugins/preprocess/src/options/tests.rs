@@ -51,7 +51,7 @@ fn labels_are_resolved() {
 #[test]
 fn what_may_mean_two_options_means_none() {
     let advice = "; give the letter of the option, or a number for its place. `multi_choice` with \
-                  `answer_index_base: null` takes no answer as a place";
+                  `answer_index_base: 0` takes it as a place, with `answer_index_base: null` as a text";
     for (answer, options, base, why) in [
         (
             "2",

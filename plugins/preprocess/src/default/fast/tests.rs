@@ -66,7 +66,7 @@ fn rows_that_are_known() {
         (of(r#""choices":["1","2","3"],"answer":2"#), true),
         (of(r#""choices":["3","5","7"],"answer":"5""#), true),
         (of(r#""choices":["1","2","3"],"answer":"2""#), false),
-        (of(r#""choices":["1","2","3"],"answer":1,"label":"2""#), false),
+        (of(r#""choices":["1","2","3"],"answer":1,"label":"two""#), true),
         (of(r#""choices":["x",null],"answer":"x""#), false),
         (of(r#""choices":["x"," y "],"answer":"b)","label":0"#), true),
         (of(r#""options":[{"id":"A","content":"x"},{"id":"B","content":"y"}],"answer":"y""#), true),

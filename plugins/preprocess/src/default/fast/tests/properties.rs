@@ -113,7 +113,9 @@ proptest! {
     fn rows_with_choices_are_known(row in plain_rows(), choices in proptest::collection::vec(".{0,5}", 1..9)) {
         let mut row = row;
         row["choices"] = choices.into();
-        prop_assert!(is_fast(&json!({}), &row.to_string()), "{row}");
+        // An answer may be two options.
+        let is_clear = ordinary::<DefaultRows>(&json!({}), &row.to_string()).is_some();
+        prop_assert!(is_fast(&json!({}), &row.to_string()) || !is_clear, "{row}");
     }
 
     #[test]
