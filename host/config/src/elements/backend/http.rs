@@ -90,7 +90,13 @@ pub(super) fn read(
     let limits = HttpLimits::read(&mut table, problems);
     let protocol = HttpProtocol::read(kind, &mut table, problems);
     let model = if kind.needs_model() {
-        table.required_text("model", problems)
+        let model = table.required_text("model", problems);
+        let is_empty = model.as_deref() == Some("");
+        if let Some(node) = table.get("model").filter(|_| is_empty) {
+            let message = "`model` is empty; it is the name by which the server knows the model";
+            problems.error(node.span, &table.path_of("model"), message);
+        }
+        model
     } else {
         Some(table.text("model", problems).unwrap_or_default())
     };
