@@ -96,6 +96,8 @@ pub struct RollingRequest {
     pub id: String,
     /// The text, of any length; not empty.
     pub text: String,
+    /// Whether special tokens that it spells are meant: a chat template rendered it.
+    pub has_special_tokens: bool,
 }
 
 /// How likely a whole text is, each token given what stands before it, as far back as the context reaches.

@@ -246,6 +246,11 @@ fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, Failure>
 /// The cosine of the angle between two vectors (G. Salton and M. McGill, "Introduction to Modern Information Retrieval",
 /// 1983, 4.2), in double precision; none where one has no direction.
 fn cosine(one: &[f32], two: &[f32]) -> Option<f64> {
+    // Rounding would leave a little less.
+    let is_finite = one.iter().all(|number| number.is_finite());
+    if one == two && is_finite && one.iter().any(|number| *number != 0.0) {
+        return Some(1.0);
+    }
     let dot = |one: &[f32], two: &[f32]| -> f64 {
         one.iter().zip(two).map(|(one, two)| f64::from(*one) * f64::from(*two)).sum()
     };

@@ -207,6 +207,7 @@ impl Parts {
                 "/messages",
             ),
             RequestKind::RollingLoglikelihood => {
+                let has_special_tokens = prompt.is_some();
                 let text = prompt.unwrap_or_else(|| whole_text(&messages));
                 if text.is_empty() {
                     return note(
@@ -215,7 +216,7 @@ impl Parts {
                         "/messages",
                     );
                 }
-                Ok(Request::Rolling(RollingRequest { id, text }))
+                Ok(Request::Rolling(RollingRequest { id, text, has_special_tokens }))
             }
         }
     }

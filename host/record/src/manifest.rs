@@ -180,6 +180,8 @@ impl Manifest {
         Ok(match written {
             Some(written) if written == Digest::of_json(&value).to_string() => Seal::Intact,
             Some(_) => Seal::Broken,
+            // The key is younger than the first digest.
+            None if value.get("journal_version").is_some() => Seal::Missing,
             None if version.is_none_or(|version| version >= FIRST_WITH_DIGEST) => Seal::Missing,
             None => Seal::Unknown,
         })
@@ -232,11 +234,14 @@ mod tests {
         without.as_object_mut().unwrap().shift_remove(DIGEST);
         let mut first = without.clone();
         first["format_version"] = json!(1);
+        let newer = first.clone();
+        first.as_object_mut().unwrap().shift_remove("journal_version");
         for (text, seal) in [
             (text.clone(), Seal::Intact),
             (text.replace("0.1.0", "0.2.0"), Seal::Broken),
             (text.replace("\"sha256:", "\"sha256:0"), Seal::Broken),
             (without.to_string(), Seal::Missing),
+            (newer.to_string(), Seal::Missing),
             (first.to_string(), Seal::Unknown),
         ] {
             fs::write(&path, &text).unwrap();

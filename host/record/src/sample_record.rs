@@ -88,7 +88,8 @@ pub struct SampleTiming {
     /// The sample's share of the work of the plugins that scored it, in units of fuel; equal in every run.
     #[serde(default)]
     pub scoring_fuel: u64,
-    /// When the sample was done, in milliseconds since 1970 in UTC.
+    /// When the sample was answered, or failed, in milliseconds since 1970 in UTC; in runs of older programs when it was
+    /// scored.
     pub finished_unix_ms: u64,
 }
 

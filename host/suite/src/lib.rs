@@ -35,5 +35,5 @@ pub use lock::{LOCK_VERSION, Lock, LockDifference, PluginPlaces, UnknownPart};
 pub use parameters::Parameter;
 pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
-pub use variables::secret_variables;
+pub use variables::{secret_variables, without_default};
 pub use verify::{Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ};

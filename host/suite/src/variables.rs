@@ -7,8 +7,8 @@ use gage_config::{Beside, Node, NodeValue, Problems, is_secret_name, parse_docum
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The names of the variables that a suite, and its template where it binds one, takes secrets from: all below keys of
-/// secrets, and those whose names say so. Empty where the suite cannot be read, which is told when it is used.
+/// The names of the variables that the backends of a suite, and of its template where it binds one, take secrets from:
+/// all below keys of secrets, and those whose names say so; none that has a default. Empty where the suite cannot be read, which is told when it is used.
 pub fn secret_variables(path: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let Some(root) = raw(path) else { return names };
@@ -27,6 +27,13 @@ pub fn secret_variables(path: &Path) -> BTreeSet<String> {
         }
     }
     names
+}
+
+/// The names of the variables in a text that have no default there.
+pub fn without_default(text: &str) -> impl Iterator<Item = &str> {
+    let placeholders = text.split("${").skip(1);
+    placeholders
+        .filter_map(|rest| rest.split_once('}').map(|(name, _)| name).filter(|name| !name.contains(':')))
 }
 
 fn raw(path: &Path) -> Option<Node> {
@@ -54,11 +61,36 @@ fn note<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mu
             keys.pop();
         }
         NodeValue::Text(text) => {
-            let found = text.split("${").skip(1).filter_map(|rest| rest.split([':', '}']).next());
-            let found = found.filter(|name| is_secret || is_secret_name(name));
+            // Everywhere else a value may change what is asked and scored.
+            if !keys.iter().any(|key| matches!(*key, "backends" | "backend")) {
+                return;
+            }
+            let found = without_default(text).filter(|name| is_secret || is_secret_name(name));
             names
                 .extend(found.filter(|name| *name != "config_dir" && !name.contains('.')).map(str::to_owned));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_backends_do_without_their_secrets_and_only_where_there_is_no_default() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("suite.yaml");
+        let text = "backends:
+  - {backend_id: a, config: {api_key: '${ONE}', headers: {x: 'Bearer ${TWO_TOKEN}'}, model: '${MODEL}'}}
+  - {backend_id: b, config: {api_key: '${THREE:-sk-3}', extra_body: {key: '${FOUR_KEY}'}}}
+role_adapters:
+  - {adapter_id: c, backend: {config: {api_key_env: FIVE}}}
+metrics: [{implementation: regex_match, params: {pattern: '${ANSWER_KEY}'}}]
+prompts: [{prompt_id: p, params: {how: '${HOW_TOKEN:-shortly}'}}]
+";
+        std::fs::write(&path, text).expect("written");
+        let found: Vec<String> = secret_variables(&path).into_iter().collect();
+        assert_eq!(found, ["FIVE", "FOUR_KEY", "ONE", "TWO_TOKEN"]);
     }
 }

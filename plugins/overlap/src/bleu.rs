@@ -51,6 +51,7 @@ impl Metric for Bleu {
         let mut spec = MetricSpec::new("1", "N-grams that a translation shares with its references")
             .value_name("bleu")
             .unbounded(true)
+            .at_least(0.0)
             .sub_score("brevity_penalty", true)
             .sub_score("length_ratio", true);
         spec = with_common(spec)

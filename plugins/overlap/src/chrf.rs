@@ -57,7 +57,8 @@ impl Metric for Chrf {
         let spec =
             MetricSpec::new("1", "N-grams of characters that a translation shares with its references")
                 .value_name("chrf")
-                .unbounded(true);
+                .unbounded(true)
+                .at_least(0.0);
         with_common(spec)
             .param("char_order", order(CHAR_ORDER, "Longest n-grams of characters that count"))
             .param("word_order", order(WORD_ORDER, "Longest n-grams of words that count; 2 for chrF++"))

@@ -283,8 +283,13 @@ fn by_digits<'options>(
     let place = answer.parse::<usize>().ok();
     let at_place = || at_index(options, place?, places.base()?);
     let Places::OrTexts(base) = places else {
-        let says = || said(answer, options).filter(|_| !matches!(places, Places::Always(_)));
-        return Ok(at_place().or_else(says));
+        // As below.
+        let is_text = match places {
+            Places::Always(_) => false,
+            Places::First(_) => place.is_none_or(|place| place > options.len()),
+            Places::OrTexts(_) | Places::Never => true,
+        };
+        return Ok(at_place().or_else(|| said(answer, options).filter(|_| is_text)));
     };
     let (at_place, Some(of_text)) = (at_place(), said(answer, options)) else { return Ok(at_place()) };
     // As far as the number of options, it may have been counted from 0 as well as from 1.

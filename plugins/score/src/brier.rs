@@ -44,6 +44,7 @@ impl Metric for Brier {
         let mut spec = MetricSpec::new("1", "How far stated probabilities are from what came true")
             .value_name("brier")
             .unbounded(false)
+            .at_least(0.0)
             .sub_score("confidence", true)
             .sub_score("correct", true)
             .input("distribution", &["distribution_field"], &["model_output.distribution"], ValueKind::Json)

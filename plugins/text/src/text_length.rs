@@ -33,6 +33,7 @@ impl Metric for TextLength {
         MetricSpec::new("1", "How many characters or words a text has")
             .value_name("length")
             .unbounded(true)
+            .at_least(0.0)
             .input("target", &["target_field"], &["model_output.answer"], ValueKind::Any)
             .params(json!({
                 // Open on purpose: existing suites rely on any other word meaning characters.

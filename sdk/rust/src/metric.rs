@@ -71,6 +71,13 @@ impl MetricSpec {
         self
     }
 
+    /// Sets the lower bound of the primary value; after [`MetricSpec::unbounded`].
+    #[must_use]
+    pub fn at_least(mut self, minimum: f64) -> MetricSpec {
+        self.values[0].minimum = Some(minimum);
+        self
+    }
+
     /// Adds a sub-score without bounds.
     #[must_use]
     pub fn sub_score(mut self, name: &str, higher_is_better: bool) -> MetricSpec {

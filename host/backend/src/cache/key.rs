@@ -74,8 +74,13 @@ impl Keys {
 
     /// The key of a whole text to score.
     pub(super) fn of_rolling(&self, request: &RollingRequest) -> Digest {
-        let RollingRequest { id, text } = request;
-        self.key(json!({"asked": "rolling_loglikelihood", "text": text, "id": self.sees_id.then_some(id)}))
+        let RollingRequest { id, text, has_special_tokens } = request;
+        self.key(json!({
+            "asked": "rolling_loglikelihood",
+            "text": text,
+            "has_special_tokens": has_special_tokens,
+            "id": self.sees_id.then_some(id),
+        }))
     }
 
     /// The key of texts to embed.

@@ -32,6 +32,19 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
+/// Architectures of models that make vectors of texts and predict no tokens.
+const ENCODERS: [&str; 9] = [
+    "bert",
+    "modern-bert",
+    "nomic-bert",
+    "nomic-bert-moe",
+    "neo-bert",
+    "jina-bert-v2",
+    "jina-bert-v3",
+    "eurobert",
+    "t5encoder",
+];
+
 /// Why no mark can be put into a text.
 const NO_MARK: &str = "its text uses all noncharacters";
 
@@ -96,15 +109,16 @@ pub async fn open(
         let digest = blocking(move || file_digest(&path)).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
+    let is_encoder = gguf.architecture().is_some_and(|architecture| ENCODERS.contains(&architecture));
     let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     Ok(Arc::new(LlamaCppBackend {
         info: BackendInfo {
             kind: "llama_cpp",
             model: file_name.to_string_lossy().into_owned(),
             capabilities: Capabilities {
-                generate: true,
-                loglikelihood: true,
-                rolling_loglikelihood: true,
+                generate: !is_encoder,
+                loglikelihood: !is_encoder,
+                rolling_loglikelihood: !is_encoder,
                 embeddings: true,
                 media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
             },
@@ -319,7 +333,9 @@ impl Backend for LlamaCppBackend {
         request: RollingRequest,
     ) -> Result<Reply<RollingOutput>, BackendError> {
         let byte_count = u64::try_from(request.text.len()).unwrap_or(u64::MAX);
-        let done = self.ask(request.id, Task::Roll(request.text)).await?;
+        let RollingRequest { id, text, has_special_tokens } = request;
+        let prompt = Prompt { text, has_special_tokens, ..Prompt::default() };
+        let done = self.ask(id, Task::Roll(prompt)).await?;
         let timing = timing_of(&done);
         match done.answer {
             Answer::Rolled { logprob, token_count } => {

@@ -49,8 +49,8 @@ pub fn shared<T>(branches: &[Branch<T>]) -> usize {
 /// window begins behind `lead`, each further one behind the token before it, and the last one is filled up
 /// with what stands before, as lm-evaluation-harness rolls its windows with a context of one token.
 pub fn windows<T: Copy>(tokens: &[T], lead: T, context_length: usize) -> Vec<Branch<T>> {
-    // A token that is only predicted takes no place.
-    let longest = context_length.saturating_sub(1).max(1);
+    // So many are predicted from as many before them; the last takes no place of its own.
+    let longest = context_length.max(1);
     let mut windows = Vec::new();
     let mut scored = 0;
     while scored < tokens.len() {
@@ -148,14 +148,15 @@ mod tests {
             windows.iter().map(|(text, from)| ((*text).to_owned(), *from)).collect()
         };
         assert_eq!(show(3, 8), of(&[("^abc", 1)]));
-        assert_eq!(show(3, 4), of(&[("^abc", 1)]));
-        assert_eq!(show(4, 4), of(&[("^abc", 1), ("abcd", 3)]));
-        assert_eq!(show(7, 4), of(&[("^abc", 1), ("cdef", 1), ("defg", 3)]));
-        for (length, context) in [(1, 2), (9, 2), (100, 7), (64, 64)] {
+        assert_eq!(show(3, 3), of(&[("^abc", 1)]));
+        assert_eq!(show(4, 3), of(&[("^abc", 1), ("abcd", 3)]));
+        assert_eq!(show(7, 3), of(&[("^abc", 1), ("cdef", 1), ("defg", 3)]));
+        assert_eq!(show(7, 4), of(&[("^abcd", 1), ("cdefg", 2)]));
+        for (length, context) in [(1, 2), (9, 1), (9, 2), (100, 7), (64, 64)] {
             let windows = show(length, context);
             let scored: usize = windows.iter().map(|(text, from)| text.chars().count() - from).sum();
             assert_eq!(scored, length);
-            assert!(windows.iter().all(|(text, from)| *from >= 1 && text.chars().count() <= context));
+            assert!(windows.iter().all(|(text, from)| *from >= 1 && text.chars().count() <= context + 1));
         }
     }
 

@@ -5,7 +5,7 @@ use super::opening::{Adapter, set_adapter};
 use super::options::{ModelOptions, Settings, to_u32};
 use super::protocol::{Answer, Done};
 use super::runtime::{internal, new_context};
-use super::tokenizer::{Prompt, Tokenizer};
+use super::tokenizer::Tokenizer;
 use crate::api::{BackendError, BackendErrorKind};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaPoolingType;
@@ -37,11 +37,15 @@ impl<'m> Embedder<'m> {
         adapter: Option<Adapter<'_>>,
     ) -> Result<Embedder<'m>, BackendError> {
         let most_tokens = settings.context_length.min(MOST_TOKENS);
-        let says_how = model.meta_count() > 0
-            && model
-                .meta_val_str("general.architecture")
-                .and_then(|architecture| model.meta_val_str(&format!("{architecture}.pooling_type")))
-                .is_ok_and(|pooling| pooling != "0");
+        let pooling_named = (model.meta_count() > 0)
+            .then(|| model.meta_val_str("general.architecture").ok())
+            .flatten()
+            .and_then(|architecture| model.meta_val_str(&format!("{architecture}.pooling_type")).ok());
+        let says_how = pooling_named.as_deref().is_some_and(|pooling| pooling != "0");
+        if pooling_named.as_deref() == Some("4") {
+            let message = "the model gives texts a rank, and no vectors: it is made to sort search results";
+            return Err(BackendError::new(BackendErrorKind::Unsupported, message));
+        }
         let pooling = if says_how { LlamaPoolingType::Unspecified } else { LlamaPoolingType::Mean };
         let parameters = settings
             .context_parameters(options, 1)
@@ -71,7 +75,7 @@ impl<'m> Embedder<'m> {
         let mut tokens = 0;
         let mut vectors = Vec::with_capacity(texts.len());
         for (index, text) in texts.into_iter().enumerate() {
-            let (vector, count) = self.vector(text).map_err(|error| BackendError {
+            let (vector, count) = self.vector(&text).map_err(|error| BackendError {
                 message: format!("request '{name}', text {index}: {}", error.message),
                 ..error
             })?;
@@ -85,10 +89,9 @@ impl<'m> Embedder<'m> {
         })
     }
 
-    fn vector(&mut self, text: String) -> Result<(Vec<f32>, usize), BackendError> {
-        let prompt = Prompt::plain(&text);
-        let tokens = self.tokenizer.tokens(&prompt, &[], "")?;
-        if tokens.is_empty() {
+    fn vector(&mut self, text: &str) -> Result<(Vec<f32>, usize), BackendError> {
+        let tokens = self.tokenizer.whole(text)?;
+        if text.is_empty() || tokens.is_empty() {
             return Err(BackendError::new(BackendErrorKind::Rejected, "it is empty"));
         }
         if tokens.len() > self.most_tokens {

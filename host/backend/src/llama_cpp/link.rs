@@ -219,6 +219,7 @@ mod tests {
     use super::*;
     use crate::api::BackendErrorKind;
     use crate::llama_cpp::protocol::{Answer, Task};
+    use crate::llama_cpp::tokenizer::Prompt;
     use std::sync::mpsc::{Receiver, channel};
 
     fn asked(inbox: &Receiver<ToModel>) -> Vec<u64> {
@@ -244,7 +245,7 @@ mod tests {
         link.state().outbox = Some(outbox);
         let ask = |name: &str| {
             let (link, job) =
-                (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(String::new()) });
+                (Arc::clone(&link), Job { name: name.to_owned(), task: Task::Roll(Prompt::default()) });
             tokio::spawn(async move { link.ask(job, true).await })
         };
         let mut replies = Vec::new();
@@ -283,7 +284,9 @@ mod tests {
         assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
         link.state().end(failed());
         assert!(
-            link.ask(Job { name: "late".to_owned(), task: Task::Roll(String::new()) }, true).await.is_err()
+            link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }, true)
+                .await
+                .is_err()
         );
     }
 
@@ -292,7 +295,7 @@ mod tests {
         let link = Arc::new(Link::default());
         let (outbox, inbox) = channel();
         link.state().outbox = Some(outbox);
-        let job = Job { name: "dropped".to_owned(), task: Task::Roll(String::new()) };
+        let job = Job { name: "dropped".to_owned(), task: Task::Roll(Prompt::default()) };
         {
             let waiting = link.ask(job, false);
             tokio::pin!(waiting);

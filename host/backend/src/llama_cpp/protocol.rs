@@ -86,7 +86,7 @@ pub enum Task {
         continuations: Vec<ScoredText>,
     },
     /// Score a whole text.
-    Roll(String),
+    Roll(Prompt),
     /// Turn texts into vectors.
     Embed(Vec<String>),
 }

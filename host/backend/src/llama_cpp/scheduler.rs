@@ -155,7 +155,7 @@ impl<'m> Scheduler<'m> {
                     let work = Work::Score { scoring, texts: continuations, prompt_tokens };
                     vec![Request::new(number, &name, prompt, work)]
                 }),
-            Task::Roll(text) => self.preparation.rolling(&name, &text).map(|(windows, token_count)| {
+            Task::Roll(prompt) => self.preparation.rolling(&name, &prompt).map(|(windows, token_count)| {
                 self.rolling.insert(number, Rolling::new(windows.len(), token_count));
                 let windows = windows.into_iter().enumerate();
                 let of = |(window, (prompt, scoring))| {

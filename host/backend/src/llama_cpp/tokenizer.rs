@@ -50,7 +50,16 @@ impl<'m> Tokenizer<'m> {
         let vocabulary = model.vocab();
         let existing = |token: LlamaToken| (token.0 >= 0).then_some(token);
         let first = existing(vocabulary.bos()).filter(|_| vocabulary.should_add_bos());
-        let lead = existing(vocabulary.bos()).or_else(|| existing(vocabulary.eos()));
+        // Where a file names none llama.cpp takes a number by the kind of the vocabulary, which is any token in most.
+        let says = |key: &str| model.meta_count() > 0 && model.meta_val_str(key).is_ok();
+        let is_usual = || {
+            model.meta_count() > 0
+                && model.meta_val_str("tokenizer.ggml.model").is_ok_and(|kind| kind == "llama")
+        };
+        let named = |key: &str, token| existing(token).filter(|_| says(key) || is_usual());
+        let lead = first
+            .or_else(|| named("tokenizer.ggml.bos_token_id", vocabulary.bos()))
+            .or_else(|| named("tokenizer.ggml.eos_token_id", vocabulary.eos()));
         let first_text = first.map(|token| token_text(&vocabulary, token)).unwrap_or_default();
         Tokenizer { vocabulary, first, first_text, lead }
     }
@@ -104,6 +113,22 @@ impl<'m> Tokenizer<'m> {
                 Some(mark) => piece.split(mark).filter(|part| !part.is_empty()).for_each(add),
             }
         }
+        Ok(tokens)
+    }
+
+    /// The tokens of a text with those that the model wants at the ends of a whole one, as those that make vectors of
+    /// texts do.
+    ///
+    /// # Errors
+    /// When the text is longer than 256 MiB.
+    pub fn whole(&self, text: &str) -> Result<Vec<LlamaToken>, BackendError> {
+        if text.len() > MOST_BYTES {
+            let message =
+                format!("a text of {} bytes is longer than the {MOST_BYTES} that are allowed", text.len());
+            return Err(BackendError::new(BackendErrorKind::ContextLength, message));
+        }
+        let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
+        self.vocabulary.tokenize_into(text.as_bytes(), &mut tokens, true, false);
         Ok(tokens)
     }
 

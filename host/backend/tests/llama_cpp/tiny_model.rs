@@ -204,7 +204,7 @@ async fn whole_texts_are_scored() {
     let text = "What is the capital of France? Which is larger, 3 or 5? ".repeat(12);
     let roll = async |settings: &str| {
         let backend = tiny(&format!(", chat_template: none{settings}")).await;
-        let request = RollingRequest { id: "text".to_owned(), text: text.clone() };
+        let request = RollingRequest { id: "text".to_owned(), text: text.clone(), has_special_tokens: false };
         let whole = backend.rolling_loglikelihood(request).await.expect("a score").output;
         (backend, whole)
     };

@@ -50,6 +50,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         let message = format!("there is no metric, extractor, judge or aggregator '{name}'");
         return Ok(terminal::refuse(&message, Some(&help)));
     }
+    let mut values = Vec::new();
     for (number, (plugin, member)) in found.into_iter().enumerate() {
         let world = plugin.family.world();
         if json {
@@ -59,7 +60,7 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
             value["source"] = plugin.source.as_str().into();
             value["digest"] = json!(plugin.family.identity().digest);
             value["example"] = example(world, member).into();
-            terminal::answer(format_args!("{value:#}"))?;
+            values.push(value);
             continue;
         }
         if number > 0 {
@@ -80,6 +81,11 @@ pub(crate) fn execute(arguments: MetricsArguments) -> anyhow::Result<ExitCode> {
         for line in text.trim().lines() {
             terminal::answer(gage_core::printable_line(line))?;
         }
+    }
+    if json {
+        // One name may be that of a metric and of an aggregator.
+        let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
+        terminal::answer(format_args!("{value:#}"))?;
     }
     Ok(ExitCode::Done)
 }

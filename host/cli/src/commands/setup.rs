@@ -12,7 +12,7 @@ use gage_data::hub::{HubToken, ModelHub};
 use gage_data::{LocateOptions, NoProgress};
 use gage_observe::{LogSettings, init_logs};
 use gage_plugin::{CompileProgress, Compiler, HostOptions, PluginHost, Registry, RegistryError};
-use gage_suite::{Loaded, SuiteError, secret_variables};
+use gage_suite::{Loaded, SuiteError, secret_variables, without_default};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -126,11 +126,11 @@ pub(crate) struct Variables {
 }
 
 impl Variables {
-    /// For answers that are played back: secrets need not be set, and are then none.
+    /// For answers that are played back: secrets of backends that have no default need not be set, and are then none.
     pub(crate) fn of_replay(arguments: &ConfigArguments) -> Variables {
         let mut idle = secret_variables(&arguments.path());
-        let set = arguments.overrides.iter().flat_map(|text| text.split("${").skip(1));
-        let set = set.filter_map(|rest| rest.split([':', '}']).next());
+        let set = arguments.overrides.iter().filter(|text| text.contains("backend"));
+        let set = set.flat_map(|text| without_default(text));
         idle.extend(set.filter(|name| is_secret_name(name)).map(str::to_owned));
         Variables { idle }
     }

@@ -142,6 +142,9 @@ impl SampleRecord {
         self.timing_metrics = scores.timing_metrics;
         self.timing.scoring_ms = scores.scoring_ms;
         self.timing.scoring_fuel = scores.scoring_fuel;
-        self.timing.finished_unix_ms = scores.finished_unix_ms;
+        // Plots over time show when it was answered; many are scored at once.
+        if self.timing.finished_unix_ms == 0 {
+            self.timing.finished_unix_ms = scores.finished_unix_ms;
+        }
     }
 }

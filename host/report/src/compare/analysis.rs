@@ -116,7 +116,7 @@ pub fn compare(
         same_run,
         refusal: refusal.map(|(_, reason)| reason),
         differences,
-        gate_changes: gate_changes::find(base, &options.gate_before, &options.gate),
+        gate_changes: gate_changes::find(base, new, &options.gate_before, &options.gate),
         tasks,
         not_compared: plan.not_compared,
         overall: overall(&metrics, &judged),

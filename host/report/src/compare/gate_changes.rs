@@ -20,13 +20,23 @@ pub struct GateChange {
     pub what: String,
 }
 
-/// What became of the gate `before`, of the suite of the baseline, in the gate `now`.
-pub(super) fn find(base: &ComparedSource, before: &[GateSpec], now: &[GateSpec]) -> Vec<GateChange> {
-    let mut changes = Vec::new();
+/// What became of the gate `before`, of the suite of the baseline, in the gate `now`, and where that has nothing to
+/// judge since one of the runs lacks the metric.
+pub(super) fn find(
+    base: &ComparedSource,
+    new: &ComparedSource,
+    before: &[GateSpec],
+    now: &[GateSpec],
+) -> Vec<GateChange> {
+    let mut changes = unjudged(base, new, now, "the new run");
+    changes.extend(unjudged(new, base, now, "the baseline"));
     for task_id in base.task_ids() {
         for figure in base.figures(task_id) {
             let Some(old) = gate_of(before, task_id, &figure.metric_id) else { continue };
             let name = shortened(&format!("{} of {task_id}", figure.metric_id));
+            if changes.iter().any(|known| known.task_id == task_id && known.metric_id == figure.metric_id) {
+                continue;
+            }
             let new = gate_of(now, task_id, &figure.metric_id);
             let what = match new {
                 None => format!(
@@ -53,6 +63,31 @@ pub(super) fn find(base: &ComparedSource, before: &[GateSpec], now: &[GateSpec])
     changes
 }
 
+/// The metrics of one run that a gate is on and that the other run has not got.
+fn unjudged(one: &ComparedSource, other: &ComparedSource, gate: &[GateSpec], name: &str) -> Vec<GateChange> {
+    let has = |task_id: &str, metric_id: &str| {
+        other.task_ids().contains(&task_id)
+            && other.figures(task_id).iter().any(|figure| figure.metric_id == metric_id)
+    };
+    let mut changes = Vec::new();
+    for task_id in one.task_ids() {
+        for figure in one.figures(task_id) {
+            let metric_id = &figure.metric_id;
+            if gate_of(gate, task_id, metric_id).is_none() || has(task_id, metric_id) {
+                continue;
+            }
+            let metric = shortened(&format!("{metric_id} of {task_id}"));
+            changes.push(GateChange {
+                task_id: task_id.to_owned(),
+                metric_id: metric_id.clone(),
+                is_lost: true,
+                what: format!("the gate on {metric} judges nothing: {name} does not have it"),
+            });
+        }
+    }
+    changes
+}
+
 /// In what a gate lets more pass than it did.
 fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
     let mut parts = Vec::new();
@@ -66,6 +101,12 @@ fn looser(old: &GateSpec, new: &GateSpec) -> Vec<String> {
     for sub in &old.sub_scores {
         if let Some(now) = new.sub_scores.iter().find(|one| one.name == sub.name) {
             larger(&format!("margin of {}", shortened(&sub.name)), sub.margin, now.margin);
+        }
+    }
+    for sub in &old.sub_scores {
+        let now = new.sub_scores.iter().find(|one| one.name == sub.name);
+        if now.is_some_and(|now| now.higher_is_better != sub.higher_is_better) {
+            parts.push(format!("of {} another direction is the better one", shortened(&sub.name)));
         }
     }
     if new.min_coverage < old.min_coverage {

@@ -265,10 +265,11 @@ proptest! {
             texts: texts.iter().map(|text| (*text).to_owned()).collect(),
         });
         prop_assert_ne!(embedded(&["ab"]), embedded(&["a", "b"]));
-        let whole = |text: &str| {
-            keys.of_rolling(&RollingRequest { id: request.id.clone(), text: text.to_owned() })
+        let whole = |text: &str, has_special_tokens| {
+            keys.of_rolling(&RollingRequest { id: request.id.clone(), text: text.to_owned(), has_special_tokens })
         };
-        prop_assert_ne!(whole("a"), whole("b"));
-        prop_assert_ne!(whole("a"), embedded(&["a"]));
+        prop_assert_ne!(whole("a", false), whole("b", false));
+        prop_assert_ne!(whole("a", false), whole("a", true));
+        prop_assert_ne!(whole("a", false), embedded(&["a"]));
     }
 }

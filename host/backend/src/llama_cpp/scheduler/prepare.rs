@@ -176,8 +176,12 @@ impl Preparation<'_> {
     }
 
     /// The windows in which a text is scored, each a request of its own, and the number of its tokens.
-    pub fn rolling(&self, name: &str, text: &str) -> Result<(Vec<(Prompted, Scoring)>, usize), BackendError> {
-        let mut tokens = self.tokenizer.tokens(&Prompt::plain(text), &[], "")?;
+    pub fn rolling(
+        &self,
+        name: &str,
+        prompt: &Prompt,
+    ) -> Result<(Vec<(Prompted, Scoring)>, usize), BackendError> {
+        let mut tokens = self.tokenizer.tokens(prompt, &[], "")?;
         if tokens.first().is_some_and(|token| Some(*token) == self.tokenizer.first()) {
             tokens.remove(0);
         }

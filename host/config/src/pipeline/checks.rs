@@ -1,0 +1,258 @@
+//! A configuration against itself: ids that differ, references that lead somewhere, and roles that steps can ask.
+
+use super::PipelineConfig;
+use crate::elements::backend::BackendSpec;
+use crate::elements::check_unique;
+use crate::elements::contract::{StepKind, TOOL_ROLES};
+use crate::elements::pricing::Priced;
+use crate::elements::role::{RoleAdapterSpec, RoleType};
+use crate::elements::task::TaskSpec;
+use crate::node::Node;
+use crate::problems::Problems;
+use crate::source::Span;
+
+pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
+    check_unique(
+        "id",
+        config.plugins.iter().map(|plugin| (plugin.id.as_str(), plugin.spans.entry)),
+        problems,
+    );
+    let ids = config.datasets.iter().map(|dataset| (dataset.dataset_id.as_str(), dataset.spans.entry));
+    check_unique("dataset_id", ids, problems);
+    check_unique(
+        "backend_id",
+        config.backends.iter().map(|spec| (spec.backend_id.as_str(), spec.span)),
+        problems,
+    );
+    let ids = config.role_adapters.iter().map(|role| (role.adapter_id.as_str(), role.spans.entry));
+    check_unique("adapter_id", ids, problems);
+    check_unique(
+        "prompt_id",
+        config.prompts.iter().map(|prompt| (prompt.prompt_id.as_str(), prompt.span)),
+        problems,
+    );
+    check_unique(
+        "task_id",
+        config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)),
+        problems,
+    );
+}
+
+/// Whether a list has an entry of this id. One that could not be read is an error already, and what names it is right.
+fn is_written(root: &Node, list: &str, key: &str, id: &str) -> bool {
+    let entries = root.get(list).and_then(Node::as_list).unwrap_or_default();
+    entries.iter().any(|entry| entry.get(key).and_then(Node::as_text).is_some_and(|known| known == id))
+}
+
+pub(super) fn check_references(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
+    for grant in config.plugins.iter().flat_map(|plugin| &plugin.grants.llm) {
+        let granted = config.role_adapters.iter().find(|role| role.adapter_id == grant.role);
+        if let Some(role) = granted.filter(|role| role.backend_id.is_empty() && role.adapter.is_some()) {
+            let message =
+                format!("the role adapter `{}` has no backend that could be asked", role.adapter_id);
+            problems.error(grant.span, "role", message).help("give it a `backend_id`, or grant another role");
+        }
+        if granted.is_none() {
+            problems
+                .error(grant.span, "role", format!("there is no role adapter `{}`", grant.role))
+                .known(&grant.role, config.role_adapters.iter().map(|role| role.adapter_id.as_str()));
+        }
+    }
+    for role in &config.role_adapters {
+        if !role.backend_id.is_empty()
+            && config.backend_of(role).is_none()
+            && !is_written(root, "backends", "backend_id", &role.backend_id)
+        {
+            problems
+                .error(
+                    role.spans.backend_id,
+                    "backend_id",
+                    format!("there is no backend `{}`", role.backend_id),
+                )
+                .known(&role.backend_id, config.backends.iter().map(|backend| backend.backend_id.as_str()));
+        }
+        if let Some(prompt_id) = &role.prompt_id
+            && config.prompt_of(role).is_none()
+            && !is_written(root, "prompts", "prompt_id", prompt_id)
+        {
+            problems
+                .error(role.spans.prompt_id, "prompt_id", format!("there is no prompt `{prompt_id}`"))
+                .known(prompt_id, config.prompts.iter().map(|prompt| prompt.prompt_id.as_str()));
+        }
+    }
+    check_pricing(config, root, problems);
+    for task in &config.tasks {
+        if config.dataset_of(task).is_none() && !is_written(root, "datasets", "dataset_id", &task.dataset_id)
+        {
+            problems
+                .error(
+                    task.spans.dataset_id,
+                    "dataset_id",
+                    format!("there is no dataset `{}`", task.dataset_id),
+                )
+                .known(&task.dataset_id, config.datasets.iter().map(|dataset| dataset.dataset_id.as_str()));
+        }
+        check_binding(config, task, problems);
+    }
+    config.gate.iter().for_each(|gate| gate.check(&config.tasks, problems));
+}
+
+/// Each price is that of a backend or a model of the suite, and there is one for each.
+fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) {
+    let written = root.get("backends").and_then(Node::as_list).map_or(0, <[Node]>::len);
+    // A backend that could not be read may have that id, or ask for that model.
+    let are_known = config.backends.len() >= written;
+    for (place, price) in config.pricing.iter().enumerate() {
+        let (key, name, known): (_, _, Vec<&str>) = match &price.of {
+            Priced::Backend(id) => (
+                "backend_id",
+                id,
+                config.backends.iter().map(|backend| backend.backend_id.as_str()).collect(),
+            ),
+            Priced::Model(name) => {
+                ("model", name, config.backends.iter().filter_map(BackendSpec::model).collect())
+            }
+        };
+        if are_known && !known.contains(&name.as_str()) {
+            let what = if key == "model" { "backend asks for the model" } else { "backend is called" };
+            problems.error(price.span, "pricing", format!("no {what} `{name}`")).known(name, known);
+        }
+        if config.pricing.iter().take(place).any(|other| other.of == price.of) {
+            problems.error(price.span, "pricing", format!("there are two prices for the {key} `{name}`"));
+        }
+    }
+}
+
+/// Each step that asks a model must name its role, or there must be only one that can be meant.
+fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
+    let asked = |step: StepKind| {
+        let contract = step.contract();
+        contract.role.map(|role_type| Asked { name: contract.name, role_type, allowed: contract.may_ask })
+    };
+    for step in &task.steps.support {
+        check_role(config, asked(StepKind::Support), step.adapter_id.as_deref(), step.span, problems);
+        check_support(config, "support", step.span, config.support_role_of(step), problems);
+    }
+    let supports = task.steps.support.iter();
+    let ids =
+        supports.filter_map(|step| Some((config.support_role_of(step)?.adapter_id.as_str(), step.span)));
+    check_unique("adapter_id", ids, problems);
+    let step = &task.steps.inference;
+    check_role(config, asked(StepKind::Inference), step.adapter_id.as_deref(), step.span, problems);
+    check_model("inference", step.span, config.inference_role_of(task), problems);
+    if let Some(tools) = &step.tools {
+        let asked = Asked { name: "tools", role_type: RoleType::ToolProvider, allowed: TOOL_ROLES };
+        check_role(config, Some(asked), tools.adapter_id.as_deref(), tools.span, problems);
+        check_support(config, "tools", tools.span, config.tool_role_of(tools), problems);
+    }
+    if let Some(step) = &task.steps.embed {
+        check_role(config, asked(StepKind::Embed), step.adapter_id.as_deref(), step.span, problems);
+        let role = config.embed_role_of(step);
+        check_model("embed", step.span, role, problems);
+        if let Some(role) = role.filter(|role| role.prompt_id.is_some()) {
+            let message = format!(
+                "`embed` asks `{}` for vectors, and its `prompt_id` would not be used",
+                role.adapter_id
+            );
+            problems.error(step.span, "adapter_id", message).help("name a role with a `backend_id` alone");
+        }
+    }
+    for judge in task.steps.judge.iter().flat_map(|step| &step.judges) {
+        check_role(config, asked(StepKind::Judge), judge.adapter_id.as_deref(), judge.span, problems);
+        check_model("judge", judge.span, config.judge_role_of(judge), problems);
+    }
+}
+
+/// A role that answers or judges asks its backend itself, without a component between.
+fn check_model(name: &str, span: Span, role: Option<&RoleAdapterSpec>, problems: &mut Problems) {
+    if let Some(role) = role.filter(|role| role.adapter.is_some()) {
+        let message = format!("`{name}` asks `{}`, whose `adapter` it would not use", role.adapter_id);
+        problems
+            .error(span, "adapter_id", message)
+            .help("name a role with a `backend_id` alone; adapters are for `support` and for `tools`");
+    }
+}
+
+/// A role that supports a model has a component that says how, or where it is a step of its own at least a
+/// prompt for its model.
+fn check_support(
+    config: &PipelineConfig,
+    name: &str,
+    span: Span,
+    role: Option<&RoleAdapterSpec>,
+    problems: &mut Problems,
+) {
+    let Some(role) = role.filter(|role| role.adapter.is_none() && role.role_type.takes_adapter()) else {
+        return;
+    };
+    let (lacking, help) = match name {
+        "support" if config.prompt_of(role).is_some() => return,
+        "support" => {
+            ("neither an `adapter` nor a `prompt_id`", "a component with `adapter`, or a `prompt_id`")
+        }
+        _ => ("no `adapter`", "a component with `adapter`"),
+    };
+    let message = format!("`{name}` asks `{}`, which has {lacking}", role.adapter_id);
+    // A component that could not be read is an error already.
+    if !problems.has_errors() {
+        problems.error(span, "adapter_id", message).help(format!("give it {help}"));
+    }
+}
+
+/// What asks a role, and which roles it may ask.
+struct Asked {
+    name: &'static str,
+    /// That of the role that is meant where none is named.
+    role_type: RoleType,
+    allowed: &'static [RoleType],
+}
+
+fn check_role(
+    config: &PipelineConfig,
+    asked: Option<Asked>,
+    adapter_id: Option<&str>,
+    span: Span,
+    problems: &mut Problems,
+) {
+    let Some(Asked { name: step_name, role_type, allowed }) = asked else { return };
+    let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
+    let candidates: Vec<&str> = config
+        .role_adapters
+        .iter()
+        .filter(|role| role.role_type == role_type)
+        .map(|role| role.adapter_id.as_str())
+        .collect();
+    match adapter_id {
+        Some(adapter_id) if !all().any(|known| known == adapter_id) => {
+            problems
+                .error(span, "adapter_id", format!("there is no role adapter `{adapter_id}`"))
+                .known(adapter_id, all());
+        }
+        Some(adapter_id) => {
+            let named = config.role_adapters.iter().find(|role| role.adapter_id == adapter_id);
+            if let Some(role) = named.filter(|role| !allowed.contains(&role.role_type)) {
+                let allowed: Vec<&str> = allowed.iter().map(|kind| kind.name()).collect();
+                let message = format!(
+                    "`{step_name}` cannot ask `{adapter_id}`, which is of the type `{}`",
+                    role.role_type.name()
+                );
+                problems
+                    .error(span, "adapter_id", message)
+                    .help(format!("it asks a role of the type {}", allowed.join(", ")));
+            }
+        }
+        None if candidates.is_empty() && !problems.has_errors() => {
+            let message = format!(
+                "`{step_name}` needs a role adapter of the type `{}`; there is none",
+                role_type.name()
+            );
+            problems.error(span, "steps", message).help("add one to `role_adapters`");
+        }
+        None if candidates.len() > 1 => {
+            let message = format!("`{step_name}` could mean any of {} role adapters", candidates.len());
+            let help = format!("name one with `adapter_id`: {}", candidates.join(", "));
+            problems.error(span, "steps", message).help(help);
+        }
+        None => {}
+    }
+}
