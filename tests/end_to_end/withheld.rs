@@ -260,3 +260,19 @@ fn a_manifest_that_was_edited_is_trusted_by_nobody() {
     let fine = workspace.run(&["report", "one", "--output", "r.html"]).expect_code(0);
     assert!(fine.stderr.is_empty(), "{}", fine.stderr);
 }
+
+/// What was frozen is not run as another suite because a default looked like a secret.
+#[test]
+fn a_template_names_the_variables_whose_defaults_it_has_not() {
+    let server = served();
+    let workspace = with_keys(&server, "extra_body: {style: '${STYLE_KEY:-short}'}");
+    let said = workspace.run(&["distill", SUITE, "--builtin-name", "styled"]).expect_code(0);
+    assert!(said.stderr.contains("set ${STYLE_KEY} where it runs"), "{}", said.stderr);
+    workspace.run(&["init", "styled"]).expect_code(0);
+    let run = |variables: &[(&str, &str)]| {
+        run_with(&workspace, variables, &["run", "config/run_configs/styled_run_1.yaml"])
+    };
+    let refused = run(&[]).expect_code(2);
+    assert!(refused.stderr.contains("STYLE_KEY"), "{}", refused.stderr);
+    run(&[("STYLE_KEY", "short")]).expect_code(0);
+}

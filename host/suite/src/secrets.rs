@@ -70,6 +70,11 @@ impl Walk<'_> {
                 // An address with a password in it is a secret under any name, and so is what is one elsewhere.
                 if without_users(key, &public) == public && without_secrets(&public) == public {
                     if public != *text {
+                        // Whoever runs it sets the variable, or is told to; nothing would be another suite.
+                        for variable in lost_defaults(text, &public) {
+                            self.removed.push(Removed { key: path.to_owned(), variable });
+                        }
+                        let public = public.replace(":-}", "}");
                         node.plain = node.plain.take().map(|_| public.clone());
                         node.value = NodeValue::Text(public);
                     }
@@ -81,6 +86,15 @@ impl Walk<'_> {
             _ => replace(node, path, owner, self.used, &mut self.removed),
         }
     }
+}
+
+/// The variables that lost their defaults on the way from a text to another.
+fn lost_defaults(text: &str, public: &str) -> Vec<String> {
+    let names = text.split("${").skip(1).filter_map(|rest| rest.split_once(":-"));
+    let lost = names.filter(|(name, default)| {
+        !default.starts_with('}') && !name.contains('}') && public.contains(&format!("${{{name}:-}}"))
+    });
+    lost.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Puts the name of a variable in the place of a secret.
