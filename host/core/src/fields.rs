@@ -71,3 +71,15 @@ pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> Problem 
     };
     Problem { pointer, message: format!("expected {wanted}, found {found}") }
 }
+
+/// What a value is called in messages.
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

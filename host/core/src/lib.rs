@@ -27,7 +27,7 @@ pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
 pub use field_path::{FieldPath, Root, Roots};
-pub use fields::Problem;
+pub use fields::{Problem, kind_of};
 pub use long_integers::quote_long_integers;
 pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};

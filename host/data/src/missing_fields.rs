@@ -97,18 +97,6 @@ struct Unmet {
     found: Vec<&'static str>,
 }
 
-/// What a value is called that can be equal to no value with another name.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
-}
-
 fn add(types: &mut Vec<&'static str>, name: &'static str) {
     if !types.contains(&name) {
         types.push(name);
@@ -121,7 +109,7 @@ impl FieldWatch {
             let named = conditions.iter().filter(|(_, values)| !values.contains(&Value::Null));
             let unmet = |(path, values): &(String, Vec<Value>)| {
                 let mut sought = Vec::new();
-                values.iter().for_each(|value| add(&mut sought, type_of(value)));
+                values.iter().for_each(|value| add(&mut sought, gage_core::kind_of(value)));
                 Unmet { key, path: path.clone(), sought, found: Vec::new() }
             };
             named.map(unmet).collect()
@@ -139,8 +127,8 @@ impl FieldWatch {
         self.rows += 1;
         self.unmet.retain_mut(|unmet| {
             let Some(value) = find(row, &unmet.path).filter(|value| !value.is_null()) else { return true };
-            add(&mut unmet.found, type_of(value));
-            !unmet.sought.contains(&type_of(value))
+            add(&mut unmet.found, gage_core::kind_of(value));
+            !unmet.sought.contains(&gage_core::kind_of(value))
         });
         if self.rows <= ROWS && !self.unmet.is_empty() {
             self.learn(row, "", 2);

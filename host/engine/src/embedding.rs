@@ -114,7 +114,7 @@ impl Embedding {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(other) => {
-                let what = kind_of(other);
+                let what = gage_core::kind_of(other);
                 return Err(refuse(format!("`{}` is {what}, and a text is compared", step.prediction_field)));
             }
         };
@@ -207,17 +207,6 @@ fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
         },
     }
     Ok(())
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// The cosines of the angles between the first vector and each of so many others.
