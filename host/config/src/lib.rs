@@ -63,4 +63,4 @@ pub use secrets::{
     without_secret_defaults, without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};
-pub use withheld::{Withheld, is_unset, withheld_json, withheld_of_scoring};
+pub use withheld::{ENTRY_IDS, Withheld, is_unset, withheld_json, withheld_of_scoring};

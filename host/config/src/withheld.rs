@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const UNSET: &str = "not set, ";
 
 /// The sections whose entries have names, with the key that holds it.
-const IDS: [(&str, &str); 6] = [
+pub const ENTRY_IDS: [(&str, &str); 6] = [
     ("datasets", "dataset_id"),
     ("backends", "backend_id"),
     ("role_adapters", "adapter_id"),
@@ -108,7 +108,7 @@ fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<
 
 /// How an item of a list is called in paths.
 pub(crate) fn name_of(path: &[String], item: &Value, number: usize) -> String {
-    let id_key = IDS.iter().find(|(section, _)| path == [*section]).map(|(_, key)| *key);
+    let id_key = ENTRY_IDS.iter().find(|(section, _)| path == [*section]).map(|(_, key)| *key);
     let id = id_key.and_then(|key| item.get(key)).and_then(Value::as_str);
     id.map_or_else(|| format!("[{number}]"), str::to_owned)
 }

@@ -129,7 +129,7 @@ impl Refusal<'_> {
         }
         // It is one text that is refused there, and not the key.
         let is_moderated = has_code(&["moderation", "content_policy_violation", "content_filter"])
-            || says(&["flagged", "moderation", "content policy"]);
+            || says(&["flagged", "content policy"]);
         match self.status {
             403 if is_moderated => (BackendErrorKind::Rejected, false),
             401 | 403 => (BackendErrorKind::Unauthorized, false),

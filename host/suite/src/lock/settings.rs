@@ -1,6 +1,6 @@
 //! What of a configuration can change a figure.
 
-use gage_config::{Withheld, withheld_json};
+use gage_config::{ENTRY_IDS, Withheld, withheld_json};
 use gage_core::Object;
 use serde_json::{Map, Value};
 
@@ -49,16 +49,6 @@ const BACKEND: &[&str] = &[
 /// The digests of values that are not written down.
 pub(super) const WITHHELD: &str = "withheld";
 
-/// The keys that name the entries of sections.
-const IDS: [(&str, &str); 6] = [
-    ("datasets", "dataset_id"),
-    ("backends", "backend_id"),
-    ("role_adapters", "adapter_id"),
-    ("prompts", "prompt_id"),
-    ("tasks", "task_id"),
-    ("plugins", "id"),
-];
-
 /// The configuration without what is for people, says where things are, or how fast they go, as a cache of answers.
 pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
     let mut kept = Object::new();
@@ -78,7 +68,7 @@ pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
                 }
             }
         }
-        let id_key = IDS.iter().find(|(name, _)| name == key);
+        let id_key = ENTRY_IDS.iter().find(|(name, _)| name == key);
         kept.insert(
             key.clone(),
             match id_key {
@@ -97,7 +87,7 @@ pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
 /// Whether what stands at a path is left out, and so is what is not written down of it.
 fn is_left_out(path: &[String]) -> bool {
     LEFT_OUT.iter().any(|(section, way, keys)| {
-        let is_list = IDS.iter().any(|(name, _)| name == section);
+        let is_list = ENTRY_IDS.iter().any(|(name, _)| name == section);
         let way = way.split('/').filter(|part| !part.is_empty());
         let mut rest = path.iter().skip(if is_list { 2 } else { 1 });
         path.first().is_some_and(|first| first == section)
