@@ -130,6 +130,7 @@ fn what_is_wrong_with_a_backend_is_said_with_its_line() {
             "model: m, top_p: 0.5, extra_body: {temperature: 0.5, max_completion_tokens: 3, generationConfig: {topK: 1}}",
             2,
         ),
+        ("omitted_key", "model: m, omit_params: [temprature, top_p]", 2),
         ("unset_variable", "model: m, api_key_env: NOBODY_SET_THIS", 0),
     ] {
         workspace.write(

@@ -2,7 +2,7 @@
 
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
 use gage_config::HttpBackendConfig;
-use gage_core::{ContentPart, Digest, Message, ModelOutput, Object};
+use gage_core::{ContentPart, Digest, Message, ModelOutput, Object, Usage};
 use serde_json::{Value, json};
 
 /// A `data:` URL in base64: its media type and its data.
@@ -83,6 +83,19 @@ pub(crate) fn merge(into: &mut Object, further: &Object) {
 /// About how many tokens a request takes: a quarter of its bytes, and all that it may generate.
 pub(crate) fn estimate(body: &[u8], longest: Option<u32>) -> u64 {
     (body.len() / 4) as u64 + u64::from(longest.unwrap_or(256))
+}
+
+/// A number of tokens larger than this is none: no answer takes as many.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// A number of tokens that a server counted; nothing where it is none that can be.
+pub(crate) fn count_of(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|count| *count <= MOST_TOKENS)
+}
+
+/// The same of what a component counted.
+pub(crate) fn plausible(usage: Usage) -> Option<Usage> {
+    (usage.prompt_tokens.max(usage.completion_tokens) <= MOST_TOKENS).then_some(usage)
 }
 
 /// How many tokens an answer took, as its server counted them.

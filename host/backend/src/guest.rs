@@ -1,5 +1,6 @@
 //! Between the messages and answers of this program and those of components.
 
+use crate::conversation::plausible;
 use base64::Engine as _;
 use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Role, Usage};
 use gage_plugin::MediaSet;
@@ -70,9 +71,8 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
         gage_plugin::FinishReason::ContentFilter => FinishReason::ContentFilter,
         gage_plugin::FinishReason::Other => FinishReason::Other,
     };
-    let usage = generation.usage.map(|usage| Usage {
-        prompt_tokens: usage.prompt_tokens,
-        completion_tokens: usage.completion_tokens,
+    let usage = generation.usage.and_then(|usage| {
+        plausible(Usage { prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens })
     });
     let mut output = ModelOutput::generated(generation.answer, finish, usage);
     // It was checked to be an object when it came out of the component.

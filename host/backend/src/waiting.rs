@@ -30,8 +30,8 @@ pub trait Place: Send + Sync {
 }
 
 /// Drives a request that has a place.
-pub async fn in_place<F: Future>(place: Arc<dyn Place>, request: F) -> F::Output {
-    PLACE.scope(place, request).await
+pub fn in_place<F: Future>(place: Arc<dyn Place>, request: F) -> impl Future<Output = F::Output> {
+    PLACE.scope(place, request)
 }
 
 /// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards.
@@ -77,13 +77,15 @@ pub async fn waiting<F: Future>(future: F) -> F::Output {
 
 /// Drives a request to its end. Once `stopping` is over it is given up where it only waits, and once
 /// `stopped` is over wherever it is; nothing comes of it then.
-pub async fn cancellable<F: Future>(
+pub fn cancellable<F: Future>(
     request: F,
     stopping: impl Future<Output = ()>,
     stopped: impl Future<Output = ()>,
-) -> Option<F::Output> {
-    let driven = async {
-        let (mut request, mut stopping, mut stopped) = (pin!(request), pin!(stopping), pin!(stopped));
+) -> impl Future<Output = Option<F::Output>> {
+    // In a box of its own: in here it would be there twice, as what is given and as what is driven.
+    let mut request = Box::pin(request);
+    let driven = async move {
+        let (mut stopping, mut stopped) = (pin!(stopping), pin!(stopped));
         let mut is_stopping = false;
         poll_fn(|context| {
             if let Poll::Ready(output) = request.as_mut().poll(context) {
@@ -98,7 +100,7 @@ pub async fn cancellable<F: Future>(
         })
         .await
     };
-    WAITS.scope(Cell::new(0), driven).await
+    WAITS.scope(Cell::new(0), driven)
 }
 
 #[cfg(test)]

@@ -228,7 +228,8 @@ impl Asking {
             (request, _) => return self.answer(request, own_params, place, inferred).await,
         };
         let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
-        turns.go_on(*request, own_params, place, inferred).await
+        // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
+        Box::pin(turns.go_on(*request, own_params, place, inferred)).await
     }
 
     /// Room for a request of the role.

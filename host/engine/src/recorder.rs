@@ -78,9 +78,7 @@ pub(crate) fn work(
                 batch.push(more);
             }
         }
-        let entries: Vec<JournalEntry<'_>> =
-            batch.iter().map(|one: &ToRecord| one.what.entry(one.task.id())).collect();
-        writer.append_batch(&entries)?;
+        writer.append_batch(batch.iter().map(|one: &ToRecord| one.what.entry(one.task.id())))?;
         synced = Some(Instant::now());
         for ToRecord { task, what, permit } in batch.drain(..) {
             events.recorded(task.id(), &what);

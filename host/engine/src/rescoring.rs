@@ -164,9 +164,7 @@ fn rescore_task(
             spent += took;
             let answers = batch.answers.iter().map(|one| JournalEntry::Answer(one.entry(&task.task_id)));
             let entries = answers.chain(scores.iter().map(JournalEntry::Scores));
-            let entries: Vec<JournalEntry<'_>> =
-                entries.chain(batch.whole.iter().map(JournalEntry::Whole)).collect();
-            writer.append_batch(&entries)?;
+            writer.append_batch(entries.chain(batch.whole.iter().map(JournalEntry::Whole)))?;
             let finished =
                 scores.iter().map(|entry| Finished { was_answered: false, ..Finished::of_scores(entry) });
             for finished in finished.chain(batch.whole.iter().map(Finished::of_record)) {

@@ -23,8 +23,9 @@ tokio::task_local! {
 }
 
 /// Does the work of a sample, of which it is noted what it spends.
-pub(crate) async fn noting<F: Future>(work: F) -> F::Output {
-    OPEN.scope(RefCell::default(), work).await
+pub(crate) fn noting<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    // Not itself async, or the work would be in there twice, and be moved as such.
+    OPEN.scope(RefCell::default(), work)
 }
 
 /// What was spent on the sample so far is told in the journal.

@@ -256,7 +256,8 @@ pub(crate) async fn run_steps(
     for helper in helpers {
         let found = payload_of(&supported.output);
         let payload = Payload { sample, found: &found, history: None, tool_call: None };
-        match helper.ask(task, sample_id, &payload).await {
+        // In a box, so that a sample without such steps has no room for one.
+        match Box::pin(helper.ask(task, sample_id, &payload)).await {
             Ok(Found { mut output, usage }) => {
                 if let Some(usage) = usage {
                     output.insert("usage".to_owned(), json!(usage));

@@ -311,7 +311,7 @@ impl SampleLoop {
             let Row { index, row_digest, result } = row;
             match result {
                 Err(rejection) => {
-                    let record = record_of(&hand.task.planned, index, row_digest, *rejection);
+                    let record = Box::new(record_of(&hand.task.planned, index, row_digest, *rejection));
                     let is_recorded = hand.finished(record, false, Some(permit)).await;
                     count(Ok(RowEnd { is_recorded, is_earlier: false }))?;
                 }
@@ -399,8 +399,8 @@ impl Hand {
             let _ = self.recorder.send(ToRecord { task, what, permit: None }).await;
             spending::recorded();
         }
-        // The recorder has long let go of it.
-        behind.ask(&self.task, inferred).await
+        // The recorder has long let go of it. In a box, so that a sample without such steps has no room for them.
+        Box::pin(behind.ask(&self.task, inferred)).await
     }
 
     /// Hands on what came of a row; nothing did where the run is stopped. Returns whether it is recorded.
@@ -421,7 +421,8 @@ impl Hand {
             }
             Some(inferred) => {
                 let is_earlier = inferred.is_earlier;
-                self.finished(inferred.into_record(self.task.id()), is_earlier, permit).await
+                let record = Box::new(inferred.into_record(self.task.id()));
+                self.finished(record, is_earlier, permit).await
             }
             None => {
                 self.end(index, None).await;
@@ -445,13 +446,13 @@ impl Hand {
     /// A sample that needs no scores goes to the journal.
     async fn finished(
         &self,
-        record: SampleRecord,
+        record: Box<SampleRecord>,
         is_earlier: bool,
         permit: Option<OwnedSemaphorePermit>,
     ) -> bool {
         let index = record.index;
         self.task.finished(record.outcome, &record.sample_id);
-        let is_recorded = self.record(What::Whole(Box::new(record), is_earlier), permit).await;
+        let is_recorded = self.record(What::Whole(record, is_earlier), permit).await;
         self.end(index, None).await && is_recorded
     }
 

@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events.
 
-use crate::conversation::call_value;
+use crate::conversation::{call_value, count_of};
 use crate::http::{Failure, Reader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Block {
 
 impl MessageReader {
     fn take_usage(&mut self, usage: Option<&Value>) {
-        let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+        let count = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(count_of);
         if let Some(input) = count("input_tokens") {
             let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
             let cached = cached.into_iter().filter_map(count).fold(0, u64::saturating_add);

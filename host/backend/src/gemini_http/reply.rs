@@ -1,6 +1,6 @@
 //! What an answer says, whole or in events. Each event has the shape of a whole answer.
 
-use crate::conversation::call_value;
+use crate::conversation::{call_value, count_of};
 use crate::http::{Failure, Reader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ impl ContentReader {
         if reply.get("error").is_some_and(|error| !error.is_null()) {
             return Err(Failure::instead_of_answer("the answer is an error", reply));
         }
-        let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(Value::as_u64);
+        let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(count_of);
         if let Some(prompt_tokens) = count("promptTokenCount") {
             let thought = count("thoughtsTokenCount").unwrap_or(0);
             let completion_tokens = count("candidatesTokenCount").unwrap_or(0).saturating_add(thought);

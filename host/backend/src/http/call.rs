@@ -171,6 +171,7 @@ impl HttpClient {
                 "; the account has nothing left to spend: add to it, or use another key ({})",
                 self.config.key.described()
             ),
+            BackendErrorKind::Connection | BackendErrorKind::Timeout => self.by_way_of.clone(),
             _ => String::new(),
         };
         let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);

@@ -26,6 +26,8 @@ pub(crate) struct HttpClient {
     pub(super) backend_id: String,
     pub(super) client: reqwest::Client,
     pub(super) host_name: String,
+    /// Which proxy stands between, for messages of connections that fail; empty where none does.
+    pub(super) by_way_of: String,
     pub(super) host: Arc<Host>,
     pub(super) permits: Semaphore,
     pub(super) tape: Option<Arc<HttpTape>>,
@@ -81,6 +83,7 @@ impl HttpClient {
             permits: Semaphore::new(config.limits.max_concurrency),
             backend_id: backend_id.to_owned(),
             counters: Counters::default(),
+            by_way_of: by_way_of(&config.connection.proxy, &|name| std::env::var(name).ok()),
             client,
             host_name,
             tape,
@@ -161,6 +164,26 @@ fn build(
     builder.build().map_err(|error| (config.span, format!("HTTP client: {}", describe(&error))))
 }
 
+/// What a message says of the proxy that requests go through. Of one in a variable only the variable is named, for it may
+/// hold a password, and `NO_PROXY` may leave the host out.
+fn by_way_of(proxy: &Proxy, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    const VARIABLES: [&str; 6] =
+        ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+    match proxy {
+        Proxy::Direct => String::new(),
+        Proxy::Address(address, _) => format!("; it goes by way of the proxy {address} (`proxy`)"),
+        Proxy::Environment => {
+            let is_set = |name: &&str| variable(name).is_some_and(|value| !value.trim().is_empty());
+            match VARIABLES.into_iter().find(is_set) {
+                Some(name) => format!(
+                    "; it may go by way of the proxy that {name} names: `proxy: none` or NO_PROXY leaves that out"
+                ),
+                None => String::new(),
+            }
+        }
+    }
+}
+
 /// The certificates of authorities of one's own; none where no file is named.
 pub(crate) fn certificates_of(
     connection: &HttpConnection,
@@ -225,4 +248,33 @@ fn describe(error: &reqwest::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_fails_names_its_proxy_and_no_password() {
+        let user = Some(("me".to_owned(), Secret::new("pass-of-mine".to_owned())));
+        let cases = [
+            (Proxy::Direct, ""),
+            (
+                Proxy::Address("http://proxy.test:3128".to_owned(), user),
+                "proxy http://proxy.test:3128 (`proxy`)",
+            ),
+            (Proxy::Environment, "the proxy that ALL_PROXY names"),
+        ];
+        let variable = |name: &str| match name {
+            "HTTP_PROXY" => Some(" ".to_owned()),
+            "ALL_PROXY" => Some("http://me:pass-of-mine@proxy.test".to_owned()),
+            _ => None,
+        };
+        for (proxy, expected) in cases {
+            let said = by_way_of(&proxy, &variable);
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
+            assert!(!said.contains("pass-of-mine"), "{said}");
+        }
+        assert_eq!(by_way_of(&Proxy::Environment, &|_| None), "");
+    }
 }

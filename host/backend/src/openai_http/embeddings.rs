@@ -1,6 +1,7 @@
 //! Texts to vectors.
 
 use crate::api::EmbedOutput;
+use crate::conversation::count_of;
 use crate::http::{Failure, Reader, json_of};
 use gage_core::{Object, Usage};
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ impl Reader for EmbeddingReader {
             let message = format!("the answer does not hold {} vectors of one length", self.0);
             return Err(Failure::protocol(message));
         }
-        let tokens = reply.pointer("/usage/prompt_tokens").and_then(Value::as_u64);
+        let tokens = reply.pointer("/usage/prompt_tokens").and_then(count_of);
         let usage = tokens.map(|prompt_tokens| Usage { prompt_tokens, completion_tokens: 0 });
         Ok(EmbedOutput { vectors, usage })
     }

@@ -1,5 +1,6 @@
 //! What an answer says, whether it came as a whole or was put together from a stream.
 
+use crate::conversation::count_of;
 use crate::http::Failure;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
@@ -56,7 +57,7 @@ pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Fa
 }
 
 fn usage_of(reply: &Value) -> Option<Usage> {
-    let count = |key: &str| reply.get("usage")?.get(key).and_then(Value::as_u64);
+    let count = |key: &str| reply.get("usage")?.get(key).and_then(count_of);
     count("prompt_tokens").map(|prompt_tokens| Usage {
         prompt_tokens,
         completion_tokens: count("completion_tokens").unwrap_or(0),
@@ -145,6 +146,21 @@ mod tests {
         ] {
             let found = split_thought(answer.to_owned());
             assert_eq!((found.0.as_deref(), found.1.as_str()), (thought, rest), "{answer}");
+        }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_unknown() {
+        for (tokens, expected) in [
+            (json!(3), Some(3)),
+            (json!(0), Some(0)),
+            (json!(u64::MAX), None),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!("3"), None),
+        ] {
+            let usage = usage_of(&json!({"usage": {"prompt_tokens": tokens}}));
+            assert_eq!(usage.map(|usage| usage.prompt_tokens), expected, "{tokens}");
         }
     }
 }

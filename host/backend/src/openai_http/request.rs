@@ -82,8 +82,12 @@ fn put_logprobs(body: &mut Object, is_chat: bool, logprobs: Option<u32>) {
 
 /// A message in the shape that servers understand best: text alone as a string, sound that lies in the
 /// message as `input_audio`.
-fn message_to_value(message: Message) -> Value {
+fn message_to_value(mut message: Message) -> Value {
     let text = is_plain(&message.content).then(|| gage_core::text_of(&message.content));
+    if text.is_some() && message.tool_calls.is_empty() {
+        // An empty list in the place of the text is all that is needed.
+        message.content.clear();
+    }
     let sounds: Vec<Option<Value>> = message.content.iter().map(sound_of).collect();
     let mut value = message.into_value();
     match (text, value.get_mut("content")) {

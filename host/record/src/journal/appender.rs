@@ -54,16 +54,17 @@ impl<S: Store> Appender<S> {
         self.next = Some(next);
     }
 
-    /// Appends all values in one write and makes them safe on the disk, or none of them.
-    pub(super) fn append(&mut self, values: &[impl Serialize]) -> io::Result<()> {
+    /// Appends all values in one write and makes them safe on the disk, or none of them. Returns how many they are.
+    pub(super) fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> io::Result<u64> {
         self.buffer.clear();
-        let mut next = self.next;
+        let (mut next, mut count) = (self.next, 0);
         for value in values {
-            line::encode(value, next, self.seed, &mut self.buffer)?;
+            line::encode(&value, next, self.seed, &mut self.buffer)?;
             next = next.map(|number| number + 1);
+            count += 1;
         }
         if self.buffer.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         if self.is_torn {
             self.store.cut(self.length)?;
@@ -79,7 +80,7 @@ impl<S: Store> Appender<S> {
             Err(_) => self.is_torn = self.store.cut(self.length).is_err(),
         }
         self.buffer.shrink_to(KEPT_CAPACITY);
-        written
+        written.map(|()| count)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
 use crate::{RecordError, RunFolder};
 use serde::Serialize;
+use std::borrow::Borrow;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -84,14 +85,16 @@ impl JournalWriter {
     /// # Errors
     /// When the disk is full or fails, and when a record is larger than 4 GiB or nested deeper
     /// than 120 levels.
-    pub fn append_batch(&mut self, entries: &[JournalEntry<'_>]) -> Result<(), RecordError> {
+    pub fn append_batch<'e, E: Borrow<JournalEntry<'e>> + Serialize>(
+        &mut self,
+        entries: impl IntoIterator<Item = E>,
+    ) -> Result<(), RecordError> {
         self.append(entries)
     }
 
-    fn append(&mut self, values: &[impl Serialize]) -> Result<(), RecordError> {
+    fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> Result<(), RecordError> {
         let appended = self.appender.append(values);
-        appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
-        self.lines += values.len() as u64;
+        self.lines += appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
         self.recorded.note(self.lines);
         Ok(())
     }

@@ -168,10 +168,36 @@ impl OpenAiOptions {
             token_limit: table
                 .choice("max_tokens_name", &NAMES, problems)
                 .unwrap_or(TokenLimitName::MaxTokens),
-            omit_params: table.texts("omit_params", problems).unwrap_or_default(),
+            omit_params: read_omitted(table, problems),
             embedding_model: table.text("embedding_model", problems),
         }
     }
+}
+
+/// What may be left out of a body, by the names that it has there.
+const OMITTED: [&str; 11] = [
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "stop",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+];
+
+fn read_omitted(table: &mut Table<'_>, problems: &mut Problems) -> Vec<String> {
+    const KEY: &str = "omit_params";
+    let omitted = table.texts(KEY, problems).unwrap_or_default();
+    let Some(span) = table.get(KEY).map(|node| node.span) else { return omitted };
+    for name in omitted.iter().filter(|name| !OMITTED.contains(&name.as_str())) {
+        let message = format!("`{name}` is no sampling parameter that is sent");
+        problems.error(span, &table.path_of(KEY), message).known(name, OMITTED);
+    }
+    omitted
 }
 
 /// A text that becomes the value of a header.
