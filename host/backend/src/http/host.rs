@@ -72,6 +72,8 @@ struct State {
     owed: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
+    /// When the request was sent that was sent last of those that were answered.
+    answered: Option<Instant>,
     /// When the limit may double next.
     hurry_at: Option<Instant>,
     breaker: Breaker,
@@ -111,6 +113,7 @@ impl Host {
             owed: 0,
             in_flight: 0,
             paused_until: None,
+            answered: None,
             hurry_at: None,
             breaker,
             requests: None,
@@ -306,6 +309,9 @@ impl Pass<'_> {
         let mut state = self.host.state();
         let now = now();
         if let Some(sent) = self.sent.take() {
+            if ending == Ending::Answered {
+                state.answered = state.answered.max(Some(sent.at));
+            }
             let end = match ending {
                 Ending::Refused => End::Refused,
                 Ending::Late => End::Late,
@@ -320,8 +326,13 @@ impl Pass<'_> {
             Ending::Broken => state.breaker.failed(now),
             Ending::Late => state.breaker.abandoned(),
         }
-        // One refusal among many answers concerns that request. Where most are refused, all wait.
-        if let Some(wait) = asked.filter(|_| ending == Ending::Refused && state.concurrency.is_refusing()) {
+        // One refusal among many answers concerns that request. Where most are refused, all wait; unless the host took
+        // another within the time that it asks for, as one does that allows so many a second.
+        let concerns_all = |wait: &Duration| {
+            let takes_others = state.answered.is_some_and(|at| now.saturating_duration_since(at) <= *wait);
+            ending == Ending::Refused && state.concurrency.is_refusing() && !takes_others
+        };
+        if let Some(wait) = asked.filter(concerns_all) {
             Host::pause(&mut state, wait);
         }
         if let Some(wait) = exhausted {
@@ -414,6 +425,34 @@ mod tests {
         let began = now();
         drop(host.enter(1, LONGEST).await.expect("a pass"));
         assert_eq!((now() - began).as_secs(), 5);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_takes_some_all_the_time_is_not_left_alone() {
+        let host = Host::new(&limits(64), &retry());
+        let began = now();
+        for round in 0..30 {
+            for refused in 0..16 {
+                let pass = host.enter(1, LONGEST).await.expect("a pass");
+                let (ending, asked) = match refused {
+                    0 => (Ending::Answered, None),
+                    _ => (Ending::Refused, Some(Duration::from_secs(1))),
+                };
+                pass.end(ending, asked, None, None);
+            }
+            assert_eq!(now(), began + round * Duration::from_millis(50));
+            tokio::time::advance(Duration::from_millis(50)).await;
+        }
+        assert_eq!(host.statistics()["pauses"], 0);
+        // From when it takes nobody any more, all wait.
+        tokio::time::advance(Duration::from_secs(1)).await;
+        for _ in 0..64 {
+            if host.statistics()["pauses"] == 0 {
+                let pass = host.enter(1, LONGEST).await.expect("a pass");
+                pass.end(Ending::Refused, Some(Duration::from_secs(1)), None, None);
+            }
+        }
+        assert_eq!(host.statistics()["pauses"], 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -24,14 +24,43 @@ enum Server {
     StormySlots(usize),
     /// Works on so many at full speed; more make all slower, until nobody waits any longer.
     Shared(usize),
+    /// Takes so many a second, after a pause some more at once, and refuses the others.
+    Rate(u32),
+}
+
+/// What a server that counts by the second would still take.
+#[derive(Default)]
+struct Bucket {
+    tokens: f64,
+    filled: Duration,
+}
+
+impl Bucket {
+    fn takes(&mut self, now: Duration, rate: u32) -> bool {
+        let rate = f64::from(rate);
+        let more = (now - self.filled).as_secs_f64() * rate;
+        self.tokens = (self.tokens + more).min(rate / 4.0);
+        self.filled = now;
+        let takes = self.tokens >= 1.0;
+        self.tokens -= f64::from(u8::from(takes));
+        takes
+    }
 }
 
 impl Server {
-    /// How a request ends, after how long, and whether with an answer; some are `in_flight` with it.
-    fn take(self, chance: u64, in_flight: usize) -> (End, Duration, bool) {
+    /// How a request ends that comes `now`, after how long, and whether with an answer; some are `in_flight` with it.
+    fn take(
+        self,
+        chance: u64,
+        in_flight: usize,
+        now: Duration,
+        bucket: &mut Bucket,
+    ) -> (End, Duration, bool) {
         let refused = (End::Refused, REFUSAL, false);
         let answered = (End::Taken, ANSWER, true);
         match self {
+            Server::Rate(rate) if !bucket.takes(now, rate) => refused,
+            Server::Rate(_) => answered,
             Server::Willing => answered,
             Server::Slots(slots) if in_flight > slots => refused,
             Server::Slots(_) => answered,
@@ -70,6 +99,7 @@ fn play(server: Server, most: usize) -> Played {
     let (mut now, mut in_flight) = (Duration::ZERO, 0);
     let (mut busy, mut answering) = (Duration::ZERO, Duration::ZERO);
     let mut most_attempts = 0;
+    let mut bucket = Bucket::default();
     let ends = [End::Taken, End::Refused, End::Late];
     let mut under_way: HashMap<u64, (Duration, bool)> = HashMap::new();
     while now < Duration::from_secs(20) {
@@ -84,7 +114,7 @@ fn play(server: Server, most: usize) -> Played {
             let mut hasher = DefaultHasher::new();
             (sample, *attempt).hash(&mut hasher);
             in_flight += 1;
-            let (end, took, is_answer) = server.take(hasher.finish() % 100, in_flight);
+            let (end, took, is_answer) = server.take(hasher.finish() % 100, in_flight, now, &mut bucket);
             busy += took;
             answering += if is_answer { took } else { Duration::ZERO };
             let round = concurrency.sent();
@@ -129,6 +159,10 @@ fn a_host_that_is_overloaded_gets_about_what_it_takes() {
         (Server::Slots(3), 3, 256, 0.6),
         (Server::StormySlots(100), 100, 256, 0.7),
         (Server::Shared(64), 64, 256, 0.75),
+        // So many a second keep a twentieth of them busy.
+        (Server::Rate(80), 4, 64, 0.95),
+        (Server::Rate(1_000), 50, 256, 0.95),
+        (Server::Rate(20), 1, 64, 0.95),
     ] {
         let played = play(server, most);
         let share = played.answering / slots as f64;
