@@ -103,6 +103,61 @@ fn a_gate_that_can_never_fail_is_refused_before_and_after_a_run() {
 }
 
 #[test]
+fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
+    let workspace = workspace();
+    let text = workspace.read("right.yaml");
+    for (metrics, gated, said) in [
+        ("[exact_match, latency]", "latency", "the gate on `latency` judges nothing: it reads a clock"),
+        (
+            "[{metric_id: exact_match, aggregation: categorical}]",
+            "exact_match",
+            "the gate on `exact_match` judges nothing: it is aggregated by `categorical`",
+        ),
+    ] {
+        let gate = format!("gate:\n  - {{metric: {gated}, margin: 0.1}}\n");
+        let suite = text.replace(GATE, &gate).replace("[exact_match]", metrics);
+        assert!(suite.contains(metrics), "{suite}");
+        workspace.write("suite.yaml", suite);
+        for command in ["validate", "lock", "plan", "run"] {
+            let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
+            assert!(
+                ended.stderr.contains(said) && ended.stderr.contains("suite.yaml:"),
+                "{command}\n{}",
+                ended.stderr
+            );
+        }
+    }
+    assert!(!workspace.path("runs").exists());
+}
+
+#[test]
+fn runs_of_one_id_in_folders_of_one_name_are_told_apart() {
+    let workspace = workspace();
+    for parent in ["monday", "tuesday"] {
+        run(&workspace, "right.yaml", "nightly", &["--output-dir", parent]);
+    }
+    let [base, new] = ["monday/nightly", "tuesday/nightly"];
+    let ended = workspace.run(&["compare", base, new, "--markdown", "gate.md"]).expect_code(0);
+    assert!(ended.stdout.contains(&format!("base  {base}  ")), "{}", ended.stdout);
+    assert!(ended.stdout.contains(&format!("new   {new}  ")), "{}", ended.stdout);
+    let markdown = workspace.read("gate.md");
+    assert!(markdown.contains(base) && markdown.contains(new), "{markdown}");
+    workspace.run(&["report", base, new, "--output", "report.html"]).expect_code(0);
+    let page = workspace.read("report.html");
+    assert!(page.contains(&format!("<title>{base} · {new}")), "{}", &page[..page.len().min(2_000)]);
+}
+
+#[test]
+fn clusters_that_the_new_suite_lost_are_told() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &["--set", "custom.cluster_by=sample.label"]);
+    run(&workspace, "right.yaml", "new", &[]);
+    let ended = workspace.run(&["compare", "base", "new", "--quiet"]).expect_code(0);
+    let said = "warning: rows: the suite of the baseline has `cluster_by: sample.label`, that of the new run has none";
+    assert!(ended.stderr.contains(said), "{}", ended.stderr);
+}
+
+#[test]
 fn what_is_wrong_with_the_question_is_said() {
     let workspace = workspace();
     let clustered = ["--set", "custom.cluster_by=sample.id"];

@@ -82,6 +82,29 @@ fn a_run_is_compared_with_the_baseline_of_its_suite() {
 }
 
 #[test]
+fn a_total_that_nobody_knows_is_not_claimed() {
+    let workspace = workspace();
+    run(&workspace, "words.yaml", "whole");
+    run(&workspace, "words.yaml", "stopped");
+    // As of a run whose budget was used up before all of a long file was read.
+    let mut summary = workspace.json("stopped", "summary.json");
+    summary["samples"]["total_is_least"] = json!(true);
+    summary["metrics"][0]["total_is_least"] = json!(true);
+    workspace.write("runs/stopped/summary.json", summary.to_string());
+    let listed = workspace.run(&["runs", "list"]).expect_code(0);
+    let line = |run_id: &str| listed.stdout.lines().find(|line| line.trim_start().starts_with(run_id));
+    assert!(line("stopped").is_some_and(|line| line.contains("  30 of ?  ")), "{}", listed.stdout);
+    assert!(line("whole").is_some_and(|line| line.contains("  30  ")), "{}", listed.stdout);
+    let listed = json_of(&workspace, &["runs", "list", "--json"]);
+    let runs = listed["runs"].as_array().expect("runs");
+    let known: Vec<&Value> = runs.iter().map(|run| &run["total_is_least"]).collect();
+    assert_eq!(known.iter().filter(|one| ***one == json!(true)).count(), 1, "{listed}");
+    let trend = workspace.run(&["runs", "trend", "words"]).expect_code(0);
+    assert!(trend.stdout.contains("30/30+") && trend.stdout.contains("30/30\n"), "{}", trend.stdout);
+    assert!(trend.stderr.contains("nobody knows how many samples were left"), "{}", trend.stderr);
+}
+
+#[test]
 fn figures_are_shown_over_time_with_how_often_scores_flip() {
     let workspace = workspace();
     run(&workspace, "words.yaml", "first");

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | 1 | first |
 
+use crate::error::list;
 use crate::history::label_of;
 use crate::{History, HistoryError, HistoryRun};
 use gage_record::rfc3339;
@@ -117,7 +118,8 @@ impl History {
         let run_id = baseline.run_id.clone();
         match baseline.state {
             BaselineState::Gone => {
-                Err(HistoryError::BaselineGone { suite, run_id, folder: self.folder.clone() })
+                let copies = self.copies_text(&suite, &run_id)?;
+                Err(HistoryError::BaselineGone { suite, run_id, folder: self.folder.clone(), copies })
             }
             BaselineState::Changed => Err(HistoryError::BaselineChanged { suite, run_id }),
             BaselineState::There if baseline.path == run.path => {
@@ -128,6 +130,21 @@ impl History {
                 self.run(baseline.folder_name())
             }
         }
+    }
+
+    /// The folders that hold the run which is the baseline of a suite, where several do and its own is gone.
+    fn copies_text(&self, suite: &str, run_id: &str) -> Result<String, HistoryError> {
+        let chosen = read(&self.folder)?.baselines.into_iter().find(|chosen| chosen.suite == suite);
+        let samples = chosen.and_then(|chosen| chosen.samples);
+        let runs = self.runs_named(run_id, run_id)?;
+        let is_copy = |run: &&HistoryRun| {
+            run.run_id == run_id && run.suite.as_deref() == Some(suite) && run.samples_digest == samples
+        };
+        let folders: Vec<&str> = runs.iter().filter(is_copy).map(HistoryRun::folder_name).collect();
+        Ok(match folders.len() {
+            0 | 1 => String::new(),
+            _ => format!("; copies of it are in {}, and nobody knows which is meant", list(folders)),
+        })
     }
 
     /// Makes a run the baseline of its suite, in place of any other.

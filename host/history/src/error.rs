@@ -128,7 +128,7 @@ pub enum HistoryError {
 
     /// The baseline was deleted or moved.
     #[error(
-        "the baseline of the suite '{suite}', run '{run_id}', is gone from {}; choose another with \
+        "the baseline of the suite '{suite}', run '{run_id}', is gone from {}{copies}; choose another with \
          `gage-host runs baseline RUN`", .folder.display()
     )]
     BaselineGone {
@@ -138,6 +138,8 @@ pub enum HistoryError {
         run_id: String,
         /// The folder of runs.
         folder: PathBuf,
+        /// The folders that hold copies of it, as the end of a clause; empty where there are not several.
+        copies: String,
     },
 
     /// The baseline holds other samples than when it was chosen.

@@ -44,9 +44,11 @@ pub struct HistoryRun {
     pub parent_run: Option<String>,
     /// How many samples it was to have, where it has figures.
     pub samples: Option<u64>,
+    /// Whether there are more than `samples`, and nobody knows how many: it was stopped before it had read them all.
+    pub total_is_least: bool,
     /// How many of them it did not come to, since it was stopped before.
     pub not_reached: u64,
-    /// Scored samples over all of them.
+    /// Scored samples over all of them; at most that where `total_is_least`.
     pub coverage: Option<f64>,
     /// Of everything that it was made from, the model too; of its `gage.lock`.
     pub lock_digest: Option<String>,
@@ -75,7 +77,7 @@ pub struct HistoryFigure {
     pub total: u64,
     /// Whether there are more than `total`, and nobody knows how many.
     pub total_is_least: bool,
-    /// Scored records over all records.
+    /// Scored records over all records; at most that where `total_is_least`.
     pub coverage: f64,
     /// The standard error.
     pub stderr: Option<f64>,
@@ -315,7 +317,7 @@ impl History {
         }
         let sql = format!(
             "SELECT run_id, suite, model, status, created_at, finished_at, host_version, format_version, parent_run,
-                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached
+                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached, total_is_least
              FROM runs {condition} ORDER BY created_at, folder"
         );
         let run_in = |row: &Row<'_>| {
@@ -333,6 +335,7 @@ impl History {
                 parent_run: row.get(8)?,
                 samples: row.get::<_, Option<i64>>(9)?.map(count),
                 not_reached: count(row.get(16)?),
+                total_is_least: row.get(17)?,
                 coverage: row.get(10)?,
                 lock_digest: row.get(11)?,
                 definition_digest: row.get(12)?,

@@ -20,6 +20,7 @@ mod identity;
 mod margin;
 mod mcnemar;
 mod multiplicity;
+mod naming;
 mod needed;
 mod paired_scores;
 mod pairing;
@@ -34,7 +35,9 @@ mod source;
 mod tags;
 mod unscored;
 mod verdict;
+mod warnings;
 
+pub(crate) use naming::label;
 pub(crate) use reading::ContentBy;
 
 pub use analysis::{CompareOptions, compare};
@@ -44,13 +47,14 @@ pub use identity::{Difference, IdentityPart};
 pub use plan::CompareError;
 pub use render::{github_annotations, junit_xml, markdown, render_comparison};
 pub use result::{
-    ComparedRun, Comparison, Flip, GateNote, MetricComparison, Overall, SliceDrift, TagDrift, TaskPairing,
-    TestNote,
+    ComparedRun, Comparison, Flip, GateNote, MetricComparison, NotCompared, Overall, SliceDrift, TagDrift,
+    TaskPairing, TestNote,
 };
 pub use sign_flip::{SignFlipResult, SignFlipTest, sign_flip_tests};
 pub use source::ComparedSource;
 pub use unscored::Unscored;
 pub use verdict::Verdict;
+pub use warnings::ComparisonWarning;
 
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,15 @@ pub struct MetricFigure {
     pub error: Option<String>,
 }
 
+impl MetricFigure {
+    /// Whether the run was stopped before it had come to all samples: then each slice may have more than it says, and its
+    /// coverage is at most what is said, since nobody knows which slices those samples are in that are left.
+    pub fn has_more_in_slices(&self) -> bool {
+        let records: u64 = self.outcomes.values().sum();
+        self.total_is_least || records < self.total.saturating_mul(self.repeats)
+    }
+}
+
 fn once() -> u64 {
     1
 }

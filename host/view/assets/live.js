@@ -32,10 +32,11 @@ function showLive(now) {
     ["Status", "running now"],
     ["Suite", visible(run.suite ?? "")],
     ["Model", run.models.map(visible).join(", ")],
-    ["Samples", ofTotal(now.done, now.total)],
+    ["Samples", now.total === null && now.least_total > now.done ? `${count(now.done)} of ${count(now.least_total)}+` : ofTotal(now.done, now.total)],
     ["Await scores", count(waiting)],
     ["Samples a second", now.samples_per_s === null ? null : now.samples_per_s.toFixed(1)],
     ["Time left", now.eta_s === null ? null : `about ${duration(Math.max(1000, now.eta_s * 1000))}`],
+    ["Tasks to come", now.tasks.some((task) => !task.has_begun) && `${count(now.tasks.filter((task) => !task.has_begun).length)} of ${count(now.tasks.length)}`],
     ["Running for", now.began === null ? null : duration(now.now - now.began)],
     ["Answer tokens", now.completion_tokens > 0 && count(now.completion_tokens)],
     ["Latency, median", now.latency.p50_ms === null ? null : duration(now.latency.p50_ms)],
@@ -51,7 +52,9 @@ function showLive(now) {
 function showProgress(tasks) {
   const failed = (task) => Object.entries(task.outcomes).filter(([outcome]) => outcome !== "scored").map(([outcome, number]) => `${outcome.replaceAll("_", " ")} ${count(number)}`).join(", ");
   fill("progress", tasks.length > 0, table([["Task"], [""], ["Done", true], ["Share", true], ["Await scores", true], ["Not scored"]],
-    tasks.map((task) => [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"])));
+    tasks.map((task) => (task.has_begun
+      ? [visible(task.task_id), bar(task.done, task.awaiting, task.total), ofTotal(task.done, task.total), task.total ? percent(task.done / task.total) : "–", count(task.awaiting), failed(task) || "none"]
+      : [visible(task.task_id), bar(0, 0, null), make("span", { class: "soft" }, "to come"), "–", "–", "–"]))));
 }
 
 function showFiguresSoFar(tasks) {

@@ -8,9 +8,10 @@ use crate::reporting::Reporter;
 use crate::root::RunsRoot;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use gage_history::HistoryError;
@@ -69,24 +70,29 @@ async fn history_page(State(shared): App) -> Response {
     page(&shared.pages.history)
 }
 
+/// What an address names; an address may hold what is no text.
+type Name = Result<Path<String>, PathRejection>;
+
 /// The report of a run, or, while it goes on, what is known of it.
-async fn run(state: App, Path(name): Path<String>) -> Response {
-    let shared = Arc::clone(&state.0);
-    let looked = blocking(move || shared.root.run(&name).map(|folder| (is_live(&folder), folder))).await;
+async fn run(state: App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return no_run(&state.0, None) };
+    let (shared, of_run) = (Arc::clone(&state.0), name.clone());
+    let looked = blocking(move || shared.root.run(&of_run).map(|folder| (is_live(&folder), folder))).await;
     match looked {
         Ok(Some((true, _))) => page(&state.0.pages.live),
         Ok(Some((false, folder))) => reported(&state.0, vec![folder]).await,
-        Ok(None) => no_run(),
+        Ok(None) => no_run(&state.0, Some(&name)),
         Err(response) => response,
     }
 }
 
 /// The report of a run as far as it is.
-async fn report(state: App, Path(name): Path<String>) -> Response {
-    let shared = Arc::clone(&state.0);
-    match blocking(move || shared.root.run(&name)).await {
+async fn report(state: App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return no_run(&state.0, None) };
+    let (shared, of_run) = (Arc::clone(&state.0), name.clone());
+    match blocking(move || shared.root.run(&of_run)).await {
         Ok(Some(folder)) => reported(&state.0, vec![folder]).await,
-        Ok(None) => no_run(),
+        Ok(None) => no_run(&state.0, Some(&name)),
         Err(response) => response,
     }
 }
@@ -97,18 +103,33 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
     let pairs = url::form_urlencoded::parse(query.as_bytes());
     let mut names: Vec<String> =
         pairs.filter(|(key, _)| key == "run").map(|(_, value)| value.into_owned()).collect();
+    let asked = names.len();
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     if !(2..=MOST_COMPARED).contains(&names.len()) {
-        let message = format!("name from 2 to {MOST_COMPARED} runs, as in /compare?run=BASE&run=NEW");
-        return refused(StatusCode::BAD_REQUEST, &message);
+        let message = match names.as_slice() {
+            [name] if asked > 1 => format!(
+                "The run '{name}' is named {asked} times: there is nothing to compare it with. Choose another run in the list."
+            ),
+            names => format!(
+                "{} named here; a comparison has from 2 to {MOST_COMPARED}, the baseline first, as in \
+                 /compare?run=BASE&run=NEW. They can be chosen in the list of runs.",
+                match names.len() {
+                    0 => "No run is".to_owned(),
+                    1 => "One run is".to_owned(),
+                    many => format!("{many} runs are"),
+                }
+            ),
+        };
+        return refused_page(&state.0, StatusCode::BAD_REQUEST, "Nothing to compare", &message);
     }
     let shared = Arc::clone(&state.0);
+    let found = |shared: &Shared, name: String| shared.root.run(&name).ok_or(name);
     let folders =
-        blocking(move || names.iter().map(|name| shared.root.run(name)).collect::<Option<Vec<_>>>());
+        blocking(move || names.into_iter().map(|name| found(&shared, name)).collect::<Result<Vec<_>, _>>());
     match folders.await {
-        Ok(Some(folders)) => reported(&state.0, folders).await,
-        Ok(None) => no_run(),
+        Ok(Ok(folders)) => reported(&state.0, folders).await,
+        Ok(Err(name)) => no_run(&state.0, Some(&name)),
         Err(response) => response,
     }
 }
@@ -116,7 +137,10 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
 async fn reported(shared: &Shared, folders: Vec<PathBuf>) -> Response {
     match shared.reporter.write(folders).await {
         Ok(pieces) => (html_headers(&shared.report_policy), Body::from_stream(pieces)).into_response(),
-        Err(refusal) => refused_by(&refusal),
+        Err(refusal) => {
+            let title = "There is no report";
+            refused_page(shared, refusal.status(), title, refusal.reason())
+        }
     }
 }
 
@@ -146,7 +170,8 @@ fn answered(read: Result<Result<String, Refusal>, Response>) -> Response {
     }
 }
 
-async fn run_now(State(shared): App, Path(name): Path<String>) -> Response {
+async fn run_now(State(shared): App, name: Name) -> Response {
+    let Ok(Path(name)) = name else { return refused(StatusCode::NOT_FOUND, NO_RUN) };
     let looked = blocking(move || {
         let folder = shared.root.run(&name)?;
         Some(shared.followers.look(&folder).map_err(|error| live::refusal(&error, &folder)))
@@ -154,13 +179,17 @@ async fn run_now(State(shared): App, Path(name): Path<String>) -> Response {
     match looked.await {
         Ok(Some(Ok(text))) => json(text.to_string()),
         Ok(Some(Err(refusal))) => refused_by(&refusal),
-        Ok(None) => no_run(),
+        Ok(None) => refused(StatusCode::NOT_FOUND, NO_RUN),
         Err(response) => response,
     }
 }
 
-async fn nothing() -> Response {
-    refused(StatusCode::NOT_FOUND, "there is nothing here; the runs are at /")
+async fn nothing(State(shared): App, address: Uri) -> Response {
+    if address.path().starts_with("/data/") {
+        return refused(StatusCode::NOT_FOUND, "there is nothing here; the runs are at /");
+    }
+    let message = "There is nothing at this address. The runs are in the list.";
+    refused_page(&shared, StatusCode::NOT_FOUND, "Nothing here", message)
 }
 
 /// Reads files on a thread for it.
@@ -169,8 +198,22 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
-fn no_run() -> Response {
-    refused(StatusCode::NOT_FOUND, "there is no such run in this folder; the runs are at /")
+/// What programs are told of a run that is not there.
+const NO_RUN: &str = "there is no such run in this folder; the runs are at /";
+
+/// What people are told of it, by the name that they gave where it is one.
+fn no_run(shared: &Shared, name: Option<&str>) -> Response {
+    let which = name.map_or_else(|| "no such run".to_owned(), |name| format!("no run '{name}'"));
+    let message = format!(
+        "There is {which} in this folder: it may have been deleted or moved, or its name is another. The runs that are there are in \
+         the list."
+    );
+    refused_page(shared, StatusCode::NOT_FOUND, "No such run", &message)
+}
+
+/// Says in a page why there is nothing to see.
+fn refused_page(shared: &Shared, status: StatusCode, title: &str, message: &str) -> Response {
+    (status, page(&shared.pages.refusal(title, message))).into_response()
 }
 
 fn refused_by(refusal: &Refusal) -> Response {

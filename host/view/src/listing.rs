@@ -49,6 +49,7 @@ struct RunLine {
     parent_run: Option<String>,
     samples: Option<u64>,
     not_reached: u64,
+    total_is_least: bool,
     coverage: Option<f64>,
     figures: Vec<HistoryFigure>,
     /// How many figures there are beyond those.
@@ -181,6 +182,7 @@ impl RunLine {
             parent_run: run.parent_run,
             samples: run.samples,
             not_reached: run.not_reached,
+            total_is_least: run.total_is_least,
             coverage: run.coverage,
             problem: None,
         }

@@ -1,5 +1,6 @@
 //! The pages that ask this server for what they show. They hold nothing of a run.
 
+use gage_core::{printable_html, printable_line};
 use gage_report::html::{Parts, Rendered, render};
 
 const STYLE: &str = include_str!("../assets/view.css");
@@ -10,7 +11,12 @@ pub(crate) struct Pages {
     pub(crate) runs: Rendered,
     pub(crate) live: Rendered,
     pub(crate) history: Rendered,
+    refusal: Rendered,
 }
+
+/// Where the words of a refusal go.
+const TITLE: &str = "<!--refused-->";
+const MESSAGE: &str = "<!--message-->";
 
 /// What each script begins with.
 const COMMON: &str = include_str!("../assets/common.js");
@@ -25,7 +31,23 @@ impl Pages {
                 include_str!("../assets/history.html"),
                 include_str!("../assets/history.js"),
             ),
+            refusal: page(
+                "gage-host",
+                include_str!("../assets/refusal.html"),
+                include_str!("../assets/refusal.js"),
+            ),
         }
+    }
+
+    /// The page that says why there is nothing else. The message may hold anything: none of it is markup.
+    pub(crate) fn refusal(&self, title: &str, message: &str) -> Rendered {
+        let Rendered { html, policy } = self.refusal.clone();
+        let html = html.replacen(TITLE, &printable_html(title), 1).replacen(
+            MESSAGE,
+            &printable_html(&printable_line(message)),
+            1,
+        );
+        Rendered { html, policy }
     }
 }
 
@@ -42,7 +64,7 @@ mod tests {
     #[test]
     fn no_page_makes_markup_of_text_or_asks_elsewhere() {
         let pages = Pages::new();
-        for page in [&pages.runs, &pages.live, &pages.history] {
+        for page in [&pages.runs, &pages.live, &pages.history, &pages.refusal] {
             let (_, script) = page.html.rsplit_once("<script>").unwrap();
             let script = script.split_once("</script>").unwrap().0;
             for name in FORBIDDEN_IN_SCRIPTS {
@@ -54,5 +76,13 @@ mod tests {
             }
             assert!(page.policy.contains("connect-src 'self'") && !page.html.contains("<!--body"));
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_only_text() {
+        let page = Pages::new().refusal("No <b>", "run '<!--refused--><script>x</script>\u{202e}'\n");
+        assert!(page.html.contains("No &lt;b&gt;") && page.html.contains("&lt;script&gt;x&lt;/script&gt;"));
+        assert!(!page.html.contains("<script>x") && !page.html.contains('\u{202e}'), "{}", page.html);
+        assert_eq!(page.policy, Pages::new().refusal("", "").policy);
     }
 }

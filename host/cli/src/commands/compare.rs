@@ -65,8 +65,8 @@ pub(crate) fn execute(arguments: &CompareArguments) -> anyhow::Result<ExitCode> 
         terminal::answer(json)?;
     } else if arguments.quiet {
         terminal::answer(comparison.headline())?;
-        for change in &comparison.gate_changes {
-            terminal::say(format_args!("warning: {}", change.what));
+        for what in comparison.warned() {
+            terminal::say(format_args!("warning: {what}"));
         }
     } else {
         let width = terminal::width().min(WIDEST);

@@ -1,8 +1,8 @@
 //! What parts of a suite need of each other.
 
-use super::Scoring;
+use super::{PlannedMetric, Scoring};
 use crate::embedding::SEMANTIC;
-use gage_config::{BackendKind, MetricSpec, PipelineConfig, Problems, RequestKind, TaskSpec};
+use gage_config::{BackendKind, GateSpec, MetricSpec, PipelineConfig, Problems, RequestKind, TaskSpec};
 use gage_core::{FieldPath, Root};
 use gage_plugin::ValueDescription;
 
@@ -29,13 +29,56 @@ pub(super) fn check_budget(config: &PipelineConfig, problems: &mut Problems) {
     };
 }
 
-/// A margin as wide as the whole scale of its metric can never be exceeded, so a gate with it is none.
+/// Why a metric is never compared with that of another run, where it is not.
+fn never_compared(planned: &PlannedMetric) -> Option<&'static str> {
+    if planned.is_timing {
+        return Some("it reads a clock, so that it differs between equal runs");
+    }
+    let is_categorical = planned.aggregator.is_none() && planned.aggregation == "categorical";
+    is_categorical.then_some("it is aggregated by `categorical`, and categories have no scores")
+}
+
+/// A gate on a metric that is never compared judges nothing, and a margin as wide as the whole scale of its metric can
+/// never be exceeded.
 pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problems: &mut Problems) {
     for gate in &config.gate {
         let of_gate =
             |scoring: &&&Scoring| gate.task_id.as_ref().is_none_or(|task_id| *task_id == scoring.task_id);
-        let mut metrics = scorings.iter().filter(of_gate).flat_map(|scoring| &scoring.metrics);
-        let Some(planned) = metrics.find(|metric| metric.metric_id == gate.metric_id) else { continue };
+        let metrics = scorings.iter().filter(of_gate).flat_map(|scoring| {
+            let of_metric = |metric: &&PlannedMetric| metric.metric_id == gate.metric_id;
+            scoring.metrics.iter().filter(of_metric).map(|metric| (scoring.task_id.as_str(), metric))
+        });
+        let (compared, never): (Vec<_>, Vec<_>) =
+            metrics.partition(|(_, metric)| never_compared(metric).is_none());
+        if let Some((task_id, why)) =
+            never.first().and_then(|(task_id, metric)| Some((*task_id, never_compared(metric)?)))
+        {
+            let help = "gate another metric; `gage-host metrics` lists them";
+            match compared.is_empty() {
+                true => {
+                    let message = format!(
+                        "the gate on `{}` judges nothing: {why}, and is never compared",
+                        gate.metric_id
+                    );
+                    problems.error(gate.span, "gate.metric", message).help(help);
+                }
+                false => {
+                    let message = format!(
+                        "the gate on `{}` does not judge the task `{task_id}`: there {why}, and is never compared",
+                        gate.metric_id
+                    );
+                    problems.warning(gate.span, "gate.metric", message);
+                }
+            }
+        }
+        check_margins(gate, &compared.into_iter().map(|(_, metric)| metric).collect::<Vec<_>>(), problems);
+    }
+}
+
+/// Finds margins as wide as a scale, each once.
+fn check_margins(gate: &GateSpec, metrics: &[&PlannedMetric], problems: &mut Problems) {
+    let mut told: Vec<String> = Vec::new();
+    for planned in metrics {
         let values = &planned.metric.description().values;
         let of_primary = match planned.aggregation.as_str() {
             "pass_rate" => Some([0.0, 1.0]),
@@ -49,12 +92,16 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
         );
         for (name, margin, scale) in asked {
             let Some([low, high]) = scale.filter(|[low, high]| margin >= high - low) else { continue };
+            if told.contains(&name) {
+                continue;
+            }
             let message = format!(
                 "the margin {margin} of `{name}` is as wide as its whole scale, from {low} to {high}: no run could lose \
                  more, so the gate could never fail"
             );
             let help = format!("name the largest loss that you accept, such as {}", (high - low) / 100.0);
             problems.error(gate.span, "gate.margin", message).help(help);
+            told.push(name);
         }
     }
 }

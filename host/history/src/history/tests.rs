@@ -322,6 +322,10 @@ fn a_baseline_is_followed_to_where_its_folder_was_moved_and_never_to_another_run
     // Which of two is meant nobody knows.
     copy(root.path(), "copy", "other-copy");
     assert_eq!(found(root.path()), (BaselineState::Gone, "a".to_owned(), None));
+    let history = opened(root.path());
+    let error = history.baseline_for(&history.run("b").unwrap()).unwrap_err().to_string();
+    let part = "; copies of it are in copy, other-copy, and nobody knows which is meant; choose another with";
+    assert!(error.contains(part), "{error}");
     fs::remove_dir_all(root.path().join("other-copy")).unwrap();
     // Another run in the folder of the one that was chosen is not it.
     copy(root.path(), "b", "a");

@@ -11,7 +11,9 @@ use super::plan::{CompareError, ComparePlan, TaskPlan};
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
 use super::sign_flip::{SignFlipTest, sign_flip_tests};
 use super::source::ComparedSource;
-use super::{collecting, multiplicity, verdict::Verdict};
+use super::verdict::Verdict;
+use super::warnings::{self, ComparisonWarning};
+use super::{collecting, multiplicity, naming};
 use crate::grouping::Grouping;
 use crate::{CompensatedSum, IntervalMethod};
 use gage_config::GateSpec;
@@ -103,6 +105,11 @@ pub fn compare(
         metrics.push(metric);
     }
     adjust_slices(&mut metrics);
+    let mut warnings: Vec<ComparisonWarning> = paired
+        .iter()
+        .filter_map(|(task, grouping)| warnings::of_clusters(base, new, &task.task_id, grouping))
+        .collect();
+    warnings.extend(warnings::of_margins(&plan, &metrics, &judged));
     let refusal = gating::refusal(base, new, &plan, &tasks, &differences);
     gating::judge(&mut metrics, &judged, refusal.as_ref());
     let gates = metrics.iter().filter_map(|metric| metric.gate.as_ref()).map(|gate| gate.verdict);
@@ -117,6 +124,7 @@ pub fn compare(
         refusal: refusal.map(|(_, reason)| reason),
         differences,
         gate_changes: gate_changes::find(base, new, &options.gate_before, &options.gate),
+        warnings,
         tasks,
         not_compared: plan.not_compared,
         overall: overall(&metrics, &judged),
@@ -125,10 +133,10 @@ pub fn compare(
 }
 
 fn described(source: &ComparedSource, other: &ComparedSource) -> ComparedRun {
-    let is_alike = source.run_id() == other.run_id();
+    let label = naming::label(source, [source, other]);
     ComparedRun {
         run_id: source.run_id().to_owned(),
-        label: if is_alike { source.label() } else { source.run_id().to_owned() },
+        label: label.unwrap_or_else(|| source.run_id().to_owned()),
         folder: source.folder().to_owned(),
         status: source.manifest().status.name(),
         models: source.models(),

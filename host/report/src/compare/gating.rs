@@ -54,7 +54,7 @@ pub(super) fn refusal(
         let reason = format!(
             "more than the model differs ({}): {}{}; make a new baseline, or say that it is meant with --allow {}",
             parts.join(", "),
-            reason::shortened(&first.what),
+            reason::shortened(&reason::with_short_digests(&first.what)),
             if refused.len() > 1 { format!(", and {} more", refused.len() - 1) } else { String::new() },
             parts.join(" --allow ")
         );

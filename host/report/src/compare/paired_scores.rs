@@ -65,6 +65,11 @@ impl PairedScores {
         self.gains.len() as u64
     }
 
+    /// The least and the largest score of either run.
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
+        (self.lowest <= self.highest).then_some((self.lowest, self.highest))
+    }
+
     pub(super) fn cluster_count(&self) -> Option<u64> {
         self.clusters.as_ref().map(|clusters| clusters.len() as u64)
     }

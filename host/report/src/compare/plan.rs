@@ -3,6 +3,7 @@
 use super::pairing::Measure;
 use super::permutations::MOST_PERMUTATIONS;
 use super::reason;
+use super::result::NotCompared;
 use super::source::ComparedSource;
 use crate::{Aggregation, MetricFigure, ReportError, Scale};
 use gage_config::GateSpec;
@@ -23,6 +24,17 @@ pub enum CompareError {
         what: String,
         /// What there is.
         known: String,
+    },
+
+    /// The gate is on a metric that is never compared.
+    #[error(
+        "the gate is on {what}, which is never compared: {why}; gate another metric, or judge by another gate with --gate"
+    )]
+    NeverCompared {
+        /// The metric, and the task where the gate names one.
+        what: String,
+        /// Why not.
+        why: &'static str,
     },
 
     /// The margin of a gate is no smaller than what there is to lose.
@@ -79,6 +91,8 @@ pub(super) struct PlannedMeasure {
     pub(super) measure: Measure,
     pub(super) scorer_versions: [String; 2],
     pub(super) gate: Option<Limits>,
+    /// Whether it says what the least and the largest score are.
+    pub(super) has_scale: bool,
 }
 
 /// What a gate asks of a measure.
@@ -92,7 +106,7 @@ pub(super) struct Limits {
 /// The tasks and measures of a comparison, and what is left out.
 pub(super) struct ComparePlan<'a> {
     pub(super) tasks: Vec<TaskPlan<'a>>,
-    pub(super) not_compared: Vec<String>,
+    pub(super) not_compared: Vec<NotCompared>,
     /// Gated metrics that only one of the runs has.
     pub(super) missing: Vec<String>,
 }
@@ -109,12 +123,12 @@ impl<'a> ComparePlan<'a> {
         let before = base.task_ids();
         let now = new.task_ids();
         let left = before.iter().filter(|task_id| !now.contains(task_id));
-        plan.not_compared.extend(left.map(|task_id| format!("task {task_id}: only in the baseline")));
+        left.for_each(|task_id| plan.leave_out(task_id, None, "only in the baseline"));
         for task_id in now {
             if before.contains(&task_id) {
                 plan.add_task(task_id, base, new, gate);
             } else {
-                plan.not_compared.push(format!("task {task_id}: only in the new run"));
+                plan.leave_out(task_id, None, "only in the new run");
             }
         }
         for gate in gate {
@@ -139,23 +153,24 @@ impl<'a> ComparePlan<'a> {
         let mut task = TaskPlan { task_id, measures: Vec::new() };
         for figure in now {
             match before.iter().find(|other| other.metric_id == figure.metric_id) {
-                None => self.leave_out(task_id, &figure.metric_id, "only in the new run"),
+                None => self.leave_out(task_id, Some(&figure.metric_id), "only in the new run"),
                 Some(_) if figure.aggregation == Aggregation::Categorical => {
-                    self.leave_out(task_id, &figure.metric_id, "categories have no scores");
+                    self.leave_out(task_id, Some(&figure.metric_id), "categories have no scores");
                 }
                 Some(other) => task.add(figure, other, gate),
             }
         }
         for figure in before {
             if !now.iter().any(|other| other.metric_id == figure.metric_id) {
-                self.leave_out(task_id, &figure.metric_id, "only in the baseline");
+                self.leave_out(task_id, Some(&figure.metric_id), "only in the baseline");
             }
         }
         self.tasks.push(task);
     }
 
-    fn leave_out(&mut self, task_id: &str, metric_id: &str, why: &str) {
-        self.not_compared.push(format!("metric {metric_id} of task {task_id}: {why}"));
+    fn leave_out(&mut self, task_id: &str, metric_id: Option<&str>, why: &'static str) {
+        let (task_id, metric_id) = (task_id.to_owned(), metric_id.map(str::to_owned));
+        self.not_compared.push(NotCompared { task_id, metric_id, why });
     }
 }
 
@@ -176,8 +191,12 @@ impl TaskPlan<'_> {
             measure: measure.clone(),
             scorer_versions: scorer_versions.clone(),
             gate: spec.and_then(|spec| limits(spec.margin)),
+            has_scale: new.scale.or(base.scale).is_some(),
         });
         for sub_score in spec.iter().flat_map(|spec| &spec.sub_scores) {
+            let declares = |figure: &MetricFigure| {
+                figure.sub_scores.iter().any(|one| one.name == sub_score.name && one.scale.is_some())
+            };
             self.measures.push(PlannedMeasure {
                 measure: Measure {
                     sub_score: Some(sub_score.name.clone()),
@@ -187,6 +206,7 @@ impl TaskPlan<'_> {
                 },
                 scorer_versions: scorer_versions.clone(),
                 gate: limits(sub_score.margin),
+                has_scale: declares(new) || declares(base),
             });
         }
     }
@@ -224,6 +244,23 @@ fn check_gate(base: &ComparedSource, new: &ComparedSource, gate: &[GateSpec]) ->
             continue;
         }
         let of_metric = || figures.iter().filter(|figure| figure.metric_id == gate.metric_id);
+        let mut aggregations = of_metric().map(|figure| &figure.aggregation).peekable();
+        if aggregations.peek().is_some() && aggregations.all(|one| *one == Aggregation::Categorical) {
+            return Err(CompareError::NeverCompared {
+                what: gated_name(gate),
+                why: "it is aggregated by `categorical`, and categories have no scores",
+            });
+        }
+        let reads_clock = |source: &ComparedSource| {
+            let timings = source.timings().map(|timings| timings.timing_metrics).unwrap_or_default();
+            timings.iter().any(|figure| figure.metric_id == gate.metric_id)
+        };
+        if of_metric().next().is_none() && (reads_clock(new) || reads_clock(base)) {
+            return Err(CompareError::NeverCompared {
+                what: gated_name(gate),
+                why: "it reads a clock, so that it differs between equal runs",
+            });
+        }
         if of_metric().next().is_none() {
             let mut known: Vec<&str> = figures.iter().map(|figure| figure.metric_id.as_str()).collect();
             known.sort_unstable();

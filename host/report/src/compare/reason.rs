@@ -9,6 +9,12 @@ use std::collections::BTreeMap;
 /// Longest part of a text of others that stands in a reason, in characters.
 const LONGEST: usize = 200;
 
+/// Most characters of a sentence of the program that holds such texts.
+const LONGEST_SENTENCE: usize = 600;
+
+/// Digits of a digest that are shown.
+const SHOWN_DIGITS: usize = 12;
+
 /// Why a metric has its verdict; `is_too_few` where no scores of so few samples could have passed.
 pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_few: bool) -> String {
     let change = change(metric, gain);
@@ -173,7 +179,57 @@ pub(super) fn count(number: u64) -> String {
 
 /// The beginning of a text of others, on one line and without what steers a terminal.
 pub(super) fn shortened(text: &str) -> String {
-    let cut: String = text.chars().take(LONGEST).collect();
+    bounded(text, LONGEST)
+}
+
+/// The same of a text of the program that holds what was shortened: what to do stands at its end.
+pub(super) fn sentence(text: &str) -> String {
+    bounded(text, LONGEST_SENTENCE)
+}
+
+fn bounded(text: &str, most: usize) -> String {
+    let cut: String = text.chars().take(most).collect();
     let printable = gage_core::printable_line(&cut).into_owned();
     if cut.len() < text.len() { format!("{printable}…") } else { printable }
+}
+
+/// A text with as many digits of its digests as people compare: `"sha256:0661326432ea…"`.
+pub(super) fn with_short_digests(text: &str) -> String {
+    const NAME: &str = "sha256:";
+    let mut parts = text.split(NAME);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (digest, rest) = part.split_at(digits);
+        let is_open = short.ends_with('"');
+        short += NAME;
+        short += digest.get(..SHOWN_DIGITS).unwrap_or(digest);
+        // It may have been cut off already, with its quotation mark.
+        let rest = match (digits > SHOWN_DIGITS, rest.strip_prefix('…')) {
+            (true, Some(rest)) if is_open => format!("…\"{rest}"),
+            (true, Some(rest)) => format!("…{rest}"),
+            (true, None) => format!("…{rest}"),
+            (false, _) => rest.to_owned(),
+        };
+        short += &rest;
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_as_long_as_people_compare() {
+        let digest = "0123456789abcdef".repeat(4);
+        for (text, expected) in [
+            (format!("content: \"sha256:{digest}\" before"), "content: \"sha256:0123456789ab…\" before"),
+            (format!("\"sha256:{}… before", &digest[..40]), "\"sha256:0123456789ab…\" before"),
+            (format!("sha256:{digest}, sha256:{digest}"), "sha256:0123456789ab…, sha256:0123456789ab…"),
+            ("\"sha256:aa\" sha256: é".to_owned(), "\"sha256:aa\" sha256: é"),
+        ] {
+            assert_eq!(with_short_digests(&text), expected);
+        }
+    }
 }

@@ -31,7 +31,7 @@ impl Comparison {
             return format!("{} compared; no gate was asked for", metrics(self.metrics.len()));
         };
         if let Some(refusal) = &self.refusal {
-            return format!("{verdict}: {}", reason::shortened(refusal));
+            return format!("{verdict}: {}", reason::sentence(refusal));
         }
         let of_verdict: Vec<String> = gated()
             .filter(|metric| metric.gate.as_ref().is_some_and(|gate| gate.verdict == verdict))

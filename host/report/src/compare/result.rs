@@ -4,6 +4,7 @@ use super::gate_changes::GateChange;
 use super::identity::Difference;
 use super::unscored::Unscored;
 use super::verdict::Verdict;
+use super::warnings::ComparisonWarning;
 use crate::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,14 +31,44 @@ pub struct Comparison {
     /// What the suite of the baseline asks, and the gate of this comparison does not; empty where the gate is another one
     /// than that of the suite of the new run.
     pub gate_changes: Vec<GateChange>,
+    /// What makes an answer say less than it seems to: samples that are no longer counted in clusters, margins that are
+    /// wider than all scores.
+    pub warnings: Vec<ComparisonWarning>,
     /// How the samples of each task were paired.
     pub tasks: Vec<TaskPairing>,
-    /// Tasks and metrics that only one of the runs has.
-    pub not_compared: Vec<String>,
+    /// Tasks and metrics that are not compared, since only one of the runs has them or they have no scores; as texts.
+    pub not_compared: Vec<NotCompared>,
     /// Every metric of every task.
     pub metrics: Vec<MetricComparison>,
     /// For each metric that several tasks have, all their samples together.
     pub overall: Vec<Overall>,
+}
+
+/// A task, or a metric of a task, that is not compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCompared {
+    /// The task.
+    pub task_id: String,
+    /// The metric; none for the task with all its metrics.
+    pub metric_id: Option<String>,
+    /// Why not.
+    pub why: &'static str,
+}
+
+impl std::fmt::Display for NotCompared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let NotCompared { task_id, metric_id, why } = self;
+        match metric_id {
+            Some(metric_id) => write!(formatter, "metric {metric_id} of task {task_id}: {why}"),
+            None => write!(formatter, "task {task_id}: {why}"),
+        }
+    }
+}
+
+impl Serialize for NotCompared {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// One of the two runs.
@@ -45,7 +76,8 @@ pub struct Comparison {
 pub struct ComparedRun {
     /// Its id.
     pub run_id: String,
-    /// What it is called: its id, with the name of its folder where both runs have one id and their folders have not.
+    /// What it is called: its id; where both runs have one id the name of its folder, with as much before it as tells
+    /// the folders apart, and the id behind it where that is another.
     pub label: String,
     /// Its folder, as it was given.
     pub folder: String,

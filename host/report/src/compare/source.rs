@@ -46,17 +46,6 @@ impl ComparedSource {
         &self.manifest().run_id
     }
 
-    /// What it is called beside a run of the same id: the name of its folder, with the id behind it where that is another.
-    pub(crate) fn label(&self) -> String {
-        let place = Path::new(&self.folder);
-        let settled = place.file_name().is_none().then(|| place.canonicalize().ok()).flatten();
-        let name = settled.as_deref().unwrap_or(place).file_name().map(|name| name.to_string_lossy());
-        match name {
-            Some(name) if name != self.run_id() => format!("{name} ({})", self.run_id()),
-            _ => self.run_id().to_owned(),
-        }
-    }
-
     /// The folder, as it was given.
     pub fn folder(&self) -> &str {
         &self.folder

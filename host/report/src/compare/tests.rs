@@ -8,3 +8,4 @@ mod runs;
 mod simulation;
 mod statistics;
 mod verdicts;
+mod warnings;

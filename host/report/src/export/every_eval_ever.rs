@@ -300,7 +300,7 @@ impl TaskRecord {
                 "score": value,
                 "uncertainty": uncertainty,
                 "details": details(json!({
-                    "scored": figure.n, "total": figure.total, "coverage": figure.coverage, "outcomes": figure.outcomes,
+                    "scored": figure.n, "total": figure.total, "total_is_least": figure.total_is_least, "coverage": figure.coverage, "outcomes": figure.outcomes,
                 })),
             },
         });

@@ -6,7 +6,7 @@ use super::{ExportError, Exported};
 use crate::{Interval, MetricFigure};
 use std::path::Path;
 
-const HEADINGS: [&str; 22] = [
+const HEADINGS: [&str; 23] = [
     "run_id",
     "model",
     "task_id",
@@ -29,6 +29,7 @@ const HEADINGS: [&str; 22] = [
     "scorer_version",
     "prompt_version",
     "error",
+    "total_is_least",
 ];
 
 /// What a row is of.
@@ -40,6 +41,8 @@ struct Part<'f> {
     value: Option<f64>,
     n: u64,
     total: Option<u64>,
+    /// Whether there are more, and nobody knows how many; then the coverage is at most what stands there.
+    total_is_least: Option<bool>,
     coverage: Option<f64>,
     stderr: Option<f64>,
     interval: Option<Interval>,
@@ -78,6 +81,7 @@ fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
         value: figure.value,
         n: figure.n,
         total: Some(figure.total),
+        total_is_least: Some(figure.total_is_least),
         coverage: Some(figure.coverage),
         stderr: figure.stderr,
         interval: figure.interval,
@@ -117,6 +121,7 @@ fn parts(figure: &MetricFigure) -> Vec<Part<'_>> {
         value: slice.value,
         n: slice.n,
         total: Some(slice.total),
+        total_is_least: Some(figure.has_more_in_slices()),
         coverage: Some(slice.coverage),
         stderr: slice.stderr,
         interval: slice.interval,
@@ -152,6 +157,7 @@ fn row(run: &Run<'_>, model: &str, figure: &MetricFigure, part: &Part<'_>) -> [S
         figure.scorer_version.clone(),
         figure.prompt_version.clone(),
         part.error.unwrap_or_default().to_owned(),
+        part.total_is_least.map(|is_least| is_least.to_string()).unwrap_or_default(),
     ]
 }
 

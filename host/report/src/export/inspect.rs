@@ -122,6 +122,7 @@ fn specification(run: &Run<'_>, task: &TaskSummary, id: &str) -> Value {
             "backend": {"type": model.backend, "details": model.details},
             "status": manifest.status,
             "coverage": task.samples.coverage,
+            "total_is_least": task.samples.total_is_least,
             "outcomes": task.samples.outcomes,
             "dataset": manifest.identity["datasets"][&task.dataset_id],
             "prompts": task.prompts,

@@ -88,6 +88,15 @@ pub(super) fn write(run: &Run<'_>, folder: &Path, files: &mut Files) -> Result<E
             hashes.insert(task.task_id.clone(), super::files::hex(&sha2::Digest::finalize(hasher)).into());
         }
     }
+    let of_unknown_length = run.tasks().iter().filter(|task| task.samples.total_is_least);
+    exported.notes.extend(of_unknown_length.map(|task| {
+        format!(
+            "task {}: the run was stopped, and nobody knows how many samples were left; `n-samples.original` can only hold the {} \
+             that it came to, and `gage_host.tasks` says so",
+            task.task_id,
+            task.samples.reached() / run.repeat(&task.task_id)
+        )
+    }));
     let results = results(run, &first, (hashes, seen), &mut exported.notes);
     let mut file = files.create(&folder.join(format!("results_{date}.json")))?;
     let text =

@@ -4,7 +4,7 @@
 use super::{ExportError, ExportFormat, ExportOptions, Exported, Publisher, export};
 use crate::compare::ComparedSource;
 use crate::test_records::{failed, sample, scored, task};
-use crate::{Phases, Reaches, TaskDescription, no_folds, write_reports};
+use crate::{Phases, Reach, Reaches, TaskDescription, no_folds, write_reports};
 use gage_core::Outcome;
 use gage_record::{JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -18,6 +18,15 @@ const HOSTILE: &str = "é\u{1b}[31m\u{0}\"\\\n\r\t</script>\u{2028}\u{202e}🙂,
 
 /// A run of two tasks: one whose answers are written and one whose answers are chosen.
 fn write_run(root: &Path, status: RunStatus, records: &[SampleRecord]) -> PathBuf {
+    write_run_that_came_to(root, status, records, &Reaches::new())
+}
+
+fn write_run_that_came_to(
+    root: &Path,
+    status: RunStatus,
+    records: &[SampleRecord],
+    reaches: &Reaches,
+) -> PathBuf {
     let folder = RunFolder::create(root, "run").unwrap();
     let config = json!({
         "api_version": "gage/v1alpha1", "kind": "PipelineConfig",
@@ -36,8 +45,9 @@ fn write_run(root: &Path, status: RunStatus, records: &[SampleRecord]) -> PathBu
     journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
     let sampling = json!({"max_new_tokens": 64, "temperature": 0, "stop": ["\n"], "min_p": 0.1});
     let sampling_params = sampling.as_object().unwrap().clone();
-    let tasks = [TaskDescription { sampling_params, ..task("written") }, task("chosen")];
-    write_reports(&folder, &tasks, &Reaches::new(), &Phases::default(), &no_folds).unwrap();
+    let slices = vec!["metadata.topic".to_owned()];
+    let tasks = [TaskDescription { sampling_params, slices, ..task("written") }, task("chosen")];
+    write_reports(&folder, &tasks, reaches, &Phases::default(), &no_folds).unwrap();
     manifest.finish(status);
     manifest.finished_at = Some("2026-01-31T09:06:00Z".to_owned());
     manifest.write(&folder).unwrap();
@@ -322,14 +332,52 @@ fn csv_has_a_row_for_each_figure() {
     let text = fs::read_to_string(&written.files[0]).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
     let headings = lines.next().unwrap();
-    let rows: Vec<Vec<String>> = lines.collect();
+    let part = headings.iter().position(|known| known == "part").unwrap();
+    let (rows, slices): (Vec<Vec<String>>, Vec<Vec<String>>) = lines.partition(|row| row[part] == "metric");
     let get =
         |row: usize, name: &str| rows[row][headings.iter().position(|known| known == name).unwrap()].as_str();
     assert_eq!(rows.len(), 4, "two metrics of two tasks");
+    assert!(!slices.is_empty() && slices.iter().all(|row| row[part] == "slice"), "{slices:?}");
     assert_eq!((get(0, "task_id"), get(0, "metric_id"), get(0, "part")), ("written", "m", "metric"));
     assert_eq!((get(0, "value"), get(0, "n"), get(0, "total")), ("0.5", "4", "6"));
     assert_eq!(get(0, "coverage").parse::<f64>().unwrap(), 4.0 / 6.0);
     assert_eq!((get(1, "metric_id"), get(2, "stderr")), ("latency", ""));
+}
+
+#[test]
+fn a_total_that_nobody_knows_is_not_claimed() {
+    for (reach, [of_metric, of_slice, of_other], original) in [
+        (Reach::Whole, ["false", "false", "false"], 6),
+        // Which slices the rest is in nobody knows.
+        (Reach::Of(60), ["false", "true", "false"], 60),
+        (Reach::Unknown, ["true", "true", "false"], 6),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let reaches = Reaches::from([("written".to_owned(), reach)]);
+        let run = write_run_that_came_to(root.path(), RunStatus::Incomplete, &records(), &reaches);
+        let source = ComparedSource::open(&run).unwrap();
+        let csv = export(&source, &options(ExportFormat::Csv, &root.path().join("csv"))).unwrap();
+        let text = fs::read_to_string(&csv.files[0]).unwrap();
+        let cell = |task_id: &str, part: &str| {
+            let start = format!("{task_id},m,{part},");
+            let line = text.lines().find(|line| line.contains(&start)).unwrap();
+            line.rsplit(',').next().unwrap()
+        };
+        let found = [("written", "metric"), ("written", "slice"), ("chosen", "metric")];
+        assert_eq!(found.map(|(task_id, part)| cell(task_id, part)), [of_metric, of_slice, of_other]);
+
+        let lm_eval = export(&source, &options(ExportFormat::LmEval, &root.path().join("lm"))).unwrap();
+        let is_told =
+            lm_eval.notes.iter().any(|note| note.contains("nobody knows how many samples were left"));
+        assert_eq!(is_told, reach == Reach::Unknown, "{:?}", lm_eval.notes);
+        let results = lm_eval.files.iter().find(|path| path.to_string_lossy().contains("results_")).unwrap();
+        let results = json_at(results);
+        assert_eq!(results["n-samples"]["written"], json!({"original": original, "effective": 6}));
+        assert_eq!(
+            results["gage_host"]["tasks"]["written"]["total_is_least"] == true,
+            reach == Reach::Unknown
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the page says of its runs as wholes.
 
-use crate::compare::{ComparedSource, Comparison};
+use crate::compare::{ComparedSource, Comparison, label};
 use crate::{Summary, Timings};
 use gage_record::RunFolder;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(super) struct Head<'a> {
 #[derive(Serialize)]
 struct RunHead<'a> {
     run_id: &'a str,
-    /// What it is called where another run of the page has its id: the name of its folder and the id.
+    /// What it is called where another run of the page has its id: the end of its folder and the id.
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
     status: &'static str,
@@ -70,8 +70,6 @@ impl Head<'_> {
 
 impl<'a> RunHead<'a> {
     fn new(source: &'a ComparedSource, all: &[ComparedSource]) -> RunHead<'a> {
-        let has_its_id = |other: &&ComparedSource| other.run_id() == source.run_id();
-        let is_one_of_several = all.iter().filter(has_its_id).count() > 1;
         let manifest = source.manifest();
         let is_killed = || !RunFolder::is_being_written(Path::new(source.folder()));
         let status = match manifest.status {
@@ -81,7 +79,7 @@ impl<'a> RunHead<'a> {
         let task = |task_id: &str| json!({"task_id": task_id, "repeat": source.repeat(task_id)});
         RunHead {
             run_id: &manifest.run_id,
-            label: is_one_of_several.then(|| source.label()),
+            label: label(source, all),
             status,
             ended_by: manifest.ended_by.as_deref(),
             edited: source.edited(),

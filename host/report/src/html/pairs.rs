@@ -1,6 +1,6 @@
 //! What a page of several runs compares.
 
-use crate::compare::{CompareError, CompareOptions, ComparedSource, Comparison, compare};
+use crate::compare::{CompareError, CompareOptions, ComparedSource, Comparison, ComparisonWarning, compare};
 
 /// Compares each further run with the first, by the gate of its own suite.
 ///
@@ -13,10 +13,16 @@ pub fn comparisons_with_first(sources: &[ComparedSource]) -> Result<Vec<Comparis
         match compare(base, new, &CompareOptions { gate, gate_before, ..CompareOptions::default() }) {
             // A gate that cannot be asked is no reason not to show them.
             Err(
-                CompareError::UnknownInGate { .. }
+                error @ (CompareError::UnknownInGate { .. }
                 | CompareError::LevelTooSmall { .. }
-                | CompareError::MarginTooWide { .. },
-            ) => compare(base, new, &CompareOptions::default()),
+                | CompareError::NeverCompared { .. }
+                | CompareError::MarginTooWide { .. }),
+            ) => {
+                let mut comparison = compare(base, new, &CompareOptions::default())?;
+                let what = format!("the gate of the new run judges nothing: {error}");
+                comparison.warnings.push(ComparisonWarning { task_id: None, what });
+                Ok(comparison)
+            }
             other => other,
         }
     };

@@ -54,7 +54,8 @@ pub(super) fn rows_of(task_name: String, figure: &MetricFigure) -> Vec<Row> {
     for slices in figure.slices.chunk_by(|one, two| one.by == two.by) {
         let slices = slices.iter().map(|slice| {
             let SliceFigure { by, key, value, interval, n, total, coverage, .. } = slice;
-            let counts = Counts { n: *n, total: *total, coverage: *coverage, total_is_least: false };
+            let total_is_least = figure.has_more_in_slices();
+            let counts = Counts { n: *n, total: *total, coverage: *coverage, total_is_least };
             part(&format!("{by}={key}"), (*value, *interval), Some(counts))
         });
         rows.extend(bounded(slices));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ pub(super) struct Happenings {
     path: PathBuf,
     offset: u64,
     totals: HashMap<String, u64>,
+    /// Tasks that have begun.
+    begun: HashSet<String>,
     began: Option<u64>,
     recent: VecDeque<Happening>,
 }
@@ -52,12 +54,24 @@ struct Line {
 
 impl Happenings {
     pub(super) fn new(path: PathBuf) -> Happenings {
-        Happenings { path, offset: 0, totals: HashMap::new(), began: None, recent: VecDeque::new() }
+        Happenings {
+            path,
+            offset: 0,
+            totals: HashMap::new(),
+            begun: HashSet::new(),
+            began: None,
+            recent: VecDeque::new(),
+        }
     }
 
     /// Samples of each task, where they are known.
     pub(super) fn totals(&self) -> &HashMap<String, u64> {
         &self.totals
+    }
+
+    /// Tasks that have begun.
+    pub(super) fn begun(&self) -> &HashSet<String> {
+        &self.begun
     }
 
     /// When the process that writes now began, in milliseconds since 1970.
@@ -94,6 +108,9 @@ impl Happenings {
     fn add(&mut self, line: Line) {
         match (line.kind.as_str(), &line.task_id) {
             ("run_started" | "run_resumed", _) => self.began = Some(line.unix_ms),
+            ("task_started", Some(task_id)) => {
+                self.begun.insert(task_id.clone());
+            }
             ("samples_planned", Some(task_id)) => {
                 if let Some(total) = line.payload["total"].as_u64() {
                     self.totals.insert(task_id.clone(), total);

@@ -1,11 +1,12 @@
 //! Counts what the journal of a run says, sample by sample.
 
+use super::happenings::Happenings;
 use gage_core::Outcome;
 use gage_record::TailEntry;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Seconds that a rate is taken over.
 const WINDOW_SECONDS: u64 = 15;
@@ -82,21 +83,20 @@ impl Tally {
         task.samples.insert(entry.index, Seen { outcome: entry.outcome, answered_second, scores });
     }
 
-    /// Puts what is known into an object of JSON. `totals` are the samples of each task, where they are known;
-    /// `began` is when the process began that runs now, and `now` is now, both in milliseconds since 1970.
-    pub(super) fn describe(
-        &self,
-        order: &[&str],
-        totals: &HashMap<String, u64>,
-        began: Option<u64>,
-        now: u64,
-        value: &mut Value,
-    ) {
+    /// Puts what is known into an object of JSON. `happenings` know how many samples tasks have, which have begun, and when
+    /// the process began that runs now; `now` is now, in milliseconds since 1970.
+    pub(super) fn describe(&self, order: &[&str], happenings: &Happenings, now: u64, value: &mut Value) {
+        let (totals, began) = (happenings.totals(), happenings.began());
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
         let names = order.iter().copied().chain(others);
         let nothing = TaskTally::default();
         let tasks: Vec<Value> = names
-            .map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, totals.get(name).copied()))
+            .map(|name| {
+                let task = self.tasks.get(name).unwrap_or(&nothing);
+                // What has samples has begun, whether or not anybody told of it.
+                let has_begun = happenings.begun().contains(name) || !task.samples.is_empty();
+                task.describe(name, totals.get(name).copied(), has_begun)
+            })
             .collect();
         let sum = |key: &str| tasks.iter().map(|task| task[key].as_u64()).sum::<Option<u64>>();
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
@@ -109,6 +109,9 @@ impl Tally {
         value["samples_per_s"] = json!(rate);
         value["done"] = json!(done);
         value["total"] = json!(total);
+        // Of the tasks whose samples are counted already: there are more.
+        let known = tasks.iter().map(|task| task["total"].as_u64().or(task["done"].as_u64()).unwrap_or(0));
+        value["least_total"] = json!(known.sum::<u64>());
         value["completion_tokens"] = json!(self.completion_tokens);
         value["tasks"] = Value::Array(tasks);
         value["pace"] = self.pace(began, now);
@@ -148,7 +151,7 @@ impl Tally {
 }
 
 impl TaskTally {
-    fn describe(&self, name: &str, total: Option<u64>) -> Value {
+    fn describe(&self, name: &str, total: Option<u64>, has_begun: bool) -> Value {
         let mut outcomes: Map<String, Value> = Map::new();
         let mut scores = vec![Running::default(); self.metrics.len()];
         let mut done = 0_u64;
@@ -170,6 +173,7 @@ impl TaskTally {
             "total": total.map(|total| total.max(done)),
             "done": done,
             "awaiting": self.samples.len() as u64 - done,
+            "has_begun": has_begun || total.is_some(),
             "outcomes": outcomes,
             "metrics": metrics,
         })

@@ -65,6 +65,51 @@ fn markup_escapes_directions_and_a_megabyte_are_only_text() {
     assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
 }
 
+/// A browser lays a word out anew for every line that it is broken into, up to where letters do not touch: that is as long
+/// as the word where they kern, join or combine, and the page stands still for seconds.
+#[test]
+fn words_of_any_length_are_laid_out_in_pieces() {
+    let Some(browser) = browser("long words in a report") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let words = ["A", "\u{645}", "\u{e01}\u{e34}", "e\u{301}", "\u{1f469}\u{200d}", "\u{6f22}"];
+    let records: Vec<_> = (0..)
+        .zip(words)
+        .map(|(index, letters)| sample(index, &letters.repeat(60_000 / letters.chars().count()), 0.0))
+        .collect();
+    whole(root.path(), "words", &records);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/runs/words")).expect("the page");
+    page.wait_for("document.documentElement.dataset.ready !== undefined").expect("the report");
+    page.run("document.getElementById('list').focus()").expect("focus");
+    page.press("Enter").expect("a key");
+    // The longest text that no line may end behind, in code points, and what is read in all.
+    let longest = "(() => { const walker = document.createTreeWalker(document.getElementById('detail'), NodeFilter.SHOW_TEXT);
+        let longest = 0; while (walker.nextNode()) for (const word of walker.currentNode.data.split(/\\s/)) longest = Math.max(longest, [...word].length);
+        return longest; })()";
+    let answer = "document.querySelector('#detail .side:nth-child(2) pre').textContent";
+    for (number, record) in records.iter().enumerate() {
+        let title = format!("'{} of 6'", number + 1);
+        page.wait_for(&format!("document.getElementById('detail-title')?.textContent.includes({title})"))
+            .expect("a sample");
+        let show_all = "[...document.querySelectorAll('#detail button')].find((one) => one.textContent.startsWith('Show all'))";
+        for is_whole in [false, true] {
+            if is_whole {
+                page.run(&format!("{show_all}.click()")).expect("all of it");
+            }
+            let pieces = page.run(longest).expect("a length").as_u64().expect("a number");
+            assert!((200..=270).contains(&pieces), "{title}, {is_whole}: {pieces}");
+            let shown = page.text(answer).expect("an answer");
+            let written =
+                record.model_output.as_ref().expect("an answer")["answer"].as_str().expect("a text");
+            assert!(written.starts_with(&shown), "{title}, {is_whole}");
+            assert!(!is_whole || shown == written, "{title}");
+        }
+        page.press("j").expect("a key");
+    }
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
 #[test]
 fn what_goes_on_is_only_text_as_well() {
     let Some(browser) = browser("hostile text in a live page") else { return };

@@ -5,6 +5,43 @@ use gage_browser::Screen;
 use gage_record::format::EVENTS_FILE;
 use serde_json::json;
 
+/// Tasks come one after the other: of those that have not begun nobody has counted the samples.
+#[test]
+fn tasks_that_have_not_begun_are_to_come() {
+    let Some(browser) = browser("a run of several tasks") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let (folder, mut manifest, mut writer) = begin(root.path(), "nightly");
+    manifest.identity["config"]["tasks"] =
+        json!([{"task_id": "t", "dataset_id": "t"}, {"task_id": "later", "dataset_id": "t"}]);
+    manifest.write(&folder).expect("a manifest");
+    let event = |kind: &str, task_id: &str, total: u64| {
+        json!({"kind": kind, "level": "info", "unix_ms": 1, "task_id": task_id, "payload": {"total": total}})
+            .to_string()
+            + "\n"
+    };
+    let first = event("task_started", "t", 0) + &event("samples_planned", "t", 4);
+    std::fs::write(folder.path().join(EVENTS_FILE), &first).expect("events");
+    append(&mut writer, &[sample(0, "a", 1.0), sample(1, "b", 0.0)]);
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    page.go(&served.url("/runs/nightly")).expect("its page");
+    let overview = "document.getElementById('overview').innerText.replace(/\\s+/g, ' ')";
+    let lines = "[...document.querySelectorAll('#progress tbody tr')].map((one) => one.innerText.replace(/\\s+/g, ' ')).join('|')";
+    page.wait_for(&format!("{overview}.includes('Samples 2 of 4+')")).expect("what is known");
+    let said = page.text(overview).expect("a text");
+    assert!(said.contains("Tasks to come 1 of 2") && !said.contains("Time left"), "{said}");
+    let rows = page.text(lines).expect("rows");
+    assert_eq!(rows, "t 2 of 4 50.0 % 0 none|later to come – – –");
+    assert!(!page.text("document.title").expect("a title").contains('%'));
+    // It begins.
+    let second = event("task_started", "later", 0) + &event("samples_planned", "later", 6);
+    std::fs::write(folder.path().join(EVENTS_FILE), first + &second).expect("events");
+    page.wait_for(&format!("{overview}.includes('Samples 2 of 10')")).expect("all is known");
+    let rows = page.text(lines).expect("rows");
+    assert!(rows.ends_with("|later 0 of 6 0.0 % 0 none"), "{rows}");
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
 #[test]
 fn the_page_of_a_run_changes_as_it_goes_on_and_becomes_its_report() {
     let Some(browser) = browser("a run that goes on") else { return };

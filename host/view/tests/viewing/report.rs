@@ -1,9 +1,10 @@
 //! The report of runs.
 
-use crate::support::{Served, browser, complaints, forty, whole};
+use crate::support::{Served, browser, complaints, forty, stopped, whole};
 use gage_browser::{Page, Screen};
 use gage_report::compare::ComparedSource;
 use gage_report::html::{comparisons_with_first, write_html_file};
+use gage_report::{Reach, Reaches};
 use serde_json::json;
 use std::path::Path;
 
@@ -116,6 +117,7 @@ fn two_runs_are_compared_with_their_flips() {
     open(&page, &served.url("/compare?run=base&run=new"));
     let comparison = page.text("document.getElementById('comparison').innerText").expect("a comparison");
     assert!(comparison.contains("new against base") && comparison.contains("▼ "), "{comparison}");
+    assert!(comparison.contains("p of “worse”") && comparison.contains("p after Holm"), "{comparison}");
     filter(&page, "change", "worse");
     let worse = counted(&page);
     assert!(worse.starts_with("9 of 80") || worse.starts_with("10 of 80"), "{worse}");
@@ -128,6 +130,28 @@ fn two_runs_are_compared_with_their_flips() {
         detail.contains("right ") && detail.contains("wrong ") && detail.contains("worse by 1"),
         "{detail}"
     );
+    assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
+}
+
+#[test]
+fn samples_that_a_run_did_not_come_to_stand_beside_its_outcomes() {
+    let Some(browser) = browser("a run that was stopped") else { return };
+    let root = tempfile::tempdir().expect("a folder");
+    let reaches = |of_t: Reach, later: Reach| Reaches::from([("t".into(), of_t), ("later".into(), later)]);
+    stopped(root.path(), "known", &forty(0), &reaches(Reach::Of(100), Reach::Of(30)));
+    stopped(root.path(), "unknown", &forty(0), &reaches(Reach::Unknown, Reach::Unknown));
+    whole(root.path(), "whole", &forty(0));
+    let served = Served::start(root.path());
+    let page = browser.page(&Screen::DESKTOP).expect("a page");
+    let table = "[...document.querySelectorAll('#outcomes tr')].map((one) => one.innerText.replace(/\\s+/g, ' ').trim()).join('|')";
+    for (run, expected) in [
+        ("known", "Task Samples scored backend error not reached|t 100 39 1 60|later 30 0 0 30"),
+        ("unknown", "Task Samples scored backend error not reached|t 40+ 39 1 unknown|later 0+ 0 0 unknown"),
+        ("whole", "Task Samples scored backend error|t 40 39 1"),
+    ] {
+        open(&page, &served.url(&format!("/runs/{run}")));
+        assert_eq!(page.text(table).expect("a table"), expected, "{run}");
+    }
     assert_eq!(complaints(page.said(), Some(&served)), Vec::<String>::new());
 }
 

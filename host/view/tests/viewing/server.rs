@@ -78,8 +78,21 @@ fn nothing_outside_of_the_folder_is_read() {
         let answer = get(&served, path);
         assert!(matches!(status(&answer), "404" | "400"), "{path}: {}", &answer[..answer.len().min(300)]);
     }
-    for path in ["/compare", "/compare?run=inside", "/compare?run=inside&run=inside", "/compare?x=1"] {
-        assert_eq!(status(&get(&served, path)), "400", "{path}");
+    for (path, code, part) in [
+        ("/compare", "400", "No run is named here"),
+        ("/compare?x=1", "400", "No run is named here"),
+        ("/compare?run=inside", "400", "One run is named here"),
+        ("/compare?run=inside&run=inside", "400", "The run 'inside' is named 2 times"),
+        ("/compare?run=inside&run=%3Cb%3E", "404", "no run '&lt;b&gt;' in this folder"),
+        ("/runs/none", "404", "no run 'none' in this folder"),
+        ("/runs/%ff", "404", "no such run in this folder"),
+        ("/nowhere", "404", "nothing at this address"),
+    ] {
+        let answer = get(&served, path);
+        assert_eq!(status(&answer), code, "{path}");
+        let text = answer.replace("&#39;", "'").replace("&apos;", "'");
+        assert!(text.contains(part), "{path}: {}", text.rsplit("<main>").next().unwrap_or_default());
+        assert!(answer.contains("content-type: text/html") && answer.contains("href=\"/\""), "{path}");
     }
     assert_eq!(status(&get(&served, "/runs/inside")), "200");
 }

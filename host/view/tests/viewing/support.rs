@@ -173,10 +173,10 @@ pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
 
 /// Ends a run that has begun, with figures of `exact_match`.
 pub(crate) fn end(folder: &RunFolder, manifest: Manifest) {
-    end_with(folder, manifest, &["exact_match"]);
+    end_with(folder, manifest, &["exact_match"], &Reaches::new());
 }
 
-fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
+fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str], reaches: &Reaches) {
     let metric = |metric_id: &str| MetricDescription {
         metric_id: metric_id.to_owned(),
         implementation: metric_id.to_owned(),
@@ -201,8 +201,11 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
         judges: Vec::new(),
         sampling_params: Object::new(),
     };
-    let written =
-        write_reports(folder, &[task], &Reaches::new(), &Phases::default(), &no_folds).expect("reports");
+    let tasks = match reaches.contains_key("later") {
+        true => vec![task.clone(), TaskDescription { task_id: "later".to_owned(), ..task }],
+        false => vec![task],
+    };
+    let written = write_reports(folder, &tasks, reaches, &Phases::default(), &no_folds).expect("reports");
     manifest.files = written.files;
     manifest.finish(RunStatus::Complete);
     manifest.write(folder).expect("a manifest");
@@ -210,12 +213,17 @@ fn end_with(folder: &RunFolder, mut manifest: Manifest, metrics: &[&str]) {
 
 /// A run that has ended, with the metrics of its first sample.
 pub(crate) fn whole(root: &Path, run_id: &str, records: &[SampleRecord]) {
+    stopped(root, run_id, records, &Reaches::new());
+}
+
+/// A run of the task `t`, and `later` where that is named, which came so far of them.
+pub(crate) fn stopped(root: &Path, run_id: &str, records: &[SampleRecord], reaches: &Reaches) {
     let (folder, manifest, mut writer) = begin(root, run_id);
     append(&mut writer, records);
     drop(writer);
     let metrics = records.first().into_iter().flat_map(|record| &record.metrics);
     let metrics: Vec<&str> = metrics.map(|metric| metric.metric_id.as_str()).collect();
-    end_with(&folder, manifest, &metrics);
+    end_with(&folder, manifest, &metrics, reaches);
 }
 
 /// Forty samples; every fourth is wrong, and one was not answered.

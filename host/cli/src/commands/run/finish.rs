@@ -300,6 +300,14 @@ fn uncovered(config: &PipelineConfig, written: &Written, ran: &[TaskReport]) -> 
             if total == 0 {
                 return format!("{}: there is no sample, so there is no figure", task.task_id);
             }
+            if samples.total_is_least {
+                // The coverage is at most that.
+                return format!(
+                    "{}: {scored} of the {total} samples that it came to were scored, and nobody knows how many were left; \
+                     the suite asks for {wanted:.1} % of all (min_coverage)",
+                    task.task_id
+                );
+            }
             if scored == 0 {
                 return format!("{}: none of {total} samples were scored, so there is no figure", task.task_id);
             }

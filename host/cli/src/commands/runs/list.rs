@@ -93,6 +93,7 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
         "parent_run": run.parent_run,
         "samples": run.samples,
         "not_reached": run.not_reached,
+        "total_is_least": run.total_is_least,
         "coverage": run.coverage,
         "headline": first.map(|first| json!({
             "task_id": first.task_id, "metric_id": first.metric_id, "value": first.value,
@@ -104,11 +105,12 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
     })
 }
 
-/// How many samples a run has, of how many where it did not come to all.
-fn samples_of(samples: u64, not_reached: u64) -> String {
-    match not_reached {
-        0 => samples.to_string(),
-        left => format!("{} of {samples}", samples.saturating_sub(left)),
+/// How many samples a run has, of how many where it did not come to all; `?` where nobody knows of how many.
+fn samples_of(samples: u64, run: &HistoryRun) -> String {
+    match (run.total_is_least, run.not_reached) {
+        (true, left) => format!("{} of ?", samples.saturating_sub(left)),
+        (false, 0) => samples.to_string(),
+        (false, left) => format!("{} of {samples}", samples.saturating_sub(left)),
     }
 }
 
@@ -129,7 +131,7 @@ fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
         run.model.as_deref().map(|model| terminal::shortened(model, LONGEST_MODEL)).unwrap_or_default(),
         run.state().to_owned(),
         begun.replace('T', " "),
-        run.samples.map(|samples| samples_of(samples, run.not_reached)).unwrap_or_default(),
+        run.samples.map(|samples| samples_of(samples, run)).unwrap_or_default(),
         name,
         value,
         indicatif::HumanBytes(run.bytes).to_string(),

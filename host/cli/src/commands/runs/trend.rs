@@ -67,6 +67,9 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
                 "! the suite itself is another than in the run before: figures may differ for that",
             );
         }
+        if has(&|point| point.figure.total_is_least) {
+            terminal::say("+ the run was stopped, and nobody knows how many samples were left");
+        }
     }
     Ok(ExitCode::Done)
 }
@@ -147,7 +150,7 @@ fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] 
         figure.value.map_or_else(nothing, |value| format!("{value:.4}")),
         change.unwrap_or_else(nothing),
         interval.unwrap_or_else(nothing),
-        format!("{}/{}", figure.n, figure.total),
+        format!("{}/{}{}", figure.n, figure.total, if figure.total_is_least { "+" } else { "" }),
     ]
 }
 

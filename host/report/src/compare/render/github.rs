@@ -5,16 +5,12 @@ use crate::compare::result::Comparison;
 use crate::compare::verdict::Verdict;
 
 /// An annotation for every gated metric, or one for all where nothing can be said: errors for what fails,
-/// warnings for what cannot be told and for gates that the
-/// suite of the new run has lost, notices for what passes. Ends with a newline.
+/// warnings for what cannot be told and for [`Comparison::warned`], notices for what passes. Ends with a newline.
 ///
 /// Escaped as the runner reads it: `%`, line breaks, and in titles also `:` and `,`.
 pub fn github_annotations(comparison: &Comparison) -> String {
-    let mut text: String = comparison
-        .gate_changes
-        .iter()
-        .map(|change| annotation("warning", "gage-host compare", &change.what))
-        .collect();
+    let mut text: String =
+        comparison.warned().map(|what| annotation("warning", "gage-host compare", what)).collect();
     if let (Some(refusal), Some(verdict)) = (&comparison.refusal, comparison.verdict) {
         return text + &line(verdict, "gage-host compare", refusal);
     }

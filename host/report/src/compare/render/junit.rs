@@ -3,8 +3,9 @@
 use super::{change_of, counts_of};
 use crate::compare::gate_changes::GateChange;
 use crate::compare::reason;
-use crate::compare::result::{Comparison, MetricComparison};
+use crate::compare::result::{Comparison, MetricComparison, NotCompared};
 use crate::compare::verdict::Verdict;
+use crate::compare::warnings::ComparisonWarning;
 use gage_core::printable_html;
 
 /// Writes a comparison in the form that build servers read. What does not pass is a failure, what is invalid an error;
@@ -20,10 +21,11 @@ pub fn junit_xml(comparison: &Comparison) -> String {
     for task in &comparison.tasks {
         parts.push((&task.task_id, cases_of(comparison, &task.task_id)));
     }
-    // A gate may have been on a task that is gone.
-    for change in &comparison.gate_changes {
-        if !parts.iter().any(|(name, _)| *name == change.task_id) {
-            parts.push((&change.task_id, cases_of(comparison, &change.task_id)));
+    // Tasks that only one of the runs has, with what their gates were.
+    let lone = comparison.not_compared.iter().filter(|one| one.metric_id.is_none()).map(|one| &one.task_id);
+    for task_id in lone.chain(comparison.gate_changes.iter().map(|change| &change.task_id)) {
+        if !parts.iter().any(|(name, _)| name == task_id) {
+            parts.push((task_id, cases_of(comparison, task_id)));
         }
     }
     let count = |kind: Kind| {
@@ -73,25 +75,46 @@ fn case(class: &str, name: &str, kind: Kind, content: &str) -> Case {
     Case { kind, xml }
 }
 
-/// The metrics of a task, and those whose gate is lost with them.
+/// What the case of a task is called that only one of the runs has.
+const WHOLE_TASK: &str = "the whole task";
+
+/// The metrics of a task, those whose gate is lost with them, and what only one of the runs has.
 fn cases_of(comparison: &Comparison, task_id: &str) -> Vec<Case> {
     let changes = || comparison.gate_changes.iter().filter(|change| change.task_id == task_id);
     let metrics = || comparison.metrics.iter().filter(|metric| metric.task_id == task_id);
+    let of_task = |warning: &&ComparisonWarning| warning.task_id.as_deref().is_none_or(|one| one == task_id);
+    let warnings: Vec<&ComparisonWarning> = comparison.warnings.iter().filter(of_task).collect();
     let mut cases: Vec<Case> = metrics()
-        .map(|metric| of_metric(metric, changes().find(|change| change.metric_id == metric.metric_id)))
+        .map(|metric| {
+            of_metric(metric, changes().find(|change| change.metric_id == metric.metric_id), &warnings)
+        })
         .collect();
     let is_gone = |change: &&GateChange| !metrics().any(|metric| metric.metric_id == change.metric_id);
     let gone = changes().filter(is_gone);
     cases.extend(gone.map(|change| case(task_id, &change.metric_id, Kind::Skipped, &skipped(&change.what))));
+    let is_said = |one: &&NotCompared| {
+        let metric_id = one.metric_id.as_ref();
+        metric_id.is_some_and(|metric_id| changes().any(|change| change.metric_id == *metric_id))
+    };
+    let left = comparison.not_compared.iter().filter(|one| one.task_id == task_id && !is_said(one));
+    cases.extend(left.map(|one| {
+        let name = one.metric_id.as_deref().unwrap_or(WHOLE_TASK);
+        case(task_id, name, Kind::Skipped, &skipped(&format!("not compared: {}", one.why)))
+    }));
     cases
 }
 
-fn of_metric(metric: &MetricComparison, change: Option<&GateChange>) -> Case {
+fn of_metric(
+    metric: &MetricComparison,
+    change: Option<&GateChange>,
+    warnings: &[&ComparisonWarning],
+) -> Case {
     let name = match &metric.sub_score {
         Some(sub_score) => format!("{}.{sub_score}", metric.metric_id),
         None => metric.metric_id.clone(),
     };
-    let figures = format!("{}\n{}", change_of(metric), counts_of(metric));
+    let mut figures = format!("{}\n{}", change_of(metric), counts_of(metric));
+    warnings.iter().for_each(|warning| figures += &format!("\nwarning: {}", warning.what));
     let (kind, content, output) = match &metric.gate {
         None => {
             let why = change.map_or("no gate asks anything of this metric", |change| change.what.as_str());

@@ -24,11 +24,11 @@ pub fn markdown(comparison: &Comparison) -> String {
         text += &format!(
             "- **{} differ**{allowed}: {}\n",
             difference.part.name(),
-            escape(&reason::shortened(&difference.what))
+            escape(&reason::shortened(&reason::with_short_digests(&difference.what)))
         );
     }
-    for change in &comparison.gate_changes {
-        text += &format!("- **warning**: {}\n", escape(&change.what));
+    for what in comparison.warned() {
+        text += &format!("- **warning**: {}\n", escape(what));
     }
     if !comparison.metrics.is_empty() {
         text += "\n| metric | verdict | change | samples |\n| --- | --- | --- | --- |\n";
@@ -44,7 +44,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     comparison.by_importance().into_iter().for_each(|metric| text += &details(metric));
     for what in &comparison.not_compared {
-        text += &format!("\nNot compared: {}\n", escape(&reason::shortened(what)));
+        text += &format!("\nNot compared: {}\n", escape(&reason::shortened(&what.to_string())));
     }
     text
 }

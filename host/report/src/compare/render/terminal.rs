@@ -25,12 +25,15 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
     page.pairing(comparison);
     for difference in &comparison.differences {
         let allowed = if difference.allowed { " (allowed)" } else { "" };
-        let text =
-            format!("{} differ{allowed}: {}", difference.part.name(), reason::shortened(&difference.what));
+        let text = format!(
+            "{} differ{allowed}: {}",
+            difference.part.name(),
+            reason::shortened(&reason::with_short_digests(&difference.what))
+        );
         page.wrapped(2, if difference.allowed { FAINT } else { style_of(Some(Verdict::Mismatch)) }, &text);
     }
-    for change in &comparison.gate_changes {
-        page.wrapped(2, style_of(Some(Verdict::Inconclusive)), &format!("warning: {}", change.what));
+    for what in comparison.warned() {
+        page.wrapped(2, style_of(Some(Verdict::Inconclusive)), &format!("warning: {what}"));
     }
     for metric in comparison.by_importance() {
         page.metric(metric, comparison.refusal.is_some());
@@ -58,7 +61,10 @@ pub fn render_comparison(comparison: &Comparison, width: usize, colour: bool) ->
     if !comparison.not_compared.is_empty() {
         page.blank();
         page.wrapped(2, HEADING, "not compared");
-        comparison.not_compared.iter().for_each(|what| page.wrapped(4, FAINT, &reason::shortened(what)));
+        comparison
+            .not_compared
+            .iter()
+            .for_each(|what| page.wrapped(4, FAINT, &reason::shortened(&what.to_string())));
     }
     page.blank();
     page.wrapped(2, style_of(comparison.verdict), &comparison.headline());

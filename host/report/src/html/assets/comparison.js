@@ -26,7 +26,7 @@ function showComparisons() {
     section.append(make("h3", {}, `${comparison.new.run_id} against ${comparison.base.run_id}`));
     if (comparison.verdict) section.append(make("p", {}, verdictWord(comparison.verdict), headline(comparison)));
     if (comparison.same_run) section.append(make("p", { class: "notice" }, "Both are the same run, so nothing can differ."));
-    section.append(...comparison.gate_changes.map(({ what }) => make("p", { class: "notice" }, visible(what))));
+    section.append(...[...comparison.gate_changes, ...comparison.warnings].map(({ what }) => make("p", { class: "notice" }, visible(what))));
     section.append(...comparedMetrics(comparison, place + 1), ...comparedRest(comparison));
   });
 }
@@ -42,10 +42,11 @@ function comparedMetrics(comparison, run) {
       ...(isGated ? [metric.gate ? verdictWord(metric.gate.verdict) : make("span", { class: "soft" }, "no gate")] : []),
       score(metric.base), score(metric.new), make("span", { class: "strong" }, signed(metric.difference)), range(metric.interval),
       changedCell(metric, "worse", metric.worse, run), changedCell(metric, "better", metric.better, run),
-      pValue(metric.test.worse), count(metric.n),
+      pValue(metric.test.worse), ...(isGated ? [metric.gate ? pValue(metric.gate.worse_adjusted) : "–"] : []), count(metric.n),
     ],
   }));
-  const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ...(isGated ? [["Verdict"]] : []), ["Base", true], ["New", true], ["Difference", true, "decisive"], ["95 % interval", true, "decisive wide"], ["Worse", true], ["Better", true], ["p of “worse”", true], ["n", true]], main)];
+  const parts = scored.length === 0 ? [] : [table([["Task"], ["Metric"], ...(isGated ? [["Verdict"]] : []), ["Base", true], ["New", true], ["Difference", true, "decisive"], ["95 % interval", true, "decisive wide"], ["Worse", true], ["Better", true], ["p of “worse”", true], ...(isGated ? [["p after Holm", true]] : []), ["n", true]], main)];
+  if (isGated) parts.push(make("p", { class: "soft" }, "p of “worse” is that of the test of a loss as it stands; after Holm it is adjusted over all gated metrics, and only then can it make a REGRESSION."));
   if (comparison.overall.length > 0) parts.push(overallTable(comparison.overall));
   let open = 0;
   // What matters most comes first; else they are in the order of the suite.
@@ -106,7 +107,7 @@ function comparedRest(comparison) {
   }
   const list = (label, items) => items.length > 0 && parts.push(folded(label, make("ul", {}, items.map((item) => make("li", {}, visible(item))))));
   list("what differs besides the model", comparison.differences.map((one) => (one.allowed ? `${one.what} (allowed)` : one.what)));
-  list("what only one of the runs has", comparison.not_compared);
+  list("what is not compared", comparison.not_compared);
   return parts;
 }
 

@@ -6,9 +6,10 @@ const MEDIA = /^data:(image\/(?:png|jpeg|gif|webp|bmp|avif)|audio\/[\w.+-]+|vide
 
 /** A text of others: shown as it is, its end on demand. */
 function said(text) {
-  const shown = make("pre", { dir: "auto" }, visible(text.slice(0, LONGEST)));
+  // No half of a character.
+  const shown = make("pre", { dir: "auto" }, visible(text.slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "")));
   if (text.length <= LONGEST) return shown;
-  const more = make("button", { type: "button", click: () => { shown.textContent = visible(text); more.remove(); } }, `Show all ${count(text.length)} characters`);
+  const more = make("button", { type: "button", click: () => { shown.replaceChildren(...inPieces(visible(text))); more.remove(); } }, `Show all ${count(text.length)} characters`);
   return make("div", {}, shown, more);
 }
 

@@ -17,8 +17,27 @@ function dress(element, attributes, children) {
     if (typeof value === "function") element.addEventListener(key, value);
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  const shown = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  element.append(...shown.flatMap((child) => (typeof child === "string" ? inPieces(child) : [child])));
   return element;
+}
+
+/** Letters without a blank, beyond which a text is handed over in pieces; and how long these are. */
+const LONGEST_WORD = 1000;
+const PIECE = /[^\s]{1,250}[\p{M}\u200d]{0,16}/gu;
+
+/**
+ * A text as nodes. To break a line within a word a browser lays the word out anew up to where letters neither join, kern
+ * nor combine; where that is nowhere every line costs all the rest of the word, and 60,000 letters seconds.
+ * Behind each of these pieces a line may end, so that a line costs no more than a piece.
+ */
+function inPieces(text) {
+  if (text.length <= LONGEST_WORD) return [text];
+  return text.split(/([^\s]{1000,100000})/u).flatMap((part, place) => {
+    if (part === "") return [];
+    if (place % 2 === 0) return [part];
+    return part.match(PIECE).flatMap((piece) => [piece, document.createElement("wbr")]);
+  });
 }
 
 /** Text with its control characters, marks of direction and invisible characters shown rather than obeyed. */

@@ -114,7 +114,10 @@ function furtherFigures(figure) {
   plain("sub-scores", [["Sub-score"], ["Value", true], ["n", true]], figure.sub_scores.map((sub) => [visible(sub.name), score(sub.value), count(sub.n)]));
   plain("further figures", [["Figure"], ["Value", true], ["n", true]], (figure.figures ?? []).map((one) => [visible(one.name), score(one.value), one.n === undefined ? "" : count(one.n)]));
   plain("categories", [["Category"], ["Records", true], ["Share", true]], (figure.categories ?? []).map((one) => [visible(one.name), count(one.count), percent(one.share)]));
-  const slices = figure.slices ?? [];
+  // Nobody knows in which slices the samples are that a run did not come to.
+  const reached = Object.values(figure.outcomes).reduce((sum, number) => sum + number, 0);
+  const hasMore = figure.total_is_least || reached < figure.total * (figure.repeats ?? 1);
+  const slices = (figure.slices ?? []).map((slice) => ({ ...slice, total_is_least: hasMore }));
   const [low, high] = boundsOf(slices);
   plain("slices", [["Slice"], ["Key"], ["Value", true], ["95 % interval", true, "wide"], [`${tick(low)} to ${tick(high)}`], ["n", true], ["Coverage", true]],
     slices.map((slice, place) => ({
@@ -128,23 +131,35 @@ function furtherFigures(figure) {
 /** How the samples of each task ended; a number leads to them. */
 function showOutcomes() {
   const section = byId("outcomes");
-  section.hidden = rows.length === 0;
   const counts = new Map();
+  const left = new Map();
+  // Tasks that a run did not come to have no samples, and those that it did not end have fewer than they were to have.
+  head.runs.forEach((run, number) => {
+    for (const { task_id: name, samples } of run.summary?.tasks ?? []) {
+      const key = number * 65536 + placeIn(names.tasks, name);
+      const { not_reached: missing = 0, total_is_least: isLeast = false } = samples;
+      if (missing > 0 || isLeast) left.set(key, isLeast ? null : missing);
+      counts.set(key, new Array(names.outcomes.length).fill(0));
+    }
+  });
   for (let row = 0; row < rows.length; row += 1) {
     const key = rows.run[row] * 65536 + rows.task[row];
     if (!counts.has(key)) counts.set(key, new Array(names.outcomes.length).fill(0));
     counts.get(key)[rows.outcome[row]] += 1;
   }
+  section.hidden = counts.size === 0;
   // What was scored first, what is still to be last.
   const rank = (outcome) => UNFINISHED.includes(names.outcomes[outcome]) - (names.outcomes[outcome] === "scored");
   const order = names.outcomes.map((_, outcome) => outcome).sort((one, other) => rank(one) - rank(other));
   const scored = order.findIndex((outcome) => names.outcomes[outcome] === "scored");
-  const columns = [["Task"], ...(isSeveral() ? [["Run"]] : []), ["Samples", true], [""], ...order.map((outcome) => [named(names.outcomes[outcome]), true])];
+  const columns = [["Task"], ...(isSeveral() ? [["Run"]] : []), ["Samples", true], [""], ...order.map((outcome) => [named(names.outcomes[outcome]), true]), ...(left.size > 0 ? [["not reached", true]] : [])];
   const cells = [...counts].sort(([one], [other]) => (one % 65536) - (other % 65536) || one - other).map(([key, numbers]) => {
     const [run, task] = [Math.floor(key / 65536), key % 65536];
-    const total = numbers.reduce((sum, number) => sum + number, 0);
+    const own = numbers.reduce((sum, number) => sum + number, 0);
+    const missing = left.has(key) ? left.get(key) : 0;
+    const total = own + (missing ?? 0);
     const leads = (outcome) => numbers[outcome] === 0 ? "0" : make("button", { type: "button", class: "link", click: () => choose({ run, task, outcome }) }, count(numbers[outcome]));
-    return [visible(names.tasks[task]), ...(isSeveral() ? [head.runs[run].run_id] : []), count(total), shares(order.map((outcome) => numbers[outcome]), total, scored), ...order.map(leads)];
+    return [visible(names.tasks[task]), ...(isSeveral() ? [head.runs[run].run_id] : []), missing === null ? `${count(own)}+` : count(total), shares(order.map((outcome) => numbers[outcome]), total, scored), ...order.map(leads), ...(left.size > 0 ? [missing === null ? "unknown" : count(missing)] : [])];
   });
   section.append(table(columns, cells));
 }

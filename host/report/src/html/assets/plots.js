@@ -116,5 +116,7 @@ function shares(counts, total, marked) {
     x += width;
     return rect;
   };
-  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" }, counts.map(part));
+  // What the counts leave is still to be seen.
+  const hasMore = counts.reduce((sum, number) => sum + number, 0) < total;
+  return draw("svg", { viewBox: "0 0 130 16", "aria-hidden": "true" }, hasMore && draw("rect", { class: "trough", x: 0, y: 3, width: 130, height: 10 }), counts.map(part));
 }

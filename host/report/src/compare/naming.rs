@@ -1,0 +1,72 @@
+//! What runs are called where several have one id, as copies have: by their folders.
+
+use super::source::ComparedSource;
+use std::path::{Component, Path, PathBuf};
+
+/// What a run is called beside others: its id where no other has it, else the name of its folder with the id behind it
+/// where that is another. Of folders of one name as much stands before it as tells them apart: `monday/nightly`.
+pub(crate) fn label<'s>(
+    source: &ComparedSource,
+    all: impl IntoIterator<Item = &'s ComparedSource>,
+) -> Option<String> {
+    let place = |source: &ComparedSource| settled(Path::new(source.folder()));
+    let namesakes: Vec<PathBuf> =
+        all.into_iter().filter(|other| other.run_id() == source.run_id()).map(place).collect();
+    (namesakes.len() > 1).then(|| label_of(&place(source), &namesakes, source.run_id()))
+}
+
+/// The whole path of a folder, without links; as it was given where it is not there any more.
+fn settled(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+/// The last names of a path.
+fn end_of(path: &Path, names: usize) -> Vec<String> {
+    let normal = path.components().rev().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+        _ => None,
+    });
+    let mut names: Vec<String> = normal.take(names).collect();
+    names.reverse();
+    names
+}
+
+fn label_of(place: &Path, namesakes: &[PathBuf], run_id: &str) -> String {
+    let others = || namesakes.iter().filter(|other| *other != place);
+    let longest = place.components().count();
+    let is_clear = |names: &usize| others().all(|other| end_of(other, *names) != end_of(place, *names));
+    let names = end_of(place, (1..=longest).find(is_clear).unwrap_or(1));
+    match names.last() {
+        None => run_id.to_owned(),
+        Some(last) if last == run_id => names.join("/"),
+        Some(_) => format!("{} ({run_id})", names.join("/")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_told_apart_by_as_little_as_it_takes() {
+        for (places, run_id, expected) in [
+            (&["/r/a", "/r/b"][..], "a", &["a", "b (a)"][..]),
+            (&["/mon/nightly", "/tue/nightly"], "nightly", &["mon/nightly", "tue/nightly"]),
+            (&["/x/runs/n", "/y/runs/n"], "n", &["x/runs/n", "y/runs/n"]),
+            (&["/x/runs/copy", "/y/runs/copy"], "n", &["x/runs/copy (n)", "y/runs/copy (n)"]),
+            (
+                &["/x/runs/n", "/y/runs/n", "/y/old/n", "/y/old/m"],
+                "n",
+                &["x/runs/n", "y/runs/n", "old/n", "m (n)"],
+            ),
+            // One lies below what the other is called.
+            (&["/n", "/n/n"], "n", &["n", "n/n"]),
+            // The same folder twice.
+            (&["/r/n", "/r/n"], "n", &["n", "n"]),
+        ] {
+            let places: Vec<PathBuf> = places.iter().map(PathBuf::from).collect();
+            let labels: Vec<String> = places.iter().map(|place| label_of(place, &places, run_id)).collect();
+            assert_eq!(labels, expected);
+        }
+    }
+}

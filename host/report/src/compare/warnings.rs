@@ -1,0 +1,92 @@
+//! What is no reason against an answer, and what whoever reads it should know.
+
+use super::gating::Judged;
+use super::plan::ComparePlan;
+use super::reason::{number, shortened};
+use super::result::{Comparison, MetricComparison};
+use super::source::ComparedSource;
+use crate::grouping::Grouping;
+use serde::Serialize;
+
+/// Something about the samples or the gate of a task that makes an answer say less than it seems to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ComparisonWarning {
+    /// The task; absent where it is about the whole comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// What it is, in words.
+    pub what: String,
+}
+
+impl Comparison {
+    /// All that is warned of, in words: gates that are lost, and what [`Comparison::warnings`] holds.
+    pub fn warned(&self) -> impl Iterator<Item = &str> {
+        let gates = self.gate_changes.iter().map(|change| change.what.as_str());
+        gates.chain(self.warnings.iter().map(|warning| warning.what.as_str()))
+    }
+}
+
+/// Whether samples that depend on each other are counted as if they did not, in a task of both runs.
+pub(super) fn of_clusters(
+    base: &ComparedSource,
+    new: &ComparedSource,
+    task_id: &str,
+    grouping: &Grouping,
+) -> Option<ComparisonWarning> {
+    let path_of = |source: &ComparedSource| {
+        let task = source.config()?.tasks.iter().find(|task| task.task_id == task_id)?;
+        task.cluster_by.as_ref().map(|path| shortened(path.as_str()))
+    };
+    let name = shortened(task_id);
+    let alone = "tests and intervals take each sample for independent of the others, so that chance may look like a change";
+    let unfound = grouping.unfound_paths().into_iter().find(|unfound| unfound.key == "cluster_by");
+    let what = match (path_of(base), path_of(new)) {
+        // Of a run whose suite cannot be read that is said.
+        (Some(before), None) if new.config().is_some() => {
+            format!(
+                "{name}: the suite of the baseline has `cluster_by: {before}`, that of the new run has none: {alone}"
+            )
+        }
+        (_, Some(path)) if unfound.is_some() => {
+            let meant = unfound.and_then(|unfound| unfound.nearest);
+            let meant = meant.map(|path| format!("; did you mean `{}`?", shortened(&path)));
+            format!(
+                "{name}: no sample of the new run has a value at `{path}` (cluster_by): {alone}{}",
+                meant.unwrap_or_default()
+            )
+        }
+        (Some(before), Some(now)) if before != now => format!(
+            "{name}: samples are counted together by `{now}` (cluster_by), and by `{before}` in the suite of the baseline"
+        ),
+        _ => return None,
+    };
+    Some(ComparisonWarning { task_id: Some(task_id.to_owned()), what })
+}
+
+/// Margins that no score of either run is as large as, of metrics that do not say how wide their scale is.
+pub(super) fn of_margins(
+    plan: &ComparePlan<'_>,
+    metrics: &[MetricComparison],
+    judged: &[Judged],
+) -> Vec<ComparisonWarning> {
+    let measures = plan.tasks.iter().flat_map(|task| &task.measures);
+    let wide = measures.zip(metrics).zip(judged).filter_map(|((planned, metric), judged)| {
+        let margin = judged.limits?.margin;
+        let (low, high) = judged.scores.range().filter(|_| !planned.has_scale)?;
+        (margin >= (high - low).max(low.abs()).max(high.abs()) && (low, high) != (0.0, 0.0)).then(|| {
+            let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
+            ComparisonWarning {
+                task_id: Some(metric.task_id.clone()),
+                what: format!(
+                    "the margin {} of {} is as wide as the scores of both runs, which are from {} to {}: the gate could hardly \
+                     fail; name the largest loss that you accept",
+                    number(margin),
+                    shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id)),
+                    number(low),
+                    number(high)
+                ),
+            }
+        })
+    });
+    wide.collect()
+}
