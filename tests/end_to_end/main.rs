@@ -27,6 +27,7 @@ mod judging;
 mod killing;
 mod languages;
 mod locks;
+mod measuring;
 mod models;
 mod observing;
 mod perplexity;
