@@ -128,7 +128,7 @@ impl Follower {
             "happenings": self.happenings.recent(),
         });
         let order = task_order(manifest);
-        self.tally.describe(&order, self.happenings.totals(), began, now, &mut value);
+        self.tally.describe(&order, &self.happenings, began, now, &mut value);
         value
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct Happenings {
     path: PathBuf,
     offset: u64,
     totals: HashMap<String, u64>,
+    means: HashMap<String, Vec<String>>,
     began: Option<u64>,
     recent: VecDeque<Happening>,
 }
@@ -52,12 +53,24 @@ struct Line {
 
 impl Happenings {
     pub(super) fn new(path: PathBuf) -> Happenings {
-        Happenings { path, offset: 0, totals: HashMap::new(), began: None, recent: VecDeque::new() }
+        Happenings {
+            path,
+            offset: 0,
+            totals: HashMap::new(),
+            means: HashMap::new(),
+            began: None,
+            recent: VecDeque::new(),
+        }
     }
 
     /// Samples of each task, where they are known.
     pub(super) fn totals(&self) -> &HashMap<String, u64> {
         &self.totals
+    }
+
+    /// The metrics of each task whose figure is the mean of their scores; earlier programs did not tell of them.
+    pub(super) fn means(&self) -> &HashMap<String, Vec<String>> {
+        &self.means
     }
 
     /// When the process that writes now began, in milliseconds since 1970.
@@ -97,6 +110,10 @@ impl Happenings {
             ("samples_planned", Some(task_id)) => {
                 if let Some(total) = line.payload["total"].as_u64() {
                     self.totals.insert(task_id.clone(), total);
+                }
+                if let Some(means) = line.payload["means"].as_array() {
+                    let names = means.iter().filter_map(Value::as_str).map(str::to_owned);
+                    self.means.insert(task_id.clone(), names.collect());
                 }
             }
             _ => {}

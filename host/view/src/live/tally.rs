@@ -1,11 +1,12 @@
 //! Counts what the journal of a run says, sample by sample.
 
+use super::happenings::Happenings;
 use gage_core::Outcome;
 use gage_record::TailEntry;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
 use hdrhistogram::Histogram;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Seconds that a rate is taken over.
 const WINDOW_SECONDS: u64 = 15;
@@ -82,12 +83,12 @@ impl Tally {
         task.samples.insert(entry.index, Seen { outcome: entry.outcome, answered_second, scores });
     }
 
-    /// Puts what is known into an object of JSON. `totals` are the samples of each task, where they are known;
-    /// `began` is when the process began that runs now, and `now` is now, both in milliseconds since 1970.
+    /// Puts what is known into an object of JSON. `told` are the events of the run, which say how many samples each task
+    /// has, and of which metrics a mean is shown; `began` is when the process began that runs now, and `now` is now, both in milliseconds since 1970.
     pub(super) fn describe(
         &self,
         order: &[&str],
-        totals: &HashMap<String, u64>,
+        told: &Happenings,
         began: Option<u64>,
         now: u64,
         value: &mut Value,
@@ -95,9 +96,8 @@ impl Tally {
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
         let names = order.iter().copied().chain(others);
         let nothing = TaskTally::default();
-        let tasks: Vec<Value> = names
-            .map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, totals.get(name).copied()))
-            .collect();
+        let tasks: Vec<Value> =
+            names.map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, told)).collect();
         let sum = |key: &str| tasks.iter().map(|task| task[key].as_u64()).sum::<Option<u64>>();
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
         let rate = self.rate(began, now);
@@ -148,7 +148,10 @@ impl Tally {
 }
 
 impl TaskTally {
-    fn describe(&self, name: &str, total: Option<u64>) -> Value {
+    fn describe(&self, name: &str, told: &Happenings) -> Value {
+        let (total, means) = (told.totals().get(name), told.means().get(name));
+        // The mean of what is pooled, as perplexities, is not what the result will say.
+        let is_mean = |metric: &String| means.is_none_or(|means| means.contains(metric));
         let mut outcomes: Map<String, Value> = Map::new();
         let mut scores = vec![Running::default(); self.metrics.len()];
         let mut done = 0_u64;
@@ -163,11 +166,11 @@ impl TaskTally {
                 }
             }
         }
-        let metrics: Vec<Value> =
-            self.metrics.iter().zip(&scores).map(|(name, running)| running.describe(name, done)).collect();
+        let shown = self.metrics.iter().zip(&scores).filter(|(name, _)| is_mean(name));
+        let metrics: Vec<Value> = shown.map(|(name, running)| running.describe(name, done)).collect();
         json!({
             "task_id": name,
-            "total": total.map(|total| total.max(done)),
+            "total": total.map(|total| (*total).max(done)),
             "done": done,
             "awaiting": self.samples.len() as u64 - done,
             "outcomes": outcomes,
