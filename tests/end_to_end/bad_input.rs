@@ -93,7 +93,7 @@ fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
     assert_refused!("not_a_model", workspace, &["run", "suite.yaml"]);
     workspace.write("broken.gguf", [b"GGUF".as_slice(), &[7; 100]].concat());
     workspace.write("suite.yaml", suite(&backend("broken.gguf"), "[exact_match]"));
-    let ended = workspace.run(&["run", "suite.yaml"]).expect_code(2);
+    let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
     assert!(ended.stderr.contains("broken.gguf"), "{}", ended.stderr);
     assert_refused!("missing_suite", workspace, &["run", "nobody.yaml"]);
 }

@@ -126,10 +126,13 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
         ("nowhere", 0, "backend_error", json!("protocol")),
         ("flat", 0, "backend_error", json!("protocol")),
         ("north", 0, "invalid_sample", json!("no_text")),
+        ("north", 0, "invalid_sample", json!("too_many_references")),
     ] {
         let (server, workspace) = (server(answer), Workspace::new());
-        let fields = if outcome == "invalid_sample" { ", references_field: sample.messages.0" } else { "" };
-        workspace.write("rows.jsonl", rows());
+        let fields = if kind == "no_text" { ", references_field: sample.messages.0" } else { "" };
+        let many = json!({"id": "many", "question": "question 0", "references": vec!["north"; 257]});
+        let is_many = kind == "too_many_references";
+        workspace.write("rows.jsonl", if is_many { many.to_string() + "\n" } else { rows() });
         workspace.write("suite.yaml", suite(&server, fields, ""));
         workspace.run(&["run", "suite.yaml", "--run-id", "r", "--max-samples", "1"]);
         let sample = workspace.samples("r")[place].clone();
@@ -146,6 +149,12 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
             );
         } else {
             assert_eq!(sample["error"]["stage"], "embed");
+            let message = sample["error"]["message"].as_str().unwrap_or_default();
+            assert_eq!(
+                message.contains("257 references") && message.contains("at most 256"),
+                is_many,
+                "{message}"
+            );
             assert_eq!(sample["model_output"]["answer"], answer, "what the model said is kept");
         }
     }

@@ -16,6 +16,9 @@ mod embedding;
 mod exporting;
 mod fences;
 mod figures;
+#[expect(dead_code, reason = "the tests of llama.cpp use more of it")]
+#[path = "../../host/backend/tests/llama_cpp/gguf_file.rs"]
+mod gguf_file;
 mod history;
 mod http_faults;
 #[expect(dead_code, reason = "the tests of the hub use more of it")]
@@ -27,6 +30,8 @@ mod judging;
 mod killing;
 mod languages;
 mod locks;
+mod measuring;
+mod model_kinds;
 mod models;
 mod observing;
 mod perplexity;

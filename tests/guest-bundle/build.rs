@@ -13,7 +13,9 @@ fn main() {
         &guests,
         &[
             "gage-guest-asking-backend",
+            "gage-guest-earlier-backend",
             "gage-guest-hostile",
+            "gage-guest-measuring-backend",
             "gage-guest-media-backend",
             "gage-guest-scripted-backend",
         ],

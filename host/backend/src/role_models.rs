@@ -1,13 +1,18 @@
 //! The roles of a run as components may ask them, within their grants.
 
 use crate::api::{
-    Backend, BackendError, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodRequest,
+    Backend, BackendError, BackendErrorKind, Continuation, EmbedRequest, GenerateRequest,
+    LoglikelihoodRequest, RollingRequest,
 };
 use crate::guest::output_to_guest;
 use futures::future::join_all;
-use gage_core::SamplingParams;
-use gage_plugin::{ContinuationScore, Generation, Message, ModelError, ModelRequest, Models};
+use gage_core::{SamplingParams, Usage};
+use gage_plugin::{
+    ContinuationScore, ContinuationsOfRole, Generation, Message, ModelError, ModelErrorKind, ModelRequest,
+    Models, RollingScore, TextOfRole, TextsOfRole, Vectors,
+};
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -74,56 +79,102 @@ impl RoleModels {
 
     async fn loglikelihood_one(
         &self,
-        role: &str,
-        messages: Vec<Message>,
-        continuations: Vec<String>,
+        request: ContinuationsOfRole,
     ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
-        let (open, backend) = self.role(role)?;
-        if continuations.is_empty() {
+        let (role, backend) = self.role(&request.role)?;
+        if request.continuations.is_empty() {
             return Err(of_request("there is no continuation to score".to_owned()));
         }
-        let numbered = continuations.into_iter().enumerate();
+        let numbered = request.continuations.into_iter().enumerate();
         let request = LoglikelihoodRequest {
-            id: format!("llm:{role}"),
-            messages: messages_of(messages)?,
+            id: format!("llm:{}", request.role),
+            messages: messages_of(request.messages)?,
             prompt: None,
             continuations: numbered
                 .map(|(number, text)| Continuation { id: number.to_string(), text })
                 .collect(),
         };
-        let _permit = open.permits.acquire().await;
+        let _permit = role.permits.acquire().await;
         let reply = backend.loglikelihood(request).await.map_err(|error| model_error(&error))?;
-        let tokens =
-            reply.output.usage.map_or(0, |usage| usage.prompt_tokens.saturating_add(usage.completion_tokens));
         let scores = reply.output.scores.into_iter().map(|score| ContinuationScore {
             logprob: score.logprob,
             token_count: score.token_count,
             is_greedy: score.is_greedy,
         });
-        Ok((scores.collect(), tokens))
+        Ok((scores.collect(), tokens(reply.output.usage)))
+    }
+
+    async fn rolling_one(&self, request: TextOfRole) -> Result<RollingScore, ModelError> {
+        let (role, backend) = self.role(&request.role)?;
+        if request.text.is_empty() {
+            return Err(of_request("the text to score is empty".to_owned()));
+        }
+        let id = format!("llm:{}", request.role);
+        let request = RollingRequest { id, text: request.text, has_special_tokens: false };
+        let _permit = role.permits.acquire().await;
+        let reply = backend.rolling_loglikelihood(request).await.map_err(|error| model_error(&error))?;
+        let score = reply.output;
+        Ok(RollingScore {
+            logprob: score.logprob,
+            token_count: score.token_count,
+            byte_count: score.byte_count,
+        })
+    }
+
+    async fn embed_one(&self, request: TextsOfRole) -> Result<(Vectors, u64), ModelError> {
+        let (role, backend) = self.role(&request.role)?;
+        if request.texts.is_empty() {
+            return Err(of_request("there is no text to embed".to_owned()));
+        }
+        let request = EmbedRequest { id: format!("llm:{}", request.role), texts: request.texts };
+        let _permit = role.permits.acquire().await;
+        let reply = backend.embed(request).await.map_err(|error| model_error(&error))?;
+        Ok((reply.output.vectors, tokens(reply.output.usage)))
+    }
+
+    /// Asks at the same time, each for at most `time`.
+    fn ask_all<Q, A, F: Future<Output = Result<A, ModelError>>>(
+        &self,
+        requests: Vec<Q>,
+        time: Duration,
+        ask: impl Fn(Q) -> F,
+    ) -> Vec<Result<A, ModelError>> {
+        let ask = |request| {
+            let answer = ask(request);
+            async move { timeout(time, answer).await.unwrap_or_else(|_| Err(too_late(time))) }
+        };
+        self.runtime.block_on(async { join_all(requests.into_iter().map(ask)).await })
     }
 }
 
 impl Models for RoleModels {
     fn generate(&self, requests: Vec<ModelRequest>, time: Duration) -> Vec<Result<Generation, ModelError>> {
-        let ask = |request| async move {
-            timeout(time, self.generate_one(request)).await.unwrap_or_else(|_| Err(too_late(time)))
-        };
-        self.runtime.block_on(async { join_all(requests.into_iter().map(ask)).await })
+        self.ask_all(requests, time, |request| self.generate_one(request))
     }
 
     fn loglikelihood(
         &self,
-        role: &str,
-        messages: Vec<Message>,
-        continuations: Vec<String>,
+        requests: Vec<ContinuationsOfRole>,
         time: Duration,
-    ) -> Result<(Vec<ContinuationScore>, u64), ModelError> {
-        self.runtime.block_on(async {
-            let asked = timeout(time, self.loglikelihood_one(role, messages, continuations));
-            asked.await.unwrap_or_else(|_| Err(too_late(time)))
-        })
+    ) -> Vec<Result<(Vec<ContinuationScore>, u64), ModelError>> {
+        self.ask_all(requests, time, |request| self.loglikelihood_one(request))
     }
+
+    fn rolling_loglikelihood(
+        &self,
+        requests: Vec<TextOfRole>,
+        time: Duration,
+    ) -> Vec<Result<RollingScore, ModelError>> {
+        self.ask_all(requests, time, |request| self.rolling_one(request))
+    }
+
+    fn embed(&self, requests: Vec<TextsOfRole>, time: Duration) -> Vec<Result<(Vectors, u64), ModelError>> {
+        self.ask_all(requests, time, |request| self.embed_one(request))
+    }
+}
+
+fn tokens(usage: Option<Usage>) -> u64 {
+    usage.map_or(0, |usage| usage.prompt_tokens.saturating_add(usage.completion_tokens))
 }
 
 fn too_late(time: Duration) -> ModelError {
@@ -141,17 +192,18 @@ fn messages_of(messages: Vec<Message>) -> Result<Vec<gage_core::Message>, ModelE
 }
 
 fn of_request(message: String) -> ModelError {
-    ModelError { message, is_of_request: true }
+    ModelError { message, kind: ModelErrorKind::Request }
 }
 
 fn of_run(message: String) -> ModelError {
-    ModelError { message, is_of_request: false }
+    ModelError { message, kind: ModelErrorKind::Model }
 }
 
 fn model_error(error: &BackendError) -> ModelError {
-    let is_of_request = matches!(
-        error.kind,
-        BackendErrorKind::Rejected | BackendErrorKind::ContextLength | BackendErrorKind::Unsupported
-    );
-    ModelError { message: error.message.clone(), is_of_request }
+    let kind = match error.kind {
+        BackendErrorKind::Rejected | BackendErrorKind::ContextLength => ModelErrorKind::Request,
+        BackendErrorKind::Unsupported => ModelErrorKind::Unsupported,
+        _ => ModelErrorKind::Model,
+    };
+    ModelError { message: error.message.clone(), kind }
 }

@@ -105,11 +105,12 @@ impl Embedding {
             judge_output: &Value::Null,
             support_output: &inferred.support_output,
         };
-        let refuse = |message: String| Failure {
+        let invalid = |kind: &str, message: String| Failure {
             outcome: Outcome::InvalidSample,
-            kind: "no_text".to_owned(),
+            kind: kind.to_owned(),
             message,
         };
+        let refuse = |message: String| invalid("no_text", message);
         let prediction = match step.prediction_field.resolve(roots) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.trim().to_owned(),
@@ -129,9 +130,13 @@ impl Embedding {
             })?;
             if references.len() > MOST_REFERENCES {
                 let count = references.len();
-                return Err(refuse(format!(
-                    "`{path}` holds {count} references; at most {MOST_REFERENCES} are compared"
-                )));
+                return Err(invalid(
+                    "too_many_references",
+                    format!(
+                        "`{path}` holds {count} references, and an answer is compared with at most {MOST_REFERENCES}; keep \
+                         fewer of them in the Sample, or name others by `references_field`"
+                    ),
+                ));
             }
             if !references.is_empty() {
                 break;

@@ -1,6 +1,7 @@
 //! From a configuration to everything that a run needs but the models: components loaded,
 //! parameters checked, prompts compiled, files looked at. All that is wrong is found in one go.
 
+mod backends;
 mod dataset;
 mod embed;
 mod metric;
@@ -16,22 +17,20 @@ pub(crate) use metric::reads_clock;
 pub use steps::{PlannedExtractor, PlannedJudge, PlannedJudges};
 pub use support::{PlannedHelper, PlannedTools};
 
-use crate::models::{REFERENCE_HELP, files_of, reference_of};
-use gage_backend::check_http_files;
+use backends::{check_backends, check_request};
 use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
-    PluginSource, PluginSpec, Problems, RequestKind, RoleAdapterSpec, Span, TaskSpec, shown_path,
+    PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
 };
 use gage_core::{Object, Problem, SamplingParams};
-use gage_plugin::{Aggregator, BackendKind as BackendPlugins, Metric, Registry, RegistryError};
+use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use needs::{check_answers, check_budget, check_gate, check_needs};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
-use templates::{check_chat_template, compile_prompt, plan_prompt};
+use templates::{compile_prompt, plan_prompt};
 
 /// Keys of `model_output` that vary from run to run.
 pub(crate) const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
@@ -114,6 +113,25 @@ pub struct Scoring {
 }
 
 impl Scoring {
+    /// Whether a metric of it may give scores of 0 and 1: its values have no other bounds, and higher ones are better.
+    pub fn may_give_shares(&self) -> bool {
+        self.metrics.iter().any(|planned| {
+            let primary = planned.metric.description().values.first();
+            primary.is_some_and(|value| {
+                value.higher_is_better
+                    && value.minimum.is_none_or(|minimum| minimum == 0.0)
+                    && value.maximum.is_none_or(|maximum| maximum == 1.0)
+            })
+        })
+    }
+
+    /// The metrics whose figure is the mean of their scores, by id: of these alone the mean of what is scored so far is
+    /// what the result would say.
+    pub fn means(&self) -> Vec<&str> {
+        let is_mean = |metric: &&PlannedMetric| metric.aggregation == "mean";
+        self.metrics.iter().filter(is_mean).map(|metric| metric.metric_id.as_str()).collect()
+    }
+
     /// Loads what scores the answers of a task, and checks its parameters.
     fn new(task: &TaskSpec, registry: &Registry, problems: &mut Problems) -> Option<Scoring> {
         let metrics: Vec<Option<PlannedMetric>> =
@@ -342,30 +360,6 @@ fn is_meant(plugin: &PluginSpec, reference: &PluginReference) -> bool {
     }
 }
 
-/// A component that may ask a role which it answers itself would wait for itself.
-fn check_circles(config: &PipelineConfig, problems: &mut Problems) {
-    for backend in &config.backends {
-        let mut seen: Vec<&str> = Vec::new();
-        let mut roles = granted_roles(config, backend);
-        while let Some(role) = roles.pop() {
-            if role.backend_id == backend.backend_id {
-                let message = format!(
-                    "the component of `{}` may ask the role `{}`, which leads back to `{0}`",
-                    backend.backend_id, role.adapter_id
-                );
-                problems.error(backend.span, "backends", message).help("grant it another role");
-                break;
-            }
-            if let Some(next) =
-                config.backend_of(role).filter(|next| !seen.contains(&next.backend_id.as_str()))
-            {
-                seen.push(&next.backend_id);
-                roles.extend(granted_roles(config, next));
-            }
-        }
-    }
-}
-
 fn report_registry(error: &RegistryError, span: Span, key: &str, name: &str, problems: &mut Problems) {
     let problem = problems.error(span, key, error.to_string());
     problem.help = error.help();
@@ -402,89 +396,6 @@ fn report_params(found: Vec<Problem>, params: Option<&Node>, span: Span, key: &s
         let place = params.map_or(span, |node| node.nearest(&problem.pointer).span);
         let path = format!("{key}{}", problem.pointer.replace('/', "."));
         problems.error(place, &path, problem.message);
-    }
-}
-
-fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
-    let step = &task.steps.inference;
-    if step.request == RequestKind::Loglikelihood
-        && let BackendKind::Http(http) = &backend.kind
-        && let Some((message, help)) = http.lacks_loglikelihood()
-    {
-        problems.error(step.span, "request", message).help(help);
-    }
-    let scores_texts = matches!(backend.kind, BackendKind::LlamaCpp(_));
-    if step.request == RequestKind::RollingLoglikelihood && !scores_texts {
-        let message = format!(
-            "the backend `{}` gives no log-likelihoods of whole texts (`rolling_loglikelihood`)",
-            backend.backend_id
-        );
-        problems
-            .error(step.span, "request", message)
-            .help("ask a backend of the type `llama_cpp`; servers give none of a text's first token");
-    }
-}
-
-fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
-    check_circles(config, problems);
-    for backend in &config.backends {
-        match &backend.kind {
-            BackendKind::Http(http) => {
-                // An error when the backend is opened; a run that is played back needs no key.
-                if let Err(wrong) = http.key.outside() {
-                    problems.warning(wrong.span, wrong.key, wrong.message).help(wrong.help);
-                }
-                if let Err(wrong) = check_http_files(http) {
-                    problems.error(wrong.span, "ca_certificate", wrong.message).help = wrong.help;
-                }
-            }
-            BackendKind::LlamaCpp(llama) => {
-                check_chat_template(llama, problems);
-                for (key, name, span) in files_of(llama) {
-                    match reference_of(name) {
-                        Some(Ok(_)) => {}
-                        Some(Err(message)) => {
-                            problems.error(span, key, message).help(REFERENCE_HELP);
-                        }
-                        None => {
-                            if let Err(message) = check_model_file(name) {
-                                problems.error(span, key, message);
-                            }
-                        }
-                    }
-                }
-            }
-            BackendKind::CustomScript(script) => {
-                let component = match registry.find::<BackendPlugins>(&script.component) {
-                    Ok((component, _)) => component,
-                    Err(error) => {
-                        let name = script.component.to_string();
-                        report_missing(&error, registry, script.component_span, "component", &name, problems);
-                        continue;
-                    }
-                };
-                let json = script.config.as_ref().map_or(Value::Null, Node::to_json);
-                if let Err(found) = component.configure(None, json) {
-                    report_params(found, script.config.as_ref(), script.component_span, "config", problems);
-                }
-            }
-        }
-    }
-}
-
-/// Whether a model file is there and begins like one.
-fn check_model_file(path: &std::path::Path) -> Result<(), String> {
-    use std::io::Read as _;
-    let describe = |what: String| format!("the model {} {what}", shown_path(path));
-    let mut file = std::fs::File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
-    let mut magic = [0_u8; 4];
-    match file.read_exact(&mut magic) {
-        Ok(()) if &magic == b"GGUF" => Ok(()),
-        Ok(()) => Err(describe("is not a GGUF file".to_owned())),
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Err(describe("is empty or cut off".to_owned()))
-        }
-        Err(error) => Err(describe(format!("cannot be read: {error}"))),
     }
 }
 

@@ -57,8 +57,9 @@ impl<'a> Finished<'a> {
 /// Hears how a run goes on. Called from several threads, and of several tasks at once; must not block.
 pub trait Progress: Send + Sync {
     /// A task begins. `total` is the number of its samples, where it is known; `done` of them
-    /// were answered by an earlier process, or finished without an answer.
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64);
+    /// were answered by an earlier process, or finished without an answer. `mean` is the first metric whose figure is
+    /// the mean of its scores.
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>);
 
     /// A sample has its turn: its model is asked, or asked again after a wait.
     fn request_began(&self, task_id: &str);
@@ -99,7 +100,7 @@ impl Drop for InFlight {
 pub struct NoProgress;
 
 impl Progress for NoProgress {
-    fn task_started(&self, _task_id: &str, _total: Option<u64>, _done: u64) {}
+    fn task_started(&self, _task_id: &str, _total: Option<u64>, _done: u64, _mean: Option<&str>) {}
     fn request_began(&self, _task_id: &str) {}
     fn request_ended(&self, _task_id: &str) {}
     fn sample_answered(&self, _task_id: &str) {}

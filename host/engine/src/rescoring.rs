@@ -91,7 +91,7 @@ pub fn rescore(
     let mut writer = JournalWriter::open(&folder)?.writer;
     let mut reports = Vec::with_capacity(tasks.len());
     for task in tasks {
-        progress.task_started(&task.task_id, Some(judged(&index, task)), 0);
+        progress.task_started(&task.task_id, Some(judged(&index, task)), 0, task.means().first().copied());
         let (counts, evaluation) = rescore_task(&index, task, &mut writer, workers.max(1), progress, stop)?;
         progress.task_finished(&task.task_id);
         // Where it is stopped itself; what the run lacks whose answers these are is known to that run.

@@ -171,8 +171,13 @@ impl<'r> Running<'r> {
         let index = self.index;
         let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total, &options.retry));
         let done = earlier.as_ref().map_or(0, Earlier::kept);
-        self.events.of_task("samples_planned", task_id, json!({"total": total, "done": done}));
-        self.progress.task_started(task_id, total, done);
+        let means = planned.scoring.means();
+        self.events.of_task(
+            "samples_planned",
+            task_id,
+            json!({"total": total, "done": done, "means": means}),
+        );
+        self.progress.task_started(task_id, total, done, means.first().copied());
         let judging = planned.judges.as_ref().map(|judges| {
             Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });

@@ -6,7 +6,11 @@ use gage_core::Digest;
 use wasmparser::{Encoding, Parser, Payload};
 
 /// The version of `gage:plugin` that this host speaks.
-pub const WIT_VERSION: &str = "0.1.0";
+pub const WIT_VERSION: &str = "0.1.1";
+
+/// Earlier versions whose components it takes as well: they declare nothing that the one above has not in the
+/// same words, and the linker finds what is imported or exported by the versions that are compatible with it.
+pub const WIT_EARLIER: [&str; 1] = ["0.1.0"];
 
 /// Most levels of components within components: real ones have a few, and the compiler takes time and
 /// memory that grow with their square.
@@ -44,13 +48,25 @@ impl ComponentSummary {
 
     /// The capabilities that it imports, each of which needs a grant.
     pub fn capabilities(&self) -> Vec<Capability> {
-        let imports = |capability: &Capability| self.imports.contains(&interface(capability.name()));
+        let imports = |capability: &Capability| self.import_of(*capability).is_some();
         Capability::ALL.into_iter().filter(imports).collect()
+    }
+
+    /// The import of a capability, as it stands in the component.
+    fn import_of(&self, capability: Capability) -> Option<&str> {
+        self.imports.iter().map(String::as_str).find(|import| own(import) == Some(capability.name()))
     }
 }
 
-fn interface(name: &str) -> String {
-    format!("gage:plugin/{name}@{WIT_VERSION}")
+/// Whether this host takes components of a version of `gage:plugin`.
+fn is_taken(version: &str) -> bool {
+    version == WIT_VERSION || WIT_EARLIER.contains(&version)
+}
+
+/// The name of an interface of `gage:plugin` in a version that is taken.
+fn own(import: &str) -> Option<&str> {
+    let (name, version) = import.strip_prefix("gage:plugin/")?.split_once('@')?;
+    is_taken(version).then_some(name)
 }
 
 /// What is wrong with a component, and what to do about it.
@@ -104,7 +120,7 @@ pub(crate) fn check_grants(
     if missing.is_empty() {
         return Ok(());
     }
-    let imports: Vec<String> = missing.iter().map(|capability| interface(capability.name())).collect();
+    let imports: Vec<&str> = missing.iter().filter_map(|capability| summary.import_of(*capability)).collect();
     let lines: String =
         missing.iter().map(|capability| format!("\n        {}", capability.example())).collect();
     Err(Refusal::with_help(
@@ -116,10 +132,10 @@ pub(crate) fn check_grants(
 }
 
 fn check_import(import: &str, world: World) -> Result<(), Refusal> {
-    if FREE.iter().any(|name| *import == interface(name)) {
+    if own(import).is_some_and(|name| FREE.contains(&name)) {
         return Ok(());
     }
-    if let Some(capability) = Capability::ALL.into_iter().find(|one| *import == interface(one.name())) {
+    if let Some(capability) = Capability::ALL.into_iter().find(|one| own(import) == Some(one.name())) {
         if capability.worlds().contains(&world) {
             return Ok(());
         }
@@ -133,7 +149,7 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
         return Ok(());
     }
     if let Some((name, version)) = import.strip_prefix("gage:plugin/").and_then(|rest| rest.split_once('@'))
-        && version != WIT_VERSION
+        && !is_taken(version)
     {
         return Err(other_version(&format!("imports gage:plugin/{name}"), version));
     }
@@ -148,7 +164,10 @@ fn check_import(import: &str, world: World) -> Result<(), Refusal> {
 
 fn other_version(what: &str, version: &str) -> Refusal {
     Refusal::with_help(
-        format!("it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION}"),
+        format!(
+            "it {what} of version {version}; this host speaks gage:plugin@{WIT_VERSION} and takes components of {}",
+            WIT_EARLIER.join(", ")
+        ),
         format!("build it against gage:plugin@{WIT_VERSION}, or use the gage-host that speaks {version}"),
     )
 }
@@ -209,7 +228,7 @@ fn world_of(exports: &[String]) -> Result<(World, String), Refusal> {
         found.extend(exports.iter().filter_map(|export| Some((world, export.strip_prefix(&prefix)?))));
     }
     match found.as_slice() {
-        [(world, version)] if *version == WIT_VERSION => Ok((*world, (*version).to_owned())),
+        [(world, version)] if is_taken(version) => Ok((*world, (*version).to_owned())),
         [(world, version)] => {
             Err(other_version(&format!("exports gage:plugin/{}", world.interface()), version))
         }

@@ -30,15 +30,19 @@ mod world;
 pub use any::{AnyFamily, AnyKind, summarise};
 pub use batch::ItemError;
 pub use bindings::backend_exports::{GenerateRequest, LoglikelihoodRequest};
+pub use bindings::llm::{
+    EmbedRequest as TextsOfRole, LoglikelihoodRequest as ContinuationsOfRole,
+    RollingLoglikelihoodRequest as TextOfRole, RollingScore,
+};
 pub use bindings::types::{ContinuationScore, FinishReason, Generation, MediaRef, Message, Role, Usage};
 pub use capabilities::media::MediaSet;
-pub use capabilities::models::{ModelError, ModelRequest, Models};
+pub use capabilities::models::{ModelError, ModelErrorKind, ModelRequest, Models, Vectors};
 pub use compile::{CompileLimits, CompileProgress, Compiler, compile_from_stdin};
 pub use component::{LoadError, PluginIdentity, Setup, Work};
 pub use family::{Configured, Family, InputDescription, Kind, MemberDescription, ValueDescription};
 pub use host::{HostOptions, PluginHost};
 pub use inputs::Input;
-pub use inspect::{ComponentSummary, WIT_VERSION};
+pub use inspect::{ComponentSummary, WIT_EARLIER, WIT_VERSION};
 pub use kinds::aggregator::{
     Aggregator, AggregatorFamily, AggregatorFigure, AggregatorKind, AggregatorRow, AggregatorState,
 };

@@ -12,11 +12,14 @@ impl Describe for LikelihoodName {
     }
 
     fn spec() -> MetricSpec {
-        MetricSpec::new("1", "Negative log-likelihood, perplexity or bits per byte of an answer")
+        MetricSpec::new(
+            "2",
+            "Negative log-likelihood, perplexity or bits per byte of an answer or a whole text",
+        )
     }
 }
 
-/// The negative log-likelihood of an answer, its perplexity, or its bits per byte: all of
+/// The negative log-likelihood of an answer or a whole text, its perplexity, or its bits per byte: all of
 /// [`base::Likelihood`].
 pub type Likelihood = base::Likelihood<LikelihoodName>;
 

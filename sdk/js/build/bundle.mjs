@@ -13,7 +13,8 @@ const SDK = join(dirname(fileURLToPath(import.meta.url)), "..", "src");
 const STUBS = `
   const refuse = () => { throw new Error("the host cannot be asked while the plugin is built"); };
   export const emit = () => {}, find = refuse, read = refuse, send = refuse, sendAll = refuse;
-  export const generate = refuse, generateAll = refuse, loglikelihood = refuse;
+  export const generate = refuse, generateAll = refuse, loglikelihood = refuse, loglikelihoodAll = refuse;
+  export const rollingLoglikelihood = refuse, rollingLoglikelihoodAll = refuse, embed = refuse, embedAll = refuse;
 `;
 
 // The module that is built: the default export of the author's, in the shape of the interface.

@@ -6,7 +6,10 @@ import { register } from "node:module";
 const FUNCTIONS = {
   log: ["emit"],
   http: ["send", "sendAll"],
-  llm: ["generate", "generateAll", "loglikelihood"],
+  llm: [
+    ...["generate", "generateAll", "loglikelihood", "loglikelihoodAll"],
+    ...["rollingLoglikelihood", "rollingLoglikelihoodAll", "embed", "embedAll"],
+  ],
   media: ["find", "read"],
 };
 

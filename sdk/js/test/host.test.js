@@ -43,15 +43,23 @@ test("http", async () => {
 });
 
 test("llm", async () => {
-  const { generate, generateAll, loglikelihood } = await import("gage-sdk/llm");
+  const llm = await import("gage-sdk/llm");
+  const { generate, generateAll, loglikelihood } = llm;
   const { user } = await import("gage-sdk");
   const asked = [];
+  const rolled = (text) => ({ logprob: -2.5, tokenCount: 3n, byteCount: BigInt(text.length) });
+  const failing = (given, val) => (given.length > 0 ? { tag: "ok", val } : { tag: "err", val: denied });
   const generation = { answer: "a", finish: "length", usage: { promptTokens: 1n, completionTokens: 2n }, extra: '{"b":1}' };
   globalThis.gageHost = {
     llm: {
       generate: (request) => (asked.push(request), generation),
       generateAll: () => [{ tag: "ok", val: generation }, { tag: "err", val: denied }],
       loglikelihood: () => [{ logprob: -1, tokenCount: 1, isGreedy: true }],
+      loglikelihoodAll: (requests) => requests.map(({ continuations }) => failing(continuations, [{ logprob: -1, tokenCount: 1, isGreedy: true }])),
+      rollingLoglikelihood: ({ text }) => rolled(text),
+      rollingLoglikelihoodAll: (requests) => requests.map(({ text }) => failing(text, rolled(text))),
+      embed: ({ texts }) => texts.map((text) => new Float32Array([text.length])),
+      embedAll: (requests) => requests.map(({ texts }) => failing(texts, texts.map((text) => new Float32Array([text.length])))),
     },
   };
   const expected = { answer: "a", finish: "length", usage: { promptTokens: 1, completionTokens: 2 }, extra: { b: 1 } };
@@ -60,6 +68,15 @@ test("llm", async () => {
   const [first, second] = generateAll([]);
   assert.deepEqual([first, second.kind], [expected, "denied"]);
   assert.equal(loglikelihood({ role: "r", messages: [], continuations: ["x"] })[0].isGreedy, true);
+  const scored = llm.loglikelihoodAll([{ role: "r", messages: [], continuations: ["x"] }, { role: "r", messages: [], continuations: [] }]);
+  assert.deepEqual([scored[0][0].logprob, scored[1].kind], [-1, "denied"]);
+  assert.deepEqual(llm.rollingLoglikelihood({ role: "r", text: "ab" }), { logprob: -2.5, tokenCount: 3, byteCount: 2 });
+  const texts = llm.rollingLoglikelihoodAll([{ role: "r", text: "a" }, { role: "r", text: "" }]);
+  assert.deepEqual([texts[0].byteCount, texts[1].kind], [1, "denied"]);
+  assert.deepEqual(llm.embed({ role: "r", texts: ["abc"] }), [new Float32Array([3])]);
+  const lists = llm.embedAll([{ role: "r", texts: ["a", "ab"] }, { role: "r", texts: [] }]);
+  assert.deepEqual([lists[0][1][0], lists[1].kind], [2, "denied"]);
+  assert.throws(() => llm.rollingLoglikelihood({ role: "r" }), /text/);
 });
 
 test("media", async () => {

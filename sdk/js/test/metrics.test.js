@@ -111,6 +111,14 @@ test("likelihoods", () => {
     assert.deepEqual([card.primaryScore, card.subScores.nll, card.detail.source], [expected, expected, source], JSON.stringify(values));
     assert.equal(card.explain === undefined, expected !== undefined);
   }
+  // What the host records of a whole text: four tokens of two bits each in eight bytes.
+  const rolling = { loglikelihood: -8 * Math.LN2, token_count: 4, byte_count: 8, word_count: 2 };
+  for (const [type, expected] of [["nll", 2 * Math.LN2], ["ppl", 4], ["bits_per_byte", 1]]) {
+    const { primaryScore, detail } = score(nll, { metric_type: type }, null, rolling);
+    assert.ok(Math.abs(primaryScore - expected) < 1e-12, type);
+    assert.deepEqual([detail.source, detail.token_count], ["rolling", 4]);
+  }
+  assert.equal(score(nll, {}, null, { loglikelihood: -1, token_count: 0 }).primaryScore, undefined);
   assert.deepEqual(score(nll, {}, null, [[-0.1, -0.2], [-0.3, [-0.4]]]).detail, {
     source: "token_logprobs",
     token_count: 4,

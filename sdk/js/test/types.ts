@@ -3,7 +3,7 @@
 
 import { aggregator, backend, comparison, extractor, likelihood, metric, multiReference, normalizeText, numericThreshold, PluginError, preprocessor, sequenceDistance, skip } from "gage-sdk";
 import { bearer, send, sendAll } from "gage-sdk/http";
-import { generate } from "gage-sdk/llm";
+import { embed, embedAll, generate, loglikelihoodAll, rollingLoglikelihood, rollingLoglikelihoodAll } from "gage-sdk/llm";
 import { info } from "gage-sdk/log";
 import { readAll } from "gage-sdk/media";
 
@@ -77,4 +77,7 @@ const lower: string = normalizeText("A");
 const length: number = readAll("sha256:0").length;
 const status: number = send({ url: "https://example.com" }).status;
 const answer: string = generate({ role: "judge", messages: [{ role: "user", content: "q" }] }).answer;
-export const used = [lower, length, status, answer];
+const loss: number = -rollingLoglikelihood({ role: "judge", text: "a" }).logprob;
+const vector: Float32Array | undefined = embed({ role: "judge", texts: ["a"] })[0];
+const several = [...loglikelihoodAll([]), ...rollingLoglikelihoodAll([]), ...embedAll([])];
+export const used = [lower, length, status, answer, loss, vector, several];

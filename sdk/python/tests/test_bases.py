@@ -116,6 +116,16 @@ class Bases(unittest.TestCase):
                 self.assertEqual(card.explain is None, score is not None)
                 self.assertEqual(card.detail.get("source"), source)
 
+    def test_the_likelihood_of_a_whole_text(self) -> None:
+        bit = math.log(2)
+        rolling = {"loglikelihood": -8 * bit, "token_count": 4, "byte_count": 8, "word_count": 2}
+        for metric_type, expected in [("nll", 2 * bit), ("ppl", 4.0), ("bits_per_byte", 1.0)]:
+            card = self.score(Likelihood, None, rolling, metric_type=metric_type)
+            self.near(card.primary_score, expected)
+            self.assertEqual((card.detail["source"], card.detail["token_count"]), ("rolling", 4))
+        for broken in [{"loglikelihood": -1, "token_count": 0}, {"loglikelihood": None}]:
+            self.assertIsNone(self.score(Likelihood, None, broken).primary_score)
+
     def test_what_is_known_of_a_likelihood(self) -> None:
         card = self.score(Likelihood, 1000.0, None, None, 2.0, metric_type="ppl")
         self.assertEqual((card.primary_score, card.sub_scores), (None, {"nll": 1000.0}))

@@ -67,7 +67,16 @@ class Asks:
         request = llm.Request("judge", [Message("user", "q")], {"temperature": 0})
         answers = llm.generate_all([request])
         scores = llm.loglikelihood("judge", request.messages, ["a"])
-        return f"{llm.generate(request).answer} {answers[0].finish} {scores[0].logprob}"
+        both = llm.loglikelihood_all([llm.Continuations("judge", request.messages, ["a"])] * 2)
+        text = llm.rolling_loglikelihood("judge", "a text")
+        texts = llm.rolling_loglikelihood_all("judge", ["a", ""])
+        (vector,) = llm.embed("judge", ["a"])
+        lists = llm.embed_all("judge", [["a"], []])
+        return (
+            f"{llm.generate(request).answer} {answers[0].finish} {scores[0].logprob} "
+            f"{both[0][0].token_count} {both[1].kind} {text.logprob} {text.byte_count} "
+            f"{texts[0].token_count} {texts[1].kind} {vector} {lists[0]} {lists[1].kind}"
+        )
 
     def media(self):
         return f"{media.look_up('sha256:1').media_type} {len(media.read('sha256:1', 1))}"
@@ -167,11 +176,27 @@ class Backends(unittest.TestCase):
             llm.generate = lambda request: generation
             llm.generate_all = lambda requests: [py.Ok(generation)]
             llm.loglikelihood = lambda request: [types.ContinuationScore(-2.0, 1, False)]
+            llm.loglikelihood_all = lambda requests: [
+                py.Ok([types.ContinuationScore(-2.0, len(requests), False)]),
+                py.Err(refusal),
+            ]
+            llm.rolling_loglikelihood = lambda request: llm.RollingScore(
+                -3.5, 2, len(request.text)
+            )
+            llm.rolling_loglikelihood_all = lambda requests: [
+                py.Ok(llm.RollingScore(-1.0, len(requests), 1)),
+                py.Err(refusal),
+            ]
+            llm.embed = lambda request: [[0.5, -1.0] for _ in request.texts]
+            llm.embed_all = lambda requests: [py.Ok([[2.0]]), py.Err(refusal)]
             media.find = lambda digest: types.MediaRef(digest, types.MediaKind.IMAGE, "image/png", 9)
             size = (1 << 20) + 5
             media.read = lambda digest, offset, length: bytes(max(min(size - offset, length), 0))
             self.assertEqual(self.answer(guest, "http").answer, "2 204 denied")
-            self.assertEqual(self.answer(guest, "llm").answer, "A length -2.0")
+            self.assertEqual(
+                self.answer(guest, "llm").answer,
+                "A length -2.0 2 denied -3.5 6 2 denied [0.5, -1.0] [[2.0]] denied",
+            )
             self.assertEqual(self.answer(guest, "media").answer, f"image/png {size - 1}")
             self.assertEqual(sent[0].body, b'{"a":1}')
             values = [(one.name, type(one.value).__name__, one.value.value) for one in sent[0].headers]

@@ -1,20 +1,19 @@
 //! The backend as the rest of the program sees it.
 
 use super::details::details_of;
-use super::gguf::Gguf;
+use super::gguf::{Gguf, Purpose};
 use super::held::check_schema;
 use super::link::Link;
 use super::model::ModelFacts;
-use super::options::{
-    ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions, ModelOptions, Settings, to_usize,
-};
+use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
 use super::process::{self, ModelProgram};
-use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, Loaded, ScoredText, Task};
+use super::protocol::{Answer, Constraint, Done, GenerateTask, Generated, Job, ScoredText, Task};
 use super::runtime::internal;
 use super::showing::{images_of, rendered_with, with_marked_images};
 use super::special::{SpecialTokens, texts_of, unused_mark};
 use super::thread;
 use super::tokenizer::Prompt;
+use super::warnings::warn_of_less;
 use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, EmbedOutput,
     EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
@@ -31,19 +30,6 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
-
-/// Architectures of models that make vectors of texts and predict no tokens.
-const ENCODERS: [&str; 9] = [
-    "bert",
-    "modern-bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "neo-bert",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "eurobert",
-    "t5encoder",
-];
 
 /// Why no mark can be put into a text.
 const NO_MARK: &str = "its text uses all noncharacters";
@@ -109,17 +95,17 @@ pub async fn open(
         let digest = blocking(move || file_digest(&path)).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
-    let is_encoder = gguf.architecture().is_some_and(|architecture| ENCODERS.contains(&architecture));
+    let predicts = !gguf.is_encoder();
     let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     Ok(Arc::new(LlamaCppBackend {
         info: BackendInfo {
             kind: "llama_cpp",
             model: file_name.to_string_lossy().into_owned(),
             capabilities: Capabilities {
-                generate: !is_encoder,
-                loglikelihood: !is_encoder,
-                rolling_loglikelihood: !is_encoder,
-                embeddings: true,
+                generate: predicts,
+                loglikelihood: predicts,
+                rolling_loglikelihood: predicts,
+                embeddings: gguf.purpose() != Purpose::Reranker,
                 media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
             },
             max_concurrency: loaded.settings.concurrency(),
@@ -368,40 +354,5 @@ impl Backend for LlamaCppBackend {
             statistics.insert("process_id".to_owned(), state.process_id.into());
         }
         statistics
-    }
-}
-
-/// The features for GPUs that the program is built with, in words.
-fn gpu_features() -> &'static str {
-    match (cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")) {
-        (false, false, false) => "for none",
-        (true, false, false) => "with `cuda`",
-        (false, true, false) => "with `vulkan`",
-        (false, false, true) => "with `metal`",
-        _ => "with several",
-    }
-}
-
-/// Says where a model runs with less than was asked for, or with more than it was made for.
-fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
-    let Settings { slots, context_length, .. } = loaded.settings;
-    let is_shorter = asked.context_length.is_some_and(|asked| context_length < to_usize(asked));
-    if slots < to_usize(asked.slots) || is_shorter {
-        tracing::warn!(
-            "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
-        );
-    }
-    if asked.gpu_layers > 0 && loaded.settings.gpu_layers == 0 {
-        tracing::warn!(
-            "`gpu_layers` has no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
-             is built {}. Leave the key out, or take a build with the feature `cuda`, `vulkan` or `metal`",
-            gpu_features()
-        );
-    }
-    let trained = to_usize(loaded.facts.training_context);
-    if trained > 0 && context_length > trained {
-        tracing::warn!(
-            "a context of {context_length} is longer than the {trained} tokens that the model was trained for"
-        );
     }
 }

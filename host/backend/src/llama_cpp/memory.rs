@@ -64,28 +64,61 @@ pub fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)?;
-    Some(left_to_group(Path::new(GROUPS)).map_or(machine, |group| group.min(machine)))
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    Some(left_to_groups(Path::new(GROUPS), &groups).map_or(machine, |group| group.min(machine)))
 }
 
-/// Where Linux shows control groups of the second version.
+/// Where Linux shows control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// What the limits of the process's control group and of those above it leave, without the cached files that
-/// would make room; nothing where there is no limit.
-fn left_to_group(root: &Path) -> Option<u64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    // Within a container the group is the root of what can be seen.
-    let ancestors = Path::new(own).ancestors().map(|group| root.join(group));
-    ancestors.filter_map(|group| left_in(&group)).min()
+/// The files of a control group that say how much memory it may have, and has.
+struct GroupFiles {
+    limit: &'static str,
+    usage: &'static str,
+    /// The line of `memory.stat` with the cached files that would make room, in it and in those below it.
+    cached: &'static str,
 }
 
-fn left_in(group: &Path) -> Option<u64> {
+/// Of the second version.
+const SECOND: GroupFiles =
+    GroupFiles { limit: "memory.max", usage: "memory.current", cached: "inactive_file " };
+
+/// Of the first version.
+const FIRST: GroupFiles = GroupFiles {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    cached: "total_inactive_file ",
+};
+
+/// What the first version shows where there is no limit: the largest number that is whole pages, which has other
+/// last digits on machines with larger pages. No machine has as much.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// What the limits of the process's control groups and of those above them leave, without the cached files that
+/// would make room; nothing where there is no limit. `groups` are the lines of `/proc/self/cgroup`: a machine has
+/// groups of the second version, of the first, or both.
+fn left_to_groups(root: &Path, groups: &str) -> Option<u64> {
+    let left = groups.lines().filter_map(|line| {
+        let (number, rest) = line.split_once(':')?;
+        let (controllers, group) = rest.split_once(':')?;
+        let (root, files) = match controllers {
+            "" if number == "0" => (root.to_owned(), SECOND),
+            _ if controllers.split(',').any(|one| one == "memory") => (root.join("memory"), FIRST),
+            _ => return None,
+        };
+        // Within a container the group is the root of what can be seen.
+        let ancestors = Path::new(group.trim_start_matches('/')).ancestors().map(|group| root.join(group));
+        ancestors.filter_map(|group| left_in(&group, &files)).min()
+    });
+    left.min()
+}
+
+fn left_in(group: &Path, files: &GroupFiles) -> Option<u64> {
     let text = |name: &str| std::fs::read_to_string(group.join(name)).ok();
-    let most = text("memory.max")?.trim().parse::<u64>().ok()?;
-    let used = text("memory.current")?.trim().parse::<u64>().ok()?;
+    let most = text(files.limit)?.trim().parse::<u64>().ok().filter(|most| *most < NO_LIMIT)?;
+    let used = text(files.usage)?.trim().parse::<u64>().ok()?;
     let cached = text("memory.stat").and_then(|stat| {
-        stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse::<u64>().ok())
+        stat.lines().find_map(|line| line.strip_prefix(files.cached)?.trim().parse::<u64>().ok())
     });
     Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
 }
@@ -97,21 +130,55 @@ mod tests {
     #[test]
     fn a_group_has_left_what_its_limit_and_its_caches_leave() {
         for (most, used, stat, expected) in [
-            ("1000\n", "600\n", Some("anon 1\ninactive_file 100\n"), Some(500)),
+            ("1000\n", "600\n", Some("anon 1\ninactive_file 100\ntotal_inactive_file 100\n"), Some(500)),
             ("1000\n", "600\n", None, Some(400)),
             ("1000\n", "2000\n", None, Some(0)),
             ("max\n", "600\n", None, None),
+            ("9223372036854771712\n", "600\n", None, None),
         ] {
-            let folder = tempfile::tempdir().expect("a folder");
-            let write =
-                |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
-            write("memory.max", most);
-            write("memory.current", used);
-            if let Some(stat) = stat {
-                write("memory.stat", stat);
+            for files in [SECOND, FIRST] {
+                let folder = tempfile::tempdir().expect("a folder");
+                let write =
+                    |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+                write(files.limit, most);
+                write(files.usage, used);
+                if let Some(stat) = stat {
+                    write("memory.stat", stat);
+                }
+                assert_eq!(left_in(folder.path(), &files), expected, "{most} {used} {}", files.limit);
             }
-            assert_eq!(left_in(folder.path()), expected, "{most} {used}");
         }
+    }
+
+    #[test]
+    fn limits_of_both_versions_count_and_those_of_groups_above() {
+        let root = tempfile::tempdir().expect("a folder");
+        let group = |folder: &str, files: &GroupFiles, most: &str| {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join(files.limit), most).expect("written");
+            std::fs::write(folder.join(files.usage), "10").expect("written");
+        };
+        group("user/job", &SECOND, "1010");
+        group("user", &SECOND, "810");
+        group("memory/job", &FIRST, "710");
+        group("memory/other", &FIRST, "20");
+        group("memory", &FIRST, "9223372036854771712");
+        for (groups, expected) in [
+            ("0::/user/job\n", Some(800)),
+            ("0::/\n", None),
+            ("12:cpu,cpuacct:/x\n9:memory:/job\n0::/\n", Some(700)),
+            ("9:memory:/job\n0::/user/job\n", Some(700)),
+            ("9:hugetlb,memory:/job\n", Some(700)),
+            // As within a container, whose group cannot be seen by the name that it has outside.
+            ("9:memory:/docker/abc\n", None),
+            ("9:cpu:/job\n1:name=systemd:/user\n", None),
+            ("", None),
+        ] {
+            assert_eq!(left_to_groups(root.path(), groups), expected, "{groups:?}");
+        }
+        group("memory", &FIRST, "610");
+        assert_eq!(left_to_groups(root.path(), "9:memory:/docker/abc\n"), Some(600), "the container's own");
     }
 
     #[test]

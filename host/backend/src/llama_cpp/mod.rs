@@ -41,6 +41,7 @@ mod variants;
 mod vision;
 mod vocabulary;
 mod waiting;
+mod warnings;
 mod worker;
 
 pub use backend::open;

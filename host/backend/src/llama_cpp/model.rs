@@ -4,6 +4,7 @@ use super::captured_log::captured;
 use super::options::{LlamaCppOpenError, ModelOptions, to_usize};
 use super::runtime::runtime;
 use super::tokenizer::token_text;
+use llama_cpp_2::list_llama_ggml_backend_devices;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::{LlamaModelParams, LlamaSplitMode};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, Llama
         "none" => LlamaSplitMode::None,
         _ => LlamaSplitMode::Layer,
     };
+    // Before devices are named: it finds them.
+    let runtime = runtime()?;
     let mut parameters =
         LlamaModelParams::default().with_n_gpu_layers(gpu_layers).with_split_mode(split_mode);
     if let Some(main_gpu) = options.main_gpu {
@@ -62,9 +65,8 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, Llama
         let devices: Vec<usize> = options.devices.iter().copied().map(to_usize).collect();
         parameters = parameters
             .with_devices(&devices)
-            .map_err(|error| LlamaCppOpenError::Setting(format!("devices: {error}")))?;
+            .map_err(|error| LlamaCppOpenError::Setting(no_device(&error.to_string())))?;
     }
-    let runtime = runtime()?;
     let (loaded, log) = captured(|| LlamaModel::load_from_file(runtime, &options.model_path, &parameters));
     loaded.map_err(|error| {
         // The last lines only repeat that it failed.
@@ -78,6 +80,18 @@ pub fn load(options: &ModelOptions, gpu_layers: u32) -> Result<LlamaModel, Llama
         };
         LlamaCppOpenError::Load { path, reason: format!("{reason}{help}") }
     })
+}
+
+/// Why devices cannot be used, with those that there are.
+fn no_device(why: &str) -> String {
+    let devices: Vec<String> = list_llama_ggml_backend_devices()
+        .iter()
+        .map(|device| format!("{} {} ({})", device.index, device.name, device.description))
+        .collect();
+    format!(
+        "`devices`: {why}; this program computes on: {}. Name some of these by number, or leave it out",
+        devices.join(", ")
+    )
 }
 
 /// Whether the memory of a sequence can be cut to a prefix, which a recurrent state cannot.

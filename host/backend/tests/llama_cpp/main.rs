@@ -4,7 +4,9 @@
 
 mod broken_files;
 mod deterministic;
+mod gguf_file;
 mod lora;
+mod other_models;
 mod support;
 mod tiny_model;
 mod vision;

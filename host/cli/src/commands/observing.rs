@@ -92,9 +92,9 @@ impl Watched {
 }
 
 impl Progress for Watched {
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64) {
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) {
         self.observability.meters.task_started(task_id, total);
-        self.terminal.task_started(task_id, total, done);
+        self.terminal.task_started(task_id, total, done, mean);
     }
 
     fn request_began(&self, task_id: &str) {

@@ -7,7 +7,7 @@ use crate::arguments::PlanArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use gage_data::TokenCounter;
-use gage_engine::{Datasets, Estimate, EstimateOptions, Plan};
+use gage_engine::{Datasets, Estimate, EstimateOptions, Plan, TaskEstimate};
 use gage_report::compare::smallest_visible_loss;
 use serde_json::{Value, json};
 
@@ -52,17 +52,19 @@ pub(crate) fn execute(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let estimate = plan.estimate(&datasets, &options);
     let exceeded = exceeded(&plan, &estimate);
     if arguments.json {
-        let document = document(arguments, &estimate, &exceeded);
+        let document = document(arguments, &plan, &estimate, &exceeded);
         terminal::answer(format_args!("{document:#}"))?;
     } else {
-        terminal::answer(table::render(arguments, &estimate, &exceeded))?;
+        terminal::answer(table::render(arguments, &plan, &estimate, &exceeded))?;
     }
     Ok(ExitCode::Done)
 }
 
-/// The loss that `compare` will see in a task.
-fn detectable(samples: Option<u64>) -> Option<f64> {
-    smallest_visible_loss(samples?, CHANGED)
+/// The loss of a score of 0 and 1 that `compare` will see in a task; nothing for one without such scores, as of
+/// perplexities.
+fn detectable(plan: &Plan, task: &TaskEstimate) -> Option<f64> {
+    let planned = plan.tasks.iter().find(|planned| planned.spec.task_id == task.task_id)?;
+    smallest_visible_loss(task.samples?, CHANGED).filter(|_| planned.scoring.may_give_shares())
 }
 
 /// The budgets that the run would, or may, use up.
@@ -85,10 +87,10 @@ fn exceeded(plan: &Plan, estimate: &Estimate) -> Vec<String> {
         .collect()
 }
 
-fn document(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String]) -> Value {
+fn document(arguments: &PlanArguments, plan: &Plan, estimate: &Estimate, exceeded: &[String]) -> Value {
     let mut document = json!(estimate);
     for (task, json) in estimate.tasks.iter().zip(document["tasks"].as_array_mut().into_iter().flatten()) {
-        json["smallest_detectable_difference"] = json!(detectable(task.samples));
+        json["smallest_detectable_difference"] = json!(detectable(plan, task));
     }
     document["assumptions"] = json!({
         "concurrency": arguments.concurrency,

@@ -83,9 +83,9 @@ impl TerminalProgress {
 }
 
 impl Progress for TerminalProgress {
-    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64) {
+    fn task_started(&self, task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) {
         if self.is_shown {
-            let task = Arc::new(TaskTally::new(task_id, total, done));
+            let task = Arc::new(TaskTally::new(task_id, total, done, mean));
             self.tasks.write().unwrap_or_else(PoisonError::into_inner).push(task);
             self.wake();
         }

@@ -1,6 +1,7 @@
 //! Models of the run that a plugin may ask, within its budgets.
 
 use super::refuse;
+use crate::bindings::llm::{EmbedRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore};
 use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, Message, PluginError};
 use gage_config::LlmGrant;
 use std::sync::Arc;
@@ -18,32 +19,52 @@ pub struct ModelRequest {
     pub params: gage_core::Object,
 }
 
+/// Vectors of texts, one for each.
+pub type Vectors = Vec<Vec<f32>>;
+
+/// What is to blame when a model gives no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// The request itself.
+    Request,
+    /// The backend of the role does not offer what was asked.
+    Unsupported,
+    /// The model, or the way to it.
+    Model,
+}
+
 /// Why a model gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError {
     /// In words.
     pub message: String,
-    /// Whether the request itself is to blame, rather than the model or the way to it.
-    pub is_of_request: bool,
+    /// What is to blame.
+    pub kind: ModelErrorKind,
 }
 
-/// The roles of a run, as plugins see them. All calls block, and are made from threads that may.
+/// The roles of a run, as plugins see them. All calls block, and are made from threads that may. Each asks at the
+/// same time, as far as the pools of the roles allow, and gives one result for each request, in order; what has
+/// no answer in `time` is an error. Beside an answer that does not say so itself stands how many tokens it took.
 pub trait Models: Send + Sync {
-    /// Asks at the same time, as far as the pools of the roles allow; one result for each, in order.
-    /// What has no answer in `time` is an error.
+    /// Continues conversations.
     fn generate(&self, requests: Vec<ModelRequest>, time: Duration) -> Vec<Result<Generation, ModelError>>;
 
-    /// Scores continuations; one score for each.
-    ///
-    /// # Errors
-    /// When the role's backend has no log-likelihoods, or fails.
+    /// Scores continuations of conversations; one score for each continuation.
     fn loglikelihood(
         &self,
-        role: &str,
-        messages: Vec<Message>,
-        continuations: Vec<String>,
+        requests: Vec<LoglikelihoodRequest>,
         time: Duration,
-    ) -> Result<(Vec<ContinuationScore>, u64), ModelError>;
+    ) -> Vec<Result<(Vec<ContinuationScore>, u64), ModelError>>;
+
+    /// Scores whole texts.
+    fn rolling_loglikelihood(
+        &self,
+        requests: Vec<RollingLoglikelihoodRequest>,
+        time: Duration,
+    ) -> Vec<Result<RollingScore, ModelError>>;
+
+    /// Turns texts into vectors; one for each text of a request.
+    fn embed(&self, requests: Vec<EmbedRequest>, time: Duration) -> Vec<Result<(Vectors, u64), ModelError>>;
 }
 
 /// What is left of one grant.
@@ -91,46 +112,76 @@ impl ModelAccess {
         Ok(budget)
     }
 
-    pub(crate) fn generate(
+    /// Asks what the budgets allow; the rest keeps its place. `tokens` says what an answer took.
+    fn ask<Q, A>(
         &self,
-        requests: Vec<ModelRequest>,
-        time: Duration,
-    ) -> Vec<Result<Generation, PluginError>> {
+        requests: Vec<Q>,
+        role: impl Fn(&Q) -> &str,
+        ask: impl FnOnce(Vec<Q>) -> Vec<Result<A, ModelError>>,
+        tokens: impl Fn(&A) -> u64,
+    ) -> Vec<Result<A, PluginError>> {
         let begun: Vec<Result<&Budget, PluginError>> =
-            requests.iter().map(|request| self.begin(&request.role)).collect();
-        let allowed: Vec<ModelRequest> = requests
+            requests.iter().map(|request| self.begin(role(request))).collect();
+        let allowed: Vec<Q> = requests
             .into_iter()
             .zip(&begun)
             .filter_map(|(request, begun)| begun.is_ok().then_some(request))
             .collect();
-        let mut answers = self.models.generate(allowed, time).into_iter();
+        let mut answers = ask(allowed).into_iter();
         let missing = || Err(refuse(ErrorKind::Upstream, "the model gave no answer"));
         begun
             .into_iter()
             .map(|begun| {
                 let budget = begun?;
-                let generation = answers.next().map_or_else(missing, |answer| answer.map_err(to_guest))?;
-                if let Some(usage) = generation.usage {
-                    budget.spend(usage.prompt_tokens.saturating_add(usage.completion_tokens));
-                }
-                Ok(generation)
+                let answer = answers.next().map_or_else(missing, |answer| answer.map_err(to_guest))?;
+                budget.spend(tokens(&answer));
+                Ok(answer)
             })
             .collect()
     }
 
+    pub(crate) fn generate(
+        &self,
+        requests: Vec<ModelRequest>,
+        time: Duration,
+    ) -> Vec<Result<Generation, PluginError>> {
+        let tokens = |generation: &Generation| {
+            let usage = generation.usage.as_ref();
+            usage.map_or(0, |usage| usage.prompt_tokens.saturating_add(usage.completion_tokens))
+        };
+        self.ask(requests, |request| &request.role, |allowed| self.models.generate(allowed, time), tokens)
+    }
+
     pub(crate) fn loglikelihood(
         &self,
-        role: &str,
-        messages: Vec<Message>,
-        continuations: Vec<String>,
+        requests: Vec<LoglikelihoodRequest>,
         time: Duration,
-    ) -> Result<Vec<ContinuationScore>, PluginError> {
-        let budget = self.begin(role)?;
-        let (scores, tokens) =
-            self.models.loglikelihood(role, messages, continuations, time).map_err(to_guest)?;
-        budget.spend(tokens);
-        Ok(scores)
+    ) -> Vec<Result<Vec<ContinuationScore>, PluginError>> {
+        let ask = |allowed| self.models.loglikelihood(allowed, time);
+        without_tokens(self.ask(requests, |request| &request.role, ask, |(_, tokens)| *tokens))
     }
+
+    pub(crate) fn rolling_loglikelihood(
+        &self,
+        requests: Vec<RollingLoglikelihoodRequest>,
+        time: Duration,
+    ) -> Vec<Result<RollingScore, PluginError>> {
+        let ask = |allowed| self.models.rolling_loglikelihood(allowed, time);
+        self.ask(requests, |request| &request.role, ask, |score| score.token_count)
+    }
+
+    pub(crate) fn embed(
+        &self,
+        requests: Vec<EmbedRequest>,
+        time: Duration,
+    ) -> Vec<Result<Vectors, PluginError>> {
+        let ask = |allowed| self.models.embed(allowed, time);
+        without_tokens(self.ask(requests, |request| &request.role, ask, |(_, tokens)| *tokens))
+    }
+}
+
+fn without_tokens<A>(results: Vec<Result<(A, u64), PluginError>>) -> Vec<Result<A, PluginError>> {
+    results.into_iter().map(|result| result.map(|(answer, _)| answer)).collect()
 }
 
 impl Budget {
@@ -145,6 +196,10 @@ fn used_up(role: &str, what: &str, most: u64) -> PluginError {
 }
 
 fn to_guest(error: ModelError) -> PluginError {
-    let kind = if error.is_of_request { ErrorKind::InvalidInput } else { ErrorKind::Upstream };
-    PluginError { retryable: !error.is_of_request, ..refuse(kind, error.message) }
+    let kind = match error.kind {
+        ModelErrorKind::Request => ErrorKind::InvalidInput,
+        ModelErrorKind::Unsupported => ErrorKind::Unsupported,
+        ModelErrorKind::Model => ErrorKind::Upstream,
+    };
+    PluginError { retryable: error.kind == ModelErrorKind::Model, ..refuse(kind, error.message) }
 }

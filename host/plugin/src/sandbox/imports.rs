@@ -1,13 +1,16 @@
 //! The host's own interfaces: `log`, `media`, `http`, `llm`.
 
 use super::GuestState;
-use crate::bindings::llm::{GenerateRequest, LoglikelihoodRequest};
+use crate::bindings::llm::{
+    EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingLoglikelihoodRequest, RollingScore,
+};
 use crate::bindings::log::Level;
 use crate::bindings::types::{ContinuationScore, ErrorKind, Generation, MediaRef, PluginError};
 use crate::bindings::{http, llm, log, media, types};
-use crate::capabilities::models::ModelRequest;
+use crate::capabilities::models::{ModelAccess, ModelRequest};
 use crate::capabilities::refuse;
 use serde_json::Value;
+use std::time::Duration;
 
 impl types::Host for GuestState {}
 
@@ -96,48 +99,86 @@ impl http::Host for GuestState {
     }
 }
 
-impl llm::Host for GuestState {
-    fn generate(&mut self, request: GenerateRequest) -> wasmtime::Result<Result<Generation, PluginError>> {
-        let mut results = self.generate_all(vec![request])?;
-        Ok(results.pop().unwrap_or_else(|| Err(not_now("llm"))))
-    }
+/// One result for each request.
+type Answers<A> = Vec<Result<A, PluginError>>;
 
-    fn generate_all(
+impl GuestState {
+    /// Asks models, all at the same time.
+    fn ask_models<Q, A>(
         &mut self,
-        requests: Vec<GenerateRequest>,
-    ) -> wasmtime::Result<Vec<Result<Generation, PluginError>>> {
+        requests: Vec<Q>,
+        ask: impl FnOnce(&ModelAccess, Vec<Q>, Duration) -> Answers<A>,
+    ) -> wasmtime::Result<Answers<A>> {
         self.count_calls(requests.len())?;
         if requests.is_empty() {
             return Ok(Vec::new());
         }
-        // Requests with parameters that are no object keep their place.
-        let checked: Vec<Result<ModelRequest, PluginError>> =
-            requests.into_iter().map(model_request).collect();
-        self.wait(|access, time| {
-            let Some(models) = &access.models else {
-                return checked.iter().map(|_| Err(not_now("llm"))).collect();
-            };
-            let (mut sound, mut results) = (Vec::new(), Vec::new());
-            for request in checked {
-                results.push(request.map(|request| sound.push(request)));
-            }
-            let mut answers = models.generate(sound, time).into_iter();
-            let mut next = || answers.next().unwrap_or_else(|| Err(not_now("llm")));
-            results.into_iter().map(|result| result.and_then(|()| next())).collect()
+        self.wait(|access, time| match &access.models {
+            Some(models) => ask(models, requests, time),
+            None => requests.iter().map(|_| Err(not_now("llm"))).collect(),
         })
+    }
+}
+
+/// The answer to the only request.
+fn only<A>(mut answers: Answers<A>) -> Result<A, PluginError> {
+    answers.pop().unwrap_or_else(|| Err(not_now("llm")))
+}
+
+/// Requests with parameters that are no object keep their place.
+fn generate(models: &ModelAccess, requests: Vec<GenerateRequest>, time: Duration) -> Answers<Generation> {
+    let (mut sound, mut results) = (Vec::new(), Vec::new());
+    for request in requests {
+        results.push(model_request(request).map(|request| sound.push(request)));
+    }
+    let mut answers = models.generate(sound, time).into_iter();
+    let mut next = || answers.next().unwrap_or_else(|| Err(not_now("llm")));
+    results.into_iter().map(|result| result.and_then(|()| next())).collect()
+}
+
+impl llm::Host for GuestState {
+    fn generate(&mut self, request: GenerateRequest) -> wasmtime::Result<Result<Generation, PluginError>> {
+        self.generate_all(vec![request]).map(only)
+    }
+
+    fn generate_all(&mut self, requests: Vec<GenerateRequest>) -> wasmtime::Result<Answers<Generation>> {
+        self.ask_models(requests, generate)
     }
 
     fn loglikelihood(
         &mut self,
         request: LoglikelihoodRequest,
     ) -> wasmtime::Result<Result<Vec<ContinuationScore>, PluginError>> {
-        self.count_call()?;
-        self.wait(|access, time| match &access.models {
-            Some(models) => {
-                models.loglikelihood(&request.role, request.messages, request.continuations, time)
-            }
-            None => Err(not_now("llm")),
-        })
+        self.loglikelihood_all(vec![request]).map(only)
+    }
+
+    fn loglikelihood_all(
+        &mut self,
+        requests: Vec<LoglikelihoodRequest>,
+    ) -> wasmtime::Result<Answers<Vec<ContinuationScore>>> {
+        self.ask_models(requests, ModelAccess::loglikelihood)
+    }
+
+    fn rolling_loglikelihood(
+        &mut self,
+        request: RollingLoglikelihoodRequest,
+    ) -> wasmtime::Result<Result<RollingScore, PluginError>> {
+        self.rolling_loglikelihood_all(vec![request]).map(only)
+    }
+
+    fn rolling_loglikelihood_all(
+        &mut self,
+        requests: Vec<RollingLoglikelihoodRequest>,
+    ) -> wasmtime::Result<Answers<RollingScore>> {
+        self.ask_models(requests, ModelAccess::rolling_loglikelihood)
+    }
+
+    fn embed(&mut self, request: EmbedRequest) -> wasmtime::Result<Result<Vec<Vec<f32>>, PluginError>> {
+        self.embed_all(vec![request]).map(only)
+    }
+
+    fn embed_all(&mut self, requests: Vec<EmbedRequest>) -> wasmtime::Result<Answers<Vec<Vec<f32>>>> {
+        self.ask_models(requests, ModelAccess::embed)
     }
 }
 

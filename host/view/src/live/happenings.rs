@@ -22,6 +22,7 @@ pub(super) struct Happenings {
     totals: HashMap<String, u64>,
     /// Tasks that have begun.
     begun: HashSet<String>,
+    means: HashMap<String, Vec<String>>,
     began: Option<u64>,
     recent: VecDeque<Happening>,
 }
@@ -59,6 +60,7 @@ impl Happenings {
             offset: 0,
             totals: HashMap::new(),
             begun: HashSet::new(),
+            means: HashMap::new(),
             began: None,
             recent: VecDeque::new(),
         }
@@ -72,6 +74,11 @@ impl Happenings {
     /// Tasks that have begun.
     pub(super) fn begun(&self) -> &HashSet<String> {
         &self.begun
+    }
+
+    /// The metrics of each task whose figure is the mean of their scores; earlier programs did not tell of them.
+    pub(super) fn means(&self) -> &HashMap<String, Vec<String>> {
+        &self.means
     }
 
     /// When the process that writes now began, in milliseconds since 1970.
@@ -114,6 +121,10 @@ impl Happenings {
             ("samples_planned", Some(task_id)) => {
                 if let Some(total) = line.payload["total"].as_u64() {
                     self.totals.insert(task_id.clone(), total);
+                }
+                if let Some(means) = line.payload["means"].as_array() {
+                    let names = means.iter().filter_map(Value::as_str).map(str::to_owned);
+                    self.means.insert(task_id.clone(), names.collect());
                 }
             }
             _ => {}

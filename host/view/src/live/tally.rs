@@ -83,21 +83,15 @@ impl Tally {
         task.samples.insert(entry.index, Seen { outcome: entry.outcome, answered_second, scores });
     }
 
-    /// Puts what is known into an object of JSON. `happenings` know how many samples tasks have, which have begun, and when
-    /// the process began that runs now; `now` is now, in milliseconds since 1970.
-    pub(super) fn describe(&self, order: &[&str], happenings: &Happenings, now: u64, value: &mut Value) {
-        let (totals, began) = (happenings.totals(), happenings.began());
+    /// Puts what is known into an object of JSON. `told` are the events of the run, which say how many samples each task has, which have
+    /// begun, of which metrics a mean is shown, and when the process began that runs now; `now` is now, in milliseconds since 1970.
+    pub(super) fn describe(&self, order: &[&str], told: &Happenings, now: u64, value: &mut Value) {
+        let began = told.began();
         let others = self.tasks.keys().map(String::as_str).filter(|task| !order.contains(task));
         let names = order.iter().copied().chain(others);
         let nothing = TaskTally::default();
-        let tasks: Vec<Value> = names
-            .map(|name| {
-                let task = self.tasks.get(name).unwrap_or(&nothing);
-                // What has samples has begun, whether or not anybody told of it.
-                let has_begun = happenings.begun().contains(name) || !task.samples.is_empty();
-                task.describe(name, totals.get(name).copied(), has_begun)
-            })
-            .collect();
+        let tasks: Vec<Value> =
+            names.map(|name| self.tasks.get(name).unwrap_or(&nothing).describe(name, told)).collect();
         let sum = |key: &str| tasks.iter().map(|task| task[key].as_u64()).sum::<Option<u64>>();
         let (done, total) = (sum("done").unwrap_or(0), sum("total"));
         let rate = self.rate(began, now);
@@ -151,7 +145,12 @@ impl Tally {
 }
 
 impl TaskTally {
-    fn describe(&self, name: &str, total: Option<u64>, has_begun: bool) -> Value {
+    fn describe(&self, name: &str, told: &Happenings) -> Value {
+        let (total, means) = (told.totals().get(name), told.means().get(name));
+        // What has samples has begun, whether or not anybody told of it.
+        let has_begun = told.begun().contains(name) || !self.samples.is_empty();
+        // The mean of what is pooled, as perplexities, is not what the result will say.
+        let is_mean = |metric: &String| means.is_none_or(|means| means.contains(metric));
         let mut outcomes: Map<String, Value> = Map::new();
         let mut scores = vec![Running::default(); self.metrics.len()];
         let mut done = 0_u64;
@@ -166,11 +165,11 @@ impl TaskTally {
                 }
             }
         }
-        let metrics: Vec<Value> =
-            self.metrics.iter().zip(&scores).map(|(name, running)| running.describe(name, done)).collect();
+        let shown = self.metrics.iter().zip(&scores).filter(|(name, _)| is_mean(name));
+        let metrics: Vec<Value> = shown.map(|(name, running)| running.describe(name, done)).collect();
         json!({
             "task_id": name,
-            "total": total.map(|total| total.max(done)),
+            "total": total.map(|total| (*total).max(done)),
             "done": done,
             "awaiting": self.samples.len() as u64 - done,
             "has_begun": has_begun || total.is_some(),

@@ -83,6 +83,15 @@ fn a_run_is_followed_until_it_has_ended() {
     assert!(rate > 0.2 && rate < 0.35, "{rate}");
     assert!(three["eta_s"].as_f64().unwrap() > 15.0, "{three:#}");
 
+    // A figure that is no mean of scores is left to the report.
+    let pooled = json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 10, "means": []}});
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{began}\n{planned}\n{pooled}\n")).unwrap();
+    assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"], json!([]));
+    let mean = json!({"kind": "samples_planned", "level": "info", "task_id": "t", "payload": {"total": 10, "means": ["m"]}});
+    std::fs::write(folder.path().join(EVENTS_FILE), format!("{began}\n{planned}\n{pooled}\n{mean}\n"))
+        .unwrap();
+    assert_eq!(look(&followers, folder.path())["tasks"][0]["metrics"][0]["n"], 2);
+
     // A sample that is tried again counts once.
     append(&[record(2, Some(1.0), now - 3_000)]);
     let again = look(&followers, folder.path());

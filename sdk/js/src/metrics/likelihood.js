@@ -8,7 +8,7 @@ const FIGURES = ["nll", "ppl", "bits_per_byte"];
 
 const INPUTS = {
   loss: { path: "model_output.loss", param: "loss_field" },
-  logprobs: { path: "model_output.token_logprobs", param: "logprobs_field" },
+  logprobs: { path: ["model_output.token_logprobs", "model_output.rolling"], param: "logprobs_field" },
   byte_count: { path: "model_output.byte_count", param: "byte_count_field" },
   token_count: { path: "model_output.token_count", param: "token_count_field" },
 };
@@ -27,10 +27,17 @@ function aboveZero(value) {
   return number > 0 ? number : null;
 }
 
+// The same of a whole text, as the host records it.
+function knownOfText({ loglikelihood, token_count, byte_count }) {
+  const [sum, tokens] = [finite(loglikelihood), aboveZero(token_count)];
+  return sum === null || tokens === null ? null : { nll: -sum / tokens, source: "rolling", tokens, bytes: aboveZero(byte_count) };
+}
+
 // The mean negative log-likelihood, where it comes from, and of how many tokens; null where there is no data.
 function known({ loss, logprobs, token_count }) {
   const given = typeof loss === "boolean" ? Number(loss) : finite(loss);
   if (given !== null) return { nll: given, source: "loss", tokens: aboveZero(token_count) };
+  if (logprobs?.loglikelihood !== undefined) return knownOfText(logprobs);
   const numbers = flattenNumbers(logprobs);
   if (numbers.length === 0) return null;
   const sum = numbers.reduce((total, value) => total + value, 0);
@@ -48,7 +55,7 @@ export function likelihood(definition) {
       const found = known(inputs);
       if (found === null) return { primaryScore: null, explain: "there is neither a loss nor a log-probability" };
       const { nll, source, tokens } = found;
-      const bytes = aboveZero(inputs.byte_count);
+      const bytes = aboveZero(inputs.byte_count) ?? found.bytes ?? null;
       const bits = tokens === null || bytes === null ? NaN : (nll * tokens) / (bytes * Math.LN2);
       const figures = { nll, ppl: Math.exp(nll), bits_per_byte: bits };
       const subScores = Object.fromEntries(Object.entries(figures).filter(([, value]) => Number.isFinite(value)));

@@ -28,6 +28,24 @@ class Request:
     params: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Continuations:
+    """A conversation, and what might follow it, for the model of a role."""
+
+    role: str
+    messages: list[Message]
+    continuations: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RollingScore:
+    """How likely a whole text is; its perplexity per token is `exp(-logprob / token_count)`."""
+
+    logprob: float
+    token_count: int
+    byte_count: int
+
+
 def generate(request: Request) -> Generation:
     """Asks a model."""
     from .components.bindings import generation_from_wit
@@ -49,12 +67,51 @@ def loglikelihood(
     role: str, messages: list[Message], continuations: Sequence[str]
 ) -> list[ContinuationScore]:
     """Scores continuations of a conversation, for backends that have log-likelihoods."""
-    from .components.bindings import messages_to_wit
-
     host = _bindings()
-    request = host.LoglikelihoodRequest(role, messages_to_wit(messages), list(continuations))
-    scores = call(host.loglikelihood, request)
-    return [ContinuationScore(one.logprob, one.token_count, one.is_greedy) for one in scores]
+    request = _scored(host, Continuations(role, messages, continuations))
+    return _scores(call(host.loglikelihood, request))
+
+
+def loglikelihood_all(
+    requests: Sequence[Continuations],
+) -> list[list[ContinuationScore] | PluginError]:
+    """Asks at the same time, as far as the role's pool allows; one result each, in order."""
+    host = _bindings()
+    outcomes = host.loglikelihood_all([_scored(host, request) for request in requests])
+    return [result(outcome, _scores) for outcome in outcomes]
+
+
+def rolling_loglikelihood(role: str, text: str) -> RollingScore:
+    """How likely a whole text is, for backends that have log-likelihoods of whole texts."""
+    host = _bindings()
+    request = host.RollingLoglikelihoodRequest(role, text)
+    return _rolling(call(host.rolling_loglikelihood, request))
+
+
+def rolling_loglikelihood_all(
+    role: str, texts: Sequence[str]
+) -> list[RollingScore | PluginError]:
+    """Asks at the same time, as far as the role's pool allows; one result each, in order."""
+    host = _bindings()
+    requests = [host.RollingLoglikelihoodRequest(role, text) for text in texts]
+    return [result(outcome, _rolling) for outcome in host.rolling_loglikelihood_all(requests)]
+
+
+def embed(role: str, texts: Sequence[str]) -> list[list[float]]:
+    """One vector for each text, in order, as the model gives them, of whatever norm.
+
+    It counts as one call of the grant, and fails as a whole.
+    """
+    host = _bindings()
+    return _vectors(call(host.embed, host.EmbedRequest(role, list(texts))))
+
+
+def embed_all(role: str, lists: Sequence[Sequence[str]]) -> list[list[list[float]] | PluginError]:
+    """Vectors of several lists of texts, asked at the same time, as far as the role's pool allows;
+    one result for each list, in order."""
+    host = _bindings()
+    outcomes = host.embed_all([host.EmbedRequest(role, list(texts)) for texts in lists])
+    return [result(outcome, _vectors) for outcome in outcomes]
 
 
 def _bindings() -> Any:
@@ -69,3 +126,22 @@ def _request(host: Any, request: Request) -> Any:
     return host.GenerateRequest(
         request.role, messages_to_wit(request.messages), encode_object(request.params)
     )
+
+
+def _scored(host: Any, request: Continuations) -> Any:
+    from .components.bindings import messages_to_wit
+
+    messages = messages_to_wit(request.messages)
+    return host.LoglikelihoodRequest(request.role, messages, list(request.continuations))
+
+
+def _scores(scores: Any) -> list[ContinuationScore]:
+    return [ContinuationScore(one.logprob, one.token_count, one.is_greedy) for one in scores]
+
+
+def _rolling(score: Any) -> RollingScore:
+    return RollingScore(score.logprob, score.token_count, score.byte_count)
+
+
+def _vectors(vectors: Any) -> list[list[float]]:
+    return [list(vector) for vector in vectors]

@@ -12,14 +12,16 @@ use std::marker::PhantomData;
 /// nll is the loss where there is one, otherwise −mean(log-probabilities of the tokens), which may lie
 /// in nested lists; natural logarithms. ppl is e to the power of nll (Jelinek et al. 1977).
 /// bits_per_byte is nll · tokens / (bytes · ln 2), which unlike ppl does not depend on the tokenizer
-/// (Gao et al. 2020); it needs the number of bytes, and of a loss that of the tokens, above 0. The
+/// (Gao et al. 2020). Of a whole text that the host scored (`request: rolling_loglikelihood`) nll is that of a token, and the
+/// host says the number of bytes. Else bits_per_byte needs the number of bytes, and of a loss that of the tokens, above 0. The
 /// parameter `metric_type`, `nll` (the default), `ppl` or `bits_per_byte`, says which is the primary
 /// score; each that is known and finite is a sub-score under its name. Where the primary one is
 /// neither, there is no score. A loss that is no finite number counts as missing; true is 1 and false
 /// is 0.
 ///
 /// Inputs: `loss`, path parameter `loss_field`, by default `model_output.loss`; `logprobs`, path
-/// parameter `logprobs_field`, by default `model_output.token_logprobs`; `byte_count`, path parameter
+/// parameter `logprobs_field`, by default `model_output.token_logprobs`, else `model_output.rolling`, which the host
+/// records of a whole text; `byte_count`, path parameter
 /// `byte_count_field`, by default `model_output.byte_count`; `token_count`, for a loss, path parameter
 /// `token_count_field`, by default `model_output.token_count`. The card's detail gets `source`,
 /// `token_count` (null where it is not known) and `metric_type`.
@@ -60,6 +62,29 @@ struct Known {
     nll: f64,
     source: &'static str,
     tokens: Option<f64>,
+    /// The bytes that go with them, where the same place says so.
+    bytes: Option<f64>,
+}
+
+/// What the host records of a whole text that was scored.
+#[derive(Deserialize)]
+struct Rolling {
+    loglikelihood: f64,
+    token_count: f64,
+    byte_count: Option<f64>,
+}
+
+impl Rolling {
+    fn known(self) -> Option<Known> {
+        let Rolling { loglikelihood, token_count, byte_count } = self;
+        let nll = -loglikelihood / token_count;
+        (token_count > 0.0).then_some(Known {
+            nll,
+            source: "rolling",
+            tokens: Some(token_count),
+            bytes: byte_count.filter(|bytes| *bytes > 0.0),
+        })
+    }
 }
 
 impl Known {
@@ -70,12 +95,21 @@ impl Known {
         };
         if let Some(nll) = loss {
             let tokens = inputs.number(TOKEN_COUNT).filter(|tokens| *tokens > 0.0);
-            return Some(Known { nll, source: "loss", tokens });
+            return Some(Known { nll, source: "loss", tokens, bytes: None });
         }
-        let logprobs = flatten_numbers(&inputs.json(LOGPROBS));
+        let logprobs = inputs.json(LOGPROBS);
+        if logprobs.get("loglikelihood").is_some() {
+            return serde_json::from_value(logprobs).ok().and_then(Rolling::known);
+        }
+        let logprobs = flatten_numbers(&logprobs);
         let tokens = logprobs.len() as f64;
         let mean = logprobs.iter().sum::<f64>() / tokens;
-        (!logprobs.is_empty()).then_some(Known { nll: -mean, source: "token_logprobs", tokens: Some(tokens) })
+        (!logprobs.is_empty()).then_some(Known {
+            nll: -mean,
+            source: "token_logprobs",
+            tokens: Some(tokens),
+            bytes: None,
+        })
     }
 
     fn figure(&self, figure: Figure, bytes: Option<f64>) -> Option<f64> {
@@ -103,7 +137,12 @@ impl<D: Describe> Metric for Likelihood<D> {
             .sub_score("bits_per_byte", false)
             .param("metric_type", metric_type)
             .input("loss", &["loss_field"], &["model_output.loss"], ValueKind::Any)
-            .input("logprobs", &["logprobs_field"], &["model_output.token_logprobs"], ValueKind::Json)
+            .input(
+                "logprobs",
+                &["logprobs_field"],
+                &["model_output.token_logprobs", "model_output.rolling"],
+                ValueKind::Json,
+            )
             .input("byte_count", &["byte_count_field"], &["model_output.byte_count"], ValueKind::Any)
             .input("token_count", &["token_count_field"], &["model_output.token_count"], ValueKind::Any)
     }
@@ -118,7 +157,7 @@ impl<D: Describe> Metric for Likelihood<D> {
         let Some(known) = Known::read(inputs) else {
             return Ok(ScoreCard::none("there is neither a loss nor a log-probability"));
         };
-        let bytes = inputs.number(BYTE_COUNT).filter(|bytes| *bytes > 0.0);
+        let bytes = inputs.number(BYTE_COUNT).filter(|bytes| *bytes > 0.0).or(known.bytes);
         let mut card = ScoreCard { primary_score: known.figure(self.figure, bytes), ..ScoreCard::of(0.0) };
         let mut metric_type = "";
         for (name, figure) in Figure::ALL {
@@ -199,6 +238,30 @@ mod tests {
         assert_eq!(perplexity.primary_score, None);
         assert_eq!(perplexity.sub_scores, [SubScore { name: "nll".to_owned(), value: 1000.0 }]);
         assert!(score::<Likelihood<Plain>>(json!({ "metric_type": "bits" }), &huge).is_err());
+    }
+
+    /// Four tokens of two bits each in eight bytes: what the host records of a whole text.
+    #[test]
+    fn whole_texts() {
+        let bits = std::f64::consts::LN_2;
+        let rolling =
+            json!({ "loglikelihood": -8.0 * bits, "token_count": 4, "byte_count": 8, "word_count": 2 });
+        for (metric_type, expected) in [("nll", 2.0 * bits), ("ppl", 4.0), ("bits_per_byte", 1.0)] {
+            let inputs = [Value::Absent, Value::from(rolling.clone())];
+            let card = score::<Likelihood<Plain>>(json!({ "metric_type": metric_type }), &inputs).unwrap();
+            let found = card.primary_score.unwrap_or(f64::NAN);
+            assert!((found - expected).abs() < 1e-12, "{metric_type}: {card:?}");
+            assert_eq!((detail(&card, "source"), detail(&card, "token_count")), (json!("rolling"), json!(4)));
+            assert_eq!(card.sub_scores.len(), 3);
+        }
+        for broken in [
+            json!({ "loglikelihood": -1.0, "token_count": 0 }),
+            json!({ "loglikelihood": -1.0 }),
+            json!({ "loglikelihood": null, "token_count": 3 }),
+        ] {
+            let card = score::<Likelihood<Plain>>(json!({}), &[Value::Absent, Value::from(broken)]).unwrap();
+            assert_eq!(card.primary_score, None, "{card:?}");
+        }
     }
 
     /// Two tokens of one bit each that stand for four bytes make half a bit a byte.

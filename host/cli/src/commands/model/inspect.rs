@@ -5,7 +5,7 @@ use crate::arguments::ModelInspectArguments;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_backend::gguf::Gguf;
+use gage_backend::gguf::{Gguf, Purpose};
 use gage_backend::memory::{MemoryNeeds, cache_bits};
 use gage_core::{Digest, printable_line};
 use serde_json::{Value, json};
@@ -48,6 +48,7 @@ fn to_json(
     needs: Option<MemoryNeeds>,
 ) -> Value {
     json!({
+        "purpose": gguf.purpose().name(),
         "architecture": gguf.architecture(),
         "name": gguf.text("general.name"),
         "parameters": gguf.parameters(),
@@ -65,6 +66,10 @@ fn to_json(
             "vocabulary_size": gguf.vocabulary_size(),
         },
         "chat_template": gguf.text("tokenizer.chat_template"),
+        "adapter": (gguf.purpose() == Purpose::Adapter).then(|| json!({
+            "type": gguf.text("adapter.type"),
+            "alpha": gguf.metadata.get("adapter.lora.alpha"),
+        })),
         "projector": projector_type(gguf).map(|kind| json!({
             "type": kind,
             "image_size": gguf.number("clip.vision.image_size"),
@@ -85,7 +90,30 @@ fn to_json(
 /// What makes tokens of images for a model, by its kind; nothing for a model.
 fn projector_type(gguf: &Gguf) -> Option<&str> {
     let kind = gguf.text("clip.projector_type").or_else(|| gguf.text("clip.vision.projector_type"));
-    (gguf.architecture() == Some("clip")).then(|| kind.unwrap_or("not said"))
+    (gguf.purpose() == Purpose::Projector).then(|| kind.unwrap_or("not said"))
+}
+
+fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
+    let line =
+        |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
+    let text = |key: &str| gguf.text(key).unwrap_or("not said").to_owned();
+    line("name", text("general.name"))?;
+    line("what it is", "lies on top of a model: the `lora` of a backend".to_owned())?;
+    line("adapter", text("adapter.type"))?;
+    line("architecture", format!("{}, as its model must have", gguf.architecture().unwrap_or("not said")))?;
+    line("parameters", format!("{:.3} million", gguf.parameters() as f64 / 1e6))?;
+    let bytes = shown_bytes(gguf.file_bytes);
+    line("file", format!("{bytes}, GGUF version {}, {} tensors", gguf.version, gguf.tensors.len()))?;
+    line("digest", digest.to_string())
+}
+
+/// What a model is, where it is not made to answer.
+fn limits_of(purpose: Purpose) -> Option<&'static str> {
+    match purpose {
+        Purpose::Encoder => Some("makes vectors of texts, and answers nothing: a helper model for `embed`"),
+        Purpose::Reranker => Some("sorts search results: it gives texts a rank, and no vectors"),
+        Purpose::Model | Purpose::Adapter | Purpose::Projector => None,
+    }
 }
 
 fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
@@ -116,15 +144,22 @@ fn show(
     if let Some(kind) = projector_type(gguf) {
         return show_projector(gguf, digest, kind);
     }
+    if gguf.purpose() == Purpose::Adapter {
+        return show_adapter(gguf, digest);
+    }
     let line =
         |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
     let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
     let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
     line("name", text(gguf.text("general.name")))?;
+    if let Some(limits) = limits_of(gguf.purpose()) {
+        line("what it is", limits.to_owned())?;
+    }
     line("architecture", text(gguf.architecture()))?;
     line("parameters", format!("{:.1} million", gguf.parameters() as f64 / 1e6))?;
     line("quantization", text(gguf.quantization().as_deref()))?;
-    line("context", format!("{} tokens in training", number(gguf.of_architecture("context_length"))))?;
+    let context = gguf.of_architecture("context_length").map(|tokens| format!("{tokens} tokens in training"));
+    line("context", text(context.as_deref()))?;
     line(
         "tokenizer",
         format!(

@@ -3,7 +3,7 @@
 use super::detectable;
 use crate::arguments::PlanArguments;
 use crate::terminal::{Style, wrap};
-use gage_engine::{Estimate, Range, TaskEstimate, TokensBy};
+use gage_engine::{Estimate, Plan, Range, TaskEstimate, TokensBy};
 use unicode_width::UnicodeWidthStr as _;
 
 const WIDTH: usize = 80;
@@ -16,11 +16,16 @@ const TITLES: [&str; 7] = ["task", "samples", "requests", "tokens", "cost", "tim
 type Row = [String; TITLES.len()];
 
 /// The plan as a person reads it.
-pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &[String]) -> String {
+pub(super) fn render(
+    arguments: &PlanArguments,
+    plan: &Plan,
+    estimate: &Estimate,
+    exceeded: &[String],
+) -> String {
     let style = Style::of_stdout();
     let mut rows: Vec<Row> = Vec::new();
     for task in &estimate.tasks {
-        rows.push(row_of(task));
+        rows.push(row_of(task, detectable(plan, task)));
         if task.requests.len() > 1 {
             rows.extend(task.requests.iter().map(|request| {
                 let tokens = request.prompt_tokens + request.completion_tokens;
@@ -63,10 +68,14 @@ pub(super) fn render(arguments: &PlanArguments, estimate: &Estimate, exceeded: &
             counted(estimate)
         ),
         format!("time: {latency} for a request (--latency), as many in flight as the suite allows"),
-        "detects: the smallest loss of a score of 0 and 1 that `compare` calls in four runs of five at the 5 % level, \
-         where half of the samples change; where fewer do, smaller ones are"
-            .to_owned(),
     ];
+    if estimate.tasks.iter().any(|task| detectable(plan, task).is_some()) {
+        notes.push(
+            "detects: the smallest loss of a score of 0 and 1 that `compare` calls in four runs of five at the 5 % \
+             level, where half of the samples change; where fewer do, smaller ones are"
+                .to_owned(),
+        );
+    }
     for task in &estimate.tasks {
         notes.extend(task.notes.iter().map(|note| format!("{}: {note}", task.task_id)));
     }
@@ -98,7 +107,7 @@ fn counted(estimate: &Estimate) -> String {
     }
 }
 
-fn row_of(task: &TaskEstimate) -> Row {
+fn row_of(task: &TaskEstimate, detectable: Option<f64>) -> Row {
     let sum = |of: fn(&gage_engine::RequestEstimate) -> Range| {
         task.requests.iter().map(of).fold(Range::default(), std::ops::Add::add)
     };
@@ -110,8 +119,7 @@ fn row_of(task: &TaskEstimate) -> Row {
         return [task.task_id.clone(), unknown(), unknown(), unknown(), unknown(), unknown(), String::new()];
     };
     let at_least = if task.is_at_least { "≥" } else { "" };
-    let shown =
-        detectable(task.samples).map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0));
+    let shown = detectable.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0));
     [
         task.task_id.clone(),
         format!("{at_least}{}", count(samples as f64)),

@@ -20,13 +20,14 @@ pub(super) struct TaskTally {
     done: AtomicU64,
     in_flight: AtomicI64,
     has_ended: AtomicBool,
+    /// The metric whose mean is shown.
+    metric_id: Option<String>,
     ends: Mutex<Ends>,
 }
 
 /// How samples ended.
 #[derive(Default)]
 struct Ends {
-    metric_id: Option<String>,
     score: Score,
     failures: BTreeMap<String, u64>,
 }
@@ -43,7 +44,7 @@ pub(super) struct Snapshot {
     pub(super) in_flight: u64,
     /// Since the task began.
     pub(super) elapsed: Duration,
-    /// The first metric, and what it says so far.
+    /// The first metric whose figure is a mean, and what it says so far.
     pub(super) score: Option<(String, RunningScore)>,
     /// Samples that were not scored, by kind.
     pub(super) failures: Vec<(String, u64)>,
@@ -98,8 +99,8 @@ impl Score {
 }
 
 impl TaskTally {
-    /// A task that begins, of which so many samples are done already.
-    pub(super) fn new(task_id: &str, total: Option<u64>, done: u64) -> TaskTally {
+    /// A task that begins, of which so many samples are done already. `mean` is the metric whose mean is shown.
+    pub(super) fn new(task_id: &str, total: Option<u64>, done: u64, mean: Option<&str>) -> TaskTally {
         TaskTally {
             task_id: task_id.to_owned(),
             total,
@@ -107,6 +108,7 @@ impl TaskTally {
             done: AtomicU64::new(done),
             in_flight: AtomicI64::new(0),
             has_ended: AtomicBool::new(false),
+            metric_id: mean.map(str::to_owned),
             ends: Mutex::default(),
         }
     }
@@ -135,12 +137,12 @@ impl TaskTally {
         if !finished.was_answered {
             self.advance();
         }
-        let first = finished.metrics.first().or_else(|| finished.timing_metrics.first());
+        let shown = self.metric_id.as_ref().and_then(|metric_id| {
+            let mut all = finished.metrics.iter().chain(finished.timing_metrics);
+            all.find(|metric| metric.metric_id == *metric_id)
+        });
         let mut ends = self.ends();
-        if let Some((first, value)) = first.and_then(|first| Some((first, MetricResult::score(first)?))) {
-            if ends.metric_id.is_none() {
-                ends.metric_id = Some(first.metric_id.clone());
-            }
+        if let Some(value) = shown.and_then(MetricResult::score) {
             ends.score.add(value);
         }
         if finished.outcome != Outcome::Scored {
@@ -160,7 +162,7 @@ impl TaskTally {
 
     pub(super) fn snapshot(&self) -> Snapshot {
         let ends = self.ends();
-        let score = ends.metric_id.clone().zip(ends.score.now());
+        let score = self.metric_id.clone().zip(ends.score.now());
         let mut failures: Vec<(String, u64)> =
             ends.failures.iter().map(|(kind, count)| (kind.clone(), *count)).collect();
         drop(ends);
@@ -230,7 +232,7 @@ pub(super) mod tests {
 
     #[test]
     fn scores_of_0_and_1_have_wilsons_interval_and_others_students() {
-        let task = TaskTally::new("t", Some(10), 2);
+        let task = TaskTally::new("t", Some(10), 2, Some("m"));
         for value in [1.0, 1.0, 0.0, 1.0] {
             finish(&task, Outcome::Scored, None, &[metric(value)]);
         }
@@ -246,9 +248,20 @@ pub(super) mod tests {
         assert!(score.interval != wilson && score.mean == 0.7, "{score:?}");
     }
 
+    /// The mean of the perplexities of texts is not the perplexity of a corpus.
+    #[test]
+    fn a_metric_whose_figure_is_no_mean_is_not_shown() {
+        for (mean, expected) in [(Some("m"), Some("m")), (Some("other"), None), (None, None)] {
+            let task = TaskTally::new("t", Some(10), 0, mean);
+            finish(&task, Outcome::Scored, None, &[metric(3.0)]);
+            let shown = task.snapshot().score.map(|(metric_id, _)| metric_id);
+            assert_eq!(shown.as_deref(), expected, "{mean:?}");
+        }
+    }
+
     #[test]
     fn failures_are_counted_by_kind_and_kinds_are_bounded() {
-        let task = TaskTally::new("t", None, 0);
+        let task = TaskTally::new("t", None, 0, None);
         let error = |kind: &str| ErrorNote {
             stage: Stage::Inference,
             kind: kind.to_owned(),

@@ -121,8 +121,10 @@ pub enum OutputConstraint {
 /// A low-rank adapter on top of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoraConfig {
-    /// The GGUF file.
+    /// The GGUF file, on this machine.
     pub path: PathBuf,
+    /// Where the path is written.
+    pub path_span: Span,
     /// How strongly it counts; default 1.
     pub scale: f64,
 }
@@ -316,9 +318,10 @@ fn lora(table: &mut Table<'_>, problems: &mut Problems) -> Option<LoraConfig> {
     let node = table.get("lora")?;
     let mut lora = Table::open(node, table.path_of("lora"), problems)?;
     let path = lora.required_text("path", problems);
+    let path_span = lora.get("path").map_or(lora.span, |node| node.span);
     let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
     lora.finish(problems);
-    path.map(|path| LoraConfig { path: PathBuf::from(path), scale })
+    path.map(|path| LoraConfig { path: PathBuf::from(path), path_span, scale })
 }
 
 /// What no single value shows to be wrong.

@@ -20,7 +20,9 @@ class Likelihood:
 
     nll is the loss, or else minus the mean of the tokens' log-probabilities; natural logarithms.
     ppl is its exponential. bits_per_byte is nll · tokens / (bytes · ln 2), which does not depend on
-    the tokenizer; it needs the number of bytes, and of a loss that of the tokens, above 0. The
+    the tokenizer. Of a whole text that the host scored, whose `model_output.rolling` the input
+    `logprobs` finds, nll is that of a token, and the host says the number of bytes. Else
+    bits_per_byte needs the number of bytes, and of a loss that of the tokens, above 0. The
     param `metric_type` says which is the primary score; each that is known and finite is a
     sub-score under its name. Where the primary one is neither, there is no score. A loss that is no
     finite number counts as missing; True is 1 and False is 0.
@@ -30,7 +32,9 @@ class Likelihood:
 
     inputs = {
         "loss": Input("loss_field", "model_output.loss"),
-        "logprobs": Input("logprobs_field", "model_output.token_logprobs"),
+        "logprobs": Input(
+            "logprobs_field", "model_output.token_logprobs", "model_output.rolling"
+        ),
         "byte_count": Input("byte_count_field", "model_output.byte_count"),
         "token_count": Input("token_count_field", "model_output.token_count"),
     }
@@ -51,15 +55,23 @@ class Likelihood:
     ) -> ScoreCard:
         """Scores one sample."""
         nll = float(loss) if isinstance(loss, bool) else _finite(loss)
+        size = _above_zero(byte_count)
         if nll is not None:
             source, tokens = "loss", _above_zero(token_count)
+        elif isinstance(logprobs, dict) and "loglikelihood" in logprobs:
+            total = _finite(logprobs["loglikelihood"])
+            tokens = _above_zero(logprobs.get("token_count"))
+            if total is None or tokens is None:
+                return ScoreCard(explain="there is neither a loss nor a log-probability")
+            nll, source = -total / tokens, "rolling"
+            size = size if size is not None else _above_zero(logprobs.get("byte_count"))
         else:
             numbers = flatten_numbers(logprobs)
             if not numbers:
                 return ScoreCard(explain="there is neither a loss nor a log-probability")
             nll = -sum(numbers) / len(numbers)
             source, tokens = "token_logprobs", float(len(numbers))
-        figures = _figures(nll, tokens, _above_zero(byte_count))
+        figures = _figures(nll, tokens, size)
         primary = figures.get(self.metric_type)
         explain = f"{self.metric_type} is not known, or not a finite number"
         return ScoreCard(

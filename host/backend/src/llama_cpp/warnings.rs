@@ -1,0 +1,85 @@
+//! What is said of a model that runs with less than was asked for.
+
+use super::options::{ModelOptions, Settings, split_name, to_usize};
+use super::protocol::Loaded;
+use gage_config::SplitMode;
+
+/// What a program without features for GPUs is built for.
+const NO_GPU: &str = "for none";
+
+/// The features for GPUs that the program is built with, in words.
+fn gpu_features() -> &'static str {
+    match (cfg!(feature = "cuda"), cfg!(feature = "vulkan"), cfg!(feature = "metal")) {
+        (false, false, false) => NO_GPU,
+        (true, false, false) => "with `cuda`",
+        (false, true, false) => "with `vulkan`",
+        (false, false, true) => "with `metal`",
+        _ => "with several",
+    }
+}
+
+/// The keys about GPUs that say nothing here: all that differ from their defaults, where no GPU is computed on.
+fn without_effect(asked: &ModelOptions, settings: &Settings) -> Vec<&'static str> {
+    let has_none = gpu_features() == NO_GPU || (asked.gpu_layers > 0 && settings.gpu_layers == 0);
+    let keys = [
+        ("gpu_layers", asked.gpu_layers > 0),
+        ("main_gpu", asked.main_gpu.is_some()),
+        ("devices", !asked.devices.is_empty()),
+        ("split_mode", asked.split_mode != split_name(SplitMode::default())),
+    ];
+    keys.into_iter().filter(|(_, is_said)| has_none && *is_said).map(|(key, _)| key).collect()
+}
+
+/// Says where a model runs with less than was asked for, or with more than it was made for.
+pub(super) fn warn_of_less(asked: &ModelOptions, loaded: &Loaded) {
+    let Settings { slots, context_length, .. } = loaded.settings;
+    let is_shorter = asked.context_length.is_some_and(|asked| context_length < to_usize(asked));
+    if slots < to_usize(asked.slots) || is_shorter {
+        tracing::warn!(
+            "the model does not fit into memory as it is configured; it runs with {slots} slots and a context of {context_length}"
+        );
+    }
+    let unused = without_effect(asked, &loaded.settings);
+    if !unused.is_empty() {
+        let (keys, have) = match unused.as_slice() {
+            [one] => (format!("`{one}`"), "has"),
+            several => (format!("`{}`", several.join("`, `")), "have"),
+        };
+        tracing::warn!(
+            "{keys} {have} no effect: the model runs on the processor, for there is no GPU that this program computes on; it \
+             is built {}. Leave out what has none, or take a build with the feature `cuda`, `vulkan` or `metal`",
+            gpu_features()
+        );
+    }
+    let trained = to_usize(loaded.facts.training_context);
+    if trained > 0 && context_length > trained {
+        tracing::warn!(
+            "a context of {context_length} is longer than the {trained} tokens that the model was trained for"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn what_is_said_about_gpus_has_no_effect_without_one() {
+        let plain = ModelOptions::new(PathBuf::from("m.gguf"));
+        let settings = Settings::resolve(&plain, 256, 640).expect("in bounds");
+        let is_without = gpu_features() == NO_GPU;
+        for (options, expected) in [
+            (plain.clone(), vec![]),
+            (ModelOptions { main_gpu: Some(0), ..plain.clone() }, vec!["main_gpu"]),
+            (ModelOptions { devices: vec![0], ..plain.clone() }, vec!["devices"]),
+            (ModelOptions { split_mode: "none".to_owned(), ..plain.clone() }, vec!["split_mode"]),
+        ] {
+            let expected = if is_without { expected } else { Vec::new() };
+            assert_eq!(without_effect(&options, &settings), expected, "{options:?}");
+        }
+        // Of these it is known in every build: the settings have none of the layers that were asked for.
+        let all = ModelOptions { gpu_layers: 9, main_gpu: Some(1), ..plain };
+        assert_eq!(without_effect(&all, &settings), ["gpu_layers", "main_gpu"]);
+    }
+}

@@ -1,0 +1,145 @@
+//! What a suite says of its backends, looked at without opening them.
+
+use super::templates::check_chat_template;
+use super::{granted_roles, report_missing, report_params};
+use crate::models::{REFERENCE_HELP, files_of, reference_of};
+use gage_backend::check_http_files;
+use gage_backend::gguf::{Gguf, Purpose};
+use gage_config::{
+    BackendKind, BackendSpec, LoraConfig, Node, PipelineConfig, Problems, RequestKind, TaskSpec, shown_path,
+};
+use gage_plugin::{BackendKind as BackendPlugins, Registry};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::path::Path;
+
+/// Checks the settings of all backends, and the files that they name.
+pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, problems: &mut Problems) {
+    check_circles(config, problems);
+    for backend in &config.backends {
+        match &backend.kind {
+            BackendKind::Http(http) => {
+                // An error when the backend is opened; a run that is played back needs no key.
+                if let Err(wrong) = http.key.outside() {
+                    problems.warning(wrong.span, wrong.key, wrong.message).help(wrong.help);
+                }
+                if let Err(wrong) = check_http_files(http) {
+                    problems.error(wrong.span, "ca_certificate", wrong.message).help = wrong.help;
+                }
+            }
+            BackendKind::LlamaCpp(llama) => {
+                check_chat_template(llama, problems);
+                for (key, name, span) in files_of(llama) {
+                    match reference_of(name) {
+                        Some(Ok(_)) => {}
+                        Some(Err(message)) => {
+                            problems.error(span, key, message).help(REFERENCE_HELP);
+                        }
+                        None => {
+                            if let Err(message) = read_model_file("the model", name) {
+                                problems.error(span, key, message);
+                            }
+                        }
+                    }
+                }
+                if let Some(lora) = &llama.lora {
+                    check_adapter(lora, problems);
+                }
+            }
+            BackendKind::CustomScript(script) => {
+                let component = match registry.find::<BackendPlugins>(&script.component) {
+                    Ok((component, _)) => component,
+                    Err(error) => {
+                        let name = script.component.to_string();
+                        report_missing(&error, registry, script.component_span, "component", &name, problems);
+                        continue;
+                    }
+                };
+                let json = script.config.as_ref().map_or(Value::Null, Node::to_json);
+                if let Err(found) = component.configure(None, json) {
+                    report_params(found, script.config.as_ref(), script.component_span, "config", problems);
+                }
+            }
+        }
+    }
+}
+
+/// What a model file says of itself, where it is there, is one, and is whole.
+fn read_model_file(what: &str, path: &Path) -> Result<Gguf, String> {
+    let describe = |how: String| format!("{what} {} {how}", shown_path(path));
+    let mut file = File::open(path).map_err(|error| describe(format!("cannot be read: {error}")))?;
+    let mut magic = [0_u8; 4];
+    match file.read_exact(&mut magic) {
+        Ok(()) if &magic == b"GGUF" => Gguf::read(path).map_err(|error| error.to_string()),
+        Ok(()) => Err(describe("is not a GGUF file".to_owned())),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(describe("is empty or cut off".to_owned()))
+        }
+        Err(error) => Err(describe(format!("cannot be read: {error}"))),
+    }
+}
+
+/// Whether an adapter is there, and is one.
+fn check_adapter(lora: &LoraConfig, problems: &mut Problems) {
+    if reference_of(&lora.path).is_some() {
+        let message = "an adapter must lie on this machine; references to a hub are for models";
+        problems
+            .error(lora.path_span, "lora.path", message)
+            .help("fetch it with `gage-host model fetch`, and write the path that this prints");
+        return;
+    }
+    match read_model_file("the adapter", &lora.path) {
+        Ok(gguf) if gguf.purpose() == Purpose::Adapter => {}
+        Ok(_) => {
+            let message = format!("{} is not an adapter, but a file of another kind", shown_path(&lora.path));
+            problems.error(lora.path_span, "lora.path", message);
+        }
+        Err(message) => drop(problems.error(lora.path_span, "lora.path", message)),
+    }
+}
+
+/// A component that may ask a role which it answers itself would wait for itself.
+fn check_circles(config: &PipelineConfig, problems: &mut Problems) {
+    for backend in &config.backends {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut roles = granted_roles(config, backend);
+        while let Some(role) = roles.pop() {
+            if role.backend_id == backend.backend_id {
+                let message = format!(
+                    "the component of `{}` may ask the role `{}`, which leads back to `{0}`",
+                    backend.backend_id, role.adapter_id
+                );
+                problems.error(backend.span, "backends", message).help("grant it another role");
+                break;
+            }
+            if let Some(next) =
+                config.backend_of(role).filter(|next| !seen.contains(&next.backend_id.as_str()))
+            {
+                seen.push(&next.backend_id);
+                roles.extend(granted_roles(config, next));
+            }
+        }
+    }
+}
+
+/// Whether the backend of a task can do what is asked of it, as far as is known before it is opened.
+pub(super) fn check_request(task: &TaskSpec, backend: &BackendSpec, problems: &mut Problems) {
+    let step = &task.steps.inference;
+    if step.request == RequestKind::Loglikelihood
+        && let BackendKind::Http(http) = &backend.kind
+        && let Some((message, help)) = http.lacks_loglikelihood()
+    {
+        problems.error(step.span, "request", message).help(help);
+    }
+    let scores_texts = matches!(backend.kind, BackendKind::LlamaCpp(_));
+    if step.request == RequestKind::RollingLoglikelihood && !scores_texts {
+        let message = format!(
+            "the backend `{}` gives no log-likelihoods of whole texts (`rolling_loglikelihood`)",
+            backend.backend_id
+        );
+        problems
+            .error(step.span, "request", message)
+            .help("ask a backend of the type `llama_cpp`; servers give none of a text's first token");
+    }
+}

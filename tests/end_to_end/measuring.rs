@@ -1,0 +1,241 @@
+//! What a component asks a role beside answers: how likely texts are, and their vectors; and a component that was
+//! built against the contract before there was any of it.
+
+use crate::support::{Workspace, repository, rows};
+use serde_json::{Value, json};
+
+/// The tiny model, so that the same text gives the same bytes whatever else is in flight.
+fn tiny() -> String {
+    let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
+    format!(
+        "type: llama_cpp\n    config: {{model_path: '{model}', context_length: 1024, deterministic: true}}"
+    )
+}
+
+const SCRIPTED: &str =
+    "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: yes}}";
+
+/// A suite whose model is a component that asks the role `model`.
+fn suite(component: &str, model: &str, budget: &str, config: &Value) -> String {
+    format!(
+        "api_version: gage/v1alpha1
+kind: PipelineConfig
+plugins:
+  - id: asks
+    source: ./{component}.wasm
+    grants: {{llm: [{{role: model, {budget}}}]}}
+datasets:
+  - {{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}
+backends:
+  - backend_id: composed
+    type: custom_script
+    config: {{component: asks, config: {config}}}
+  - backend_id: asked
+    {model}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: composed}}
+  - {{adapter_id: model, role_type: helper_model, backend_id: asked}}
+metrics: [exact_match]
+custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]}}
+"
+    )
+}
+
+const ENOUGH: &str = "max_calls: 1000, max_tokens: 100000";
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("measuring.wasm", gage_test_guests::MEASURING_BACKEND);
+    workspace.write("earlier.wasm", gage_test_guests::EARLIER_BACKEND);
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace
+}
+
+/// What the component that measures got for some lines.
+fn measured(workspace: &Workspace, run_id: &str, suite: String, lines: &[&str]) -> Value {
+    workspace.write(
+        "rows.jsonl",
+        json!({"id": "a", "question": lines.join("\n"), "answer": ""}).to_string() + "\n",
+    );
+    workspace.write("suite.yaml", suite);
+    workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(0);
+    let answer = workspace.samples(run_id)[0]["model_output"]["answer"].clone();
+    serde_json::from_str(answer.as_str().unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{answer}: {error}"))
+}
+
+fn numbers(vector: &Value) -> Vec<f64> {
+    vector.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+fn cosine(one: &Value, other: &Value) -> f64 {
+    let (one, other) = (numbers(one), numbers(other));
+    let product =
+        |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(one, other)| one * other).sum::<f64>();
+    product(&one, &other) / (product(&one, &one) * product(&other, &other)).sqrt()
+}
+
+/// A run of the tiny model itself, over one row.
+fn own_run(workspace: &Workspace, run_id: &str, row: &Value, metric: &str, steps: &str) -> Value {
+    workspace.write("own.jsonl", row.to_string() + "\n");
+    workspace.write(
+        "own.yaml",
+        format!(
+            "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{{dataset_id: rows, loader: jsonl, params: {{path: own.jsonl}}}}]
+backends:
+  - backend_id: tiny
+    {}
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: tiny, sampling_params: {{max_new_tokens: 8, temperature: 0}}}}
+  - {{adapter_id: embedder, role_type: helper_model, backend_id: tiny}}
+metrics: [{metric}]
+custom: {{steps: [{steps}, {{step: auto_eval}}]}}
+",
+            tiny()
+        ),
+    );
+    workspace.run(&["run", "own.yaml", "--run-id", run_id]).expect_code(0);
+    workspace.samples(run_id)[0]["model_output"].clone()
+}
+
+#[test]
+fn what_a_component_measures_is_what_the_run_itself_measures() {
+    let workspace = workspace();
+    let config = json!({"role": "model", "continuations": ["Paris", " seventeen or so"]});
+    let question = "What is the capital of France?";
+    let texts = ["The sea was calm.", question, "Größe: 3 €"];
+    let suite = || suite("measuring", &tiny(), ENOUGH, &config);
+    let found = measured(&workspace, "lines", suite(), &texts);
+
+    for (place, text) in texts.iter().enumerate() {
+        let row = json!({"id": "a", "text": text});
+        let steps = "{step: inference, request: rolling_loglikelihood}";
+        let own = own_run(&workspace, &format!("text{place}"), &row, "bits_per_byte", steps);
+        let rolling = &own["rolling"];
+        let expected = json!([rolling["loglikelihood"], rolling["token_count"], rolling["byte_count"]]);
+        assert_eq!(found["rolling_loglikelihood"][place], expected, "{text}");
+        assert_eq!(expected[2], text.len());
+    }
+    assert_eq!(found["rolling_loglikelihood_all"], found["rolling_loglikelihood"]);
+
+    let options = json!([{"id": "A", "content": "Paris"}, {"id": "B", "content": " seventeen or so"}]);
+    let message = json!([{"role": "user", "content": [{"type": "text", "text": question}]}]);
+    let row =
+        json!({"schema_version": "v1", "id": "a", "messages": message, "options": options, "label": "A"});
+    let steps = "{step: inference, request: loglikelihood}";
+    let own = own_run(&workspace, "options", &row, "loglikelihood_accuracy", steps);
+    let scores: Vec<Value> = (0..2)
+        .map(|place| {
+            json!([own["continuations"][place]["logprob"], own["continuations"][place]["token_count"]])
+        })
+        .collect();
+    assert_eq!(found["loglikelihood"][1], json!(scores));
+    assert_eq!(found["loglikelihood_all"], found["loglikelihood"]);
+
+    let row = json!({"id": "a", "question": question, "answer": "Lima"});
+    let own = own_run(&workspace, "near", &row, "semantic_similarity", "{step: inference}, {step: embed}");
+    let answer = own["answer"].as_str().expect("a text");
+    let found = measured(&workspace, "vectors", suite(), &[answer, "Lima"]);
+    let vectors = &found["embed"];
+    let similarity = own["semantic"]["similarities"][0].as_f64().expect("a number");
+    assert!((cosine(&vectors[0], &vectors[1]) - similarity).abs() < 1e-6, "{similarity} {answer}");
+    assert!(similarity < 0.999_999, "two texts: {answer}");
+    assert_eq!(json!([found["embed_all"][0][0], found["embed_all"][1][0]]), *vectors);
+}
+
+#[test]
+fn what_is_measured_counts_and_what_cannot_be_is_told() {
+    let workspace = workspace();
+    let lines = ["One text.", "Another.", "", "The last."];
+    let config = |way: &[&str]| json!({"role": "model", "continuations": ["x"], "ways": way});
+    let used_up = |what: &str| json!({"error": "limit_exceeded", "message": format!("the budget of the role 'model' is used up: {what}")});
+    for way in ["rolling_loglikelihood_all", "loglikelihood_all", "embed_all"] {
+        let text = suite("measuring", &tiny(), "max_calls: 2, max_tokens: 100000", &config(&[way]));
+        let found = &measured(&workspace, &format!("calls_{way}"), text, &lines)[way];
+        assert!(found[0].is_array() && found[1].is_array(), "{way}: {found}");
+        assert_eq!((&found[2], &found[3]), (&used_up("2 calls"), &used_up("2 calls")), "{way}");
+    }
+    for way in ["rolling_loglikelihood", "loglikelihood"] {
+        let text = suite("measuring", &tiny(), "max_calls: 1000, max_tokens: 1", &config(&[way]));
+        let found = &measured(&workspace, &format!("tokens_{way}"), text, &lines)[way];
+        assert!(found[0].is_array(), "{way}: {found}");
+        assert_eq!(found[1], used_up("1 tokens"), "{way}");
+    }
+    let text =
+        suite("measuring", &tiny(), "max_calls: 1000, max_tokens: 1", &config(&["embed", "embed_all"]));
+    let found = measured(&workspace, "tokens_embed", text, &["One text."]);
+    assert_eq!((found["embed"][0].is_array(), &found["embed_all"][0]), (true, &used_up("1 tokens")));
+
+    let found = measured(
+        &workspace,
+        "empty",
+        suite("measuring", &tiny(), ENOUGH, &config(&["rolling_loglikelihood_all"])),
+        &lines,
+    );
+    let found = &found["rolling_loglikelihood_all"];
+    assert_eq!(found[2], json!({"error": "invalid_input", "message": "the text to score is empty"}));
+    assert!(found[3].is_array(), "an error is one text's: {found}");
+
+    let text = suite("measuring", SCRIPTED, ENOUGH, &config(&[]));
+    let found = measured(&workspace, "without", text, &["One text."]);
+    for (what, error) in [
+        ("rolling_loglikelihood", &found["rolling_loglikelihood"][0]),
+        ("rolling_loglikelihood_all", &found["rolling_loglikelihood_all"][0]),
+        ("embed", &found["embed"]),
+        ("embed_all", &found["embed_all"][0]),
+    ] {
+        assert_eq!(error["error"], "unsupported", "{what}: {found}");
+        assert!(
+            error["message"].as_str().is_some_and(|text| text.contains("custom_script has no ")),
+            "{error}"
+        );
+    }
+    assert_eq!(found["loglikelihood"][0], json!([[-2.0, 1]]), "what it has it gives: {found}");
+    let text = suite("measuring", &tiny(), ENOUGH, &json!({"role": "dut", "ways": ["embed"]}));
+    let found = measured(&workspace, "other", text, &["One text."]);
+    assert_eq!(found["embed"]["message"], "the role 'dut' is not granted; granted are: model");
+}
+
+#[test]
+fn a_component_of_the_contract_before_runs_beside_one_of_this() {
+    let workspace = workspace();
+    workspace.write("rows.jsonl", rows(6));
+    workspace.write("suite.yaml", suite("earlier", SCRIPTED, ENOUGH, &json!({})));
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert!(workspace.samples("r").iter().all(|sample| sample["model_output"]["answer"] == "yes"));
+    let manifest = workspace.json("r", "manifest.json").to_string();
+    assert!(
+        manifest.contains(r#""wit_version":"0.1.0""#),
+        "what it was built against is recorded: {manifest}"
+    );
+    assert!(manifest.contains(r#""wit_version":"0.1.1""#), "{manifest}");
+
+    let options = json!([{"id": "A", "content": "yes"}, {"id": "B", "content": "no"}]);
+    let row = json!({"id": "a", "question": "?", "choices": ["yes", "no"], "answer": 0, "options": options});
+    workspace.write("rows.jsonl", row.to_string() + "\n");
+    let text = suite("earlier", SCRIPTED, ENOUGH, &json!({}))
+        .replace(
+            "{path: rows.jsonl}",
+            "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: question_only}}",
+        )
+        .replace("{step: inference}", "{step: inference, request: loglikelihood}")
+        .replace("[exact_match]", "[multi_choice_accuracy]");
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "scores"]).expect_code(0);
+    assert_eq!(workspace.samples("scores")[0]["model_output"]["continuations"][0]["logprob"], -0.5);
+
+    workspace.write(
+        "suite.yaml",
+        suite("earlier", SCRIPTED, ENOUGH, &json!({})).replace("    grants: ", "    # "),
+    );
+    let refused = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+    assert!(
+        refused.stderr.contains("it imports gage:plugin/llm@0.1.0, which the suite does not grant"),
+        "{}",
+        refused.stderr
+    );
+    let shown = workspace.run(&["plugin", "inspect", "earlier.wasm", "--static"]).expect_code(0);
+    assert!(shown.stdout.contains("gage:plugin@0.1.0"), "{}", shown.stdout);
+}
