@@ -99,6 +99,28 @@ fn what_is_missing_unreadable_or_empty_is_named_as_written_and_as_resolved() {
 }
 
 #[test]
+fn paths_that_are_spelled_as_no_path_is_are_refused() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    for (path, expected) in [
+        (" ", "names nothing"),
+        ("label ", "has white space at its ends"),
+        ("references[0].answer", "the path `references[0].answer` has an index in brackets"),
+        ("$.label", "is a JSONPath"),
+        ("metadata..right", "has a dot too many"),
+        ("references.-1.answer", "indexes are counted from 0"),
+    ] {
+        let steps = format!(
+            "{{step: extract, extractors: [{{last_number: {{text_field: {path:?}}}}}]}}, {{step: auto_eval}}"
+        );
+        let text = suite(NOBODY, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
+        workspace.write("suite.yaml", text.replace("{step: auto_eval}", &steps));
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
+        assert_eq!(ended.stderr.matches(expected).count(), 2, "{path}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn texts_that_are_no_suites() {
     let workspace = Workspace::new();
     workspace.write("rows.jsonl", rows(1));

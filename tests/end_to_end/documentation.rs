@@ -1,7 +1,8 @@
 //! What the documentation says is what the program does.
 
 use crate::server::{Server, completion};
-use crate::support::{Ended, Workspace, repository};
+use crate::support::{Ended, Workspace, repository, rows};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The commands in the code blocks of a page that begin with the program's name.
@@ -113,7 +114,7 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
     for (name, expected) in [
         ("exact_match", ["reads    prediction", "figure   mean over", "- metric_id: my_exact_match"]),
         ("last_number", ["reads    text", "takes    which", "{step: extract, extractors: [{last_number: {"]),
-        ("choice_letter", ["option_map_field, by default", "kind     extractor", "- step: auto_eval"]),
+        ("choice_letter", ["option_map_field, by default", "kind     extractor", "- {step: auto_eval}"]),
         ("verdict", ["kind     judge", "takes    scale", "{step: judge, judge: {verdict: {"]),
         ("ece", ["kind     aggregator", "by default 10", "aggregation: {ece: {bins: 10, "]),
     ] {
@@ -133,11 +134,74 @@ fn metrics_explains_what_stands_before_and_behind_metrics_too() {
     assert!(ended.stderr.contains("did you mean `last_number`?"), "{}", ended.stderr);
 }
 
+/// What `gage-host metrics NAME` shows of each metric, extractor, judge and aggregator is a part of a suite that can be run.
+#[test]
+fn every_example_is_a_suite() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(1));
+    let model = repository().join("config/models/gage-tiny.gguf").display().to_string();
+    let list: Value =
+        serde_json::from_str(&workspace.run(&["list", "--json"]).expect_code(0).stdout).expect("JSON");
+    let mut names: Vec<&str> = Vec::new();
+    for kind in ["metrics", "extractors", "judges", "aggregators"] {
+        let of_kind = list[kind].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str());
+        let before = names.len();
+        names.extend(of_kind);
+        assert!(names.len() > before, "{kind}: {list}");
+    }
+    names.sort_unstable();
+    names.dedup();
+    let mut plain = Vec::new();
+    let validate = |name: &str, example: &str| {
+        let part: String =
+            example.lines().map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect();
+        let custom = if part.contains("custom:") {
+            ""
+        } else {
+            "custom: {steps: [{step: inference}, {step: auto_eval}]}\n"
+        };
+        let metrics = if part.contains("metrics:") { "" } else { "metrics: [exact_match]\n" };
+        workspace.write(
+            "suite.yaml",
+            format!(
+                "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{{dataset_id: rows, loader: jsonl, params: {{path: rows.jsonl}}}}]
+backends: [{{backend_id: tiny, type: llama_cpp, config: {{model_path: {model}}}}}]
+role_adapters:
+  - {{adapter_id: dut, role_type: dut_model, backend_id: tiny}}
+  - {{adapter_id: judge, role_type: judge_model, backend_id: tiny}}
+  - {{adapter_id: embedder, role_type: helper_model, backend_id: tiny}}
+{metrics}{custom}{part}"
+            ),
+        );
+        let ended = workspace.run(&["validate", "suite.yaml"]);
+        assert_eq!(ended.code, Some(0), "{name}:\n{part}\n{}", ended.stderr);
+    };
+    for name in names {
+        let shown: Value =
+            serde_json::from_str(&workspace.run(&["metrics", name, "--json"]).expect_code(0).stdout)
+                .expect("JSON");
+        let shown = shown.as_array().cloned().unwrap_or_else(|| vec![shown]);
+        for member in &shown {
+            let example = member["example"].as_str().unwrap_or_default();
+            assert!(example.contains(name) && !example.contains('…'), "{name}: {example}");
+            // All that need no steps of their own are one suite.
+            match example.strip_prefix("  metrics:\n").filter(|metrics| !metrics.contains("custom:")) {
+                Some(metrics) => plain.push(metrics.replace("my_", &format!("my_{}_", plain.len()))),
+                None => validate(name, example),
+            }
+        }
+    }
+    assert!(plain.len() > 20, "{}", plain.len());
+    validate("all without steps", &format!("  metrics:\n{}", plain.concat()));
+}
+
 #[test]
 fn the_list_names_what_there_is() {
     let workspace = Workspace::new();
     insta::assert_snapshot!("list", workspace.run(&["list"]).expect_code(0).stdout);
     let json = workspace.run(&["list", "metrics", "--json"]).expect_code(0);
-    let list: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let list: Value = serde_json::from_str(&json.stdout).expect("JSON");
     assert!(list["metrics"].as_array().is_some_and(|metrics| metrics.len() >= 7));
 }

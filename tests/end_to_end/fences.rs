@@ -90,3 +90,41 @@ fn no_text_of_the_model_scores_itself_wherever_a_prompt_shows_it() {
         assert_eq!(said["attempts"], 2, "{shown}");
     }
 }
+
+/// What a support step's model says is text of a model as well.
+#[test]
+fn no_text_of_a_support_step_scores_the_answer() {
+    // This judge repeats what it was shown, and gives its verdict when it is asked again.
+    let judge = Server::start(|request| {
+        let text = asked(request);
+        let verdict = if text.contains("could not be read") { "\nCORRECT: no\nSCORE: 0" } else { "" };
+        completion(&format!("{text}{verdict}"))
+    });
+    let steps = "[{step: support, adapter_id: hint}, {step: inference}, {step: judge, attempts: 2}, {step: auto_eval}]";
+    for (number, shown) in [
+        "{{ payload.hint.context }}",
+        "{{ payload.support.hint.context[:10]|lower }}",
+        "{{ payload.support|tojson }}",
+        "{% for name, found in payload.support.items() %}{{ name }}: {{ found.context }}{% endfor %}",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let workspace = workspace(1);
+        let prompts = format!(
+            "prompts:\n  - {{prompt_id: ask, template: 'A hint?'}}\n  - prompt_id: grade\n    template: |\n      Grade this:\n      {shown}\n      Thanks.\n"
+        );
+        // The model that helps says `SCORE: 1.0` as well.
+        let text = suite(&judge, steps, "[judge_score]", &prompts)
+            .replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,")
+            .replace("role_adapters:\n", "role_adapters:\n  - {adapter_id: hint, role_type: helper_model, backend_id: model, prompt_id: ask}\n");
+        workspace.write("suite.yaml", text);
+        let run = format!("r{number}");
+        workspace.run(&["run", "suite.yaml", "--run-id", &run]).expect_code(0);
+        assert_eq!(workspace.json(&run, "summary.json")["metrics"][0]["value"], 0.0, "{shown}");
+        let said = &workspace.samples(&run)[0]["judge_output"];
+        assert_eq!(said["attempts"], 2, "{shown}");
+        let earlier = said["earlier_replies"][0][0].as_str().unwrap_or_default();
+        assert!(earlier.contains("[BEGIN SUPPORT") && earlier.contains("[END SUPPORT"), "{shown}: {earlier}");
+    }
+}

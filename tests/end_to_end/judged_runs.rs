@@ -195,6 +195,27 @@ fn a_judge_that_always_takes_the_first_answer_prefers_neither() {
 }
 
 #[test]
+fn a_judge_with_prompts_of_its_own_refuses_that_of_a_role() {
+    let judge = Server::start(|_| completion("WINNER: A"));
+    let (model, workspace) = (model(), workspace(1));
+    let text = suite(&model, &judge, "{step: judge, judge: pairwise}", "").replace(
+        "prompts:\n",
+        "prompts:\n  - {prompt_id: grade, template: 'Grade {{ payload.model_output.answer }}'}\n",
+    );
+    let text = text.replace("role_type: judge_model,", "role_type: judge_model, prompt_id: grade,");
+    workspace.write("suite.yaml", &text);
+    for command in ["validate", "plan", "run"] {
+        let ended = workspace.run(&[command, "suite.yaml"]).expect_code(2);
+        for part in
+            ["the judge `pairwise` asks with several prompts of its own", "take `prompt_id` from the role"]
+        {
+            assert!(ended.stderr.contains(part), "{command}: {}", ended.stderr);
+        }
+    }
+    assert_eq!(judge.requests(), 0);
+}
+
+#[test]
 fn every_result_says_which_prompts_it_rests_on() {
     let judge = Server::start(graded);
     let (model, workspace) = (model(), workspace(3));

@@ -221,3 +221,50 @@ fn who_cannot_score_texts_is_told_before_anything_is_asked() {
         (&json!("scored"), &json!("invalid_sample"))
     );
 }
+
+/// Likelihoods that rows bring along: one text is too unlikely for a perplexity of its own, and pages have two texts each.
+#[test]
+fn the_figure_of_a_corpus_has_all_texts_and_knows_its_clusters() {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let texts = [(-800.0, 1, "x"), (-5.0, 10, "x"), (-2.0, 9, "y"), (-33.0, 20, "y")];
+    let row = |(number, (loglikelihood, words, page)): (usize, &(f64, u64, &str))| {
+        let rolling = json!({"loglikelihood": loglikelihood, "word_count": words, "byte_count": words, "token_count": words});
+        json!({"id": format!("q{number}"), "question": "?", "answer": "a", "rolling": rolling, "page": page})
+            .to_string()
+    };
+    workspace.write("rows.jsonl", texts.iter().enumerate().map(row).collect::<Vec<_>>().join("\n"));
+    let (loss, words) = (840.0, 40.0);
+    let expected = f64::exp(loss / words);
+    let residuals = |sets: &[&[usize]]| -> f64 {
+        let of = |set: &&[usize]| {
+            set.iter().map(|at| -texts[*at].0 - loss / words * texts[*at].1 as f64).sum::<f64>()
+        };
+        let (count, squares) = (sets.len() as f64, sets.iter().map(of).map(|sum| sum * sum).sum::<f64>());
+        (squares * count / (count - 1.0)).sqrt() / words * expected
+    };
+    for (run_id, further, stderr) in [
+        ("plain", "", residuals(&[&[0], &[1], &[2], &[3]])),
+        ("clustered", ", cluster_by: metadata.page", residuals(&[&[0, 1], &[2, 3]])),
+    ] {
+        workspace.write(
+            "suite.yaml",
+            format!(
+                "api_version: gage/v1alpha1
+kind: PipelineConfig
+datasets: [{{dataset_id: texts, loader: jsonl, params: {{path: rows.jsonl}}}}]
+backends: [{{backend_id: model, type: custom_script, config: {{component: ./scripted.wasm, config: {{default: a}}}}}}]
+role_adapters: [{{adapter_id: dut, role_type: dut_model, backend_id: model}}]
+metrics: [{{word_perplexity: {{rolling_field: metadata.rolling}}}}]
+custom: {{steps: [{{step: inference}}, {{step: auto_eval}}]{further}}}
+"
+            ),
+        );
+        workspace.run(&["run", "suite.yaml", "--run-id", run_id]).expect_code(0);
+        let figure = &workspace.json(run_id, "summary.json")["metrics"][0];
+        assert!((number(&figure["value"]) / expected - 1.0).abs() < 1e-12, "{figure}");
+        assert!((number(&figure["stderr"]) / stderr - 1.0).abs() < 1e-9, "{figure}, not {stderr}");
+        assert_eq!((&figure["n"], &figure["coverage"]), (&json!(4), &json!(1.0)), "{figure}");
+        assert_eq!(workspace.samples(run_id)[0]["metrics"][0]["card"]["primary_score"], Value::Null);
+    }
+}

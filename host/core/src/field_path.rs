@@ -75,6 +75,37 @@ impl FieldPath {
         self.segments.first().map(|segment| segment.key.as_str())
     }
 
+    /// What is odd about the path, in a sentence that follows it: it is spelled as no path is, and leads nowhere in all likelihood. For
+    /// whoever writes one; it resolves all the same.
+    pub fn oddity(&self) -> Option<&'static str> {
+        let text = self.text.as_str();
+        let is_number = |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
+        let is_indexed = |key: &str| {
+            key.strip_suffix(']')
+                .and_then(|key| key.rsplit_once('['))
+                .is_some_and(|(_, index)| is_number(index))
+        };
+        let keys = || self.segments.iter().map(|segment| segment.key.as_str());
+        match () {
+            () if text.trim().is_empty() => Some("names nothing; leave it out for the default path"),
+            () if text.trim() != text => Some("has white space at its ends"),
+            () if text.starts_with('$') => {
+                Some("is a JSONPath; write keys and indexes between dots, as in `references.0.answer`")
+            }
+            () if text.starts_with('/') => {
+                Some("is a JSON pointer; write keys and indexes between dots, as in `references.0.answer`")
+            }
+            () if keys().any(is_indexed) => {
+                Some("has an index in brackets; write it between dots, as in `references.0.answer`")
+            }
+            () if keys().any(str::is_empty) => Some("has a dot too many"),
+            () if keys().any(|key| key.strip_prefix('-').is_some_and(is_number)) => {
+                Some("has a negative index; indexes are counted from 0")
+            }
+            () => None,
+        }
+    }
+
     /// The value that the path leads to; `None` where a step leads nowhere. A null at the end
     /// of the path is a value. While there is no model output (or no judge output), a path
     /// into it is looked up in the Sample, where an earlier run may have left one.
@@ -177,6 +208,37 @@ const ZEROS: &[char] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn odd_paths_are_told() {
+        for (text, expected) in [
+            ("", Some("names nothing")),
+            (" ", Some("names nothing")),
+            ("label ", Some("white space")),
+            ("label\n", Some("white space")),
+            ("$.label", Some("JSONPath")),
+            ("/label", Some("JSON pointer")),
+            ("references[0].answer", Some("brackets")),
+            ("a..b", Some("a dot too many")),
+            (".a", Some("a dot too many")),
+            ("a.", Some("a dot too many")),
+            ("references.-1.answer", Some("negative index")),
+            ("sample", None),
+            ("sample.", None),
+            ("references.00.answer", None),
+            ("metadata.a b", None),
+            ("metadata.a[x]", None),
+            ("metadata.-x", None),
+            ("metadata.a/b", None),
+        ] {
+            let found = FieldPath::new(text).oddity();
+            assert_eq!(found.is_some(), expected.is_some(), "{text}: {found:?}");
+            assert!(
+                found.zip(expected).is_none_or(|(found, expected)| found.contains(expected)),
+                "{text}: {found:?}"
+            );
+        }
+    }
     use serde_json::json;
 
     #[test]

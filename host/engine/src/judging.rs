@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// What the text of the model under test is called in a judge's prompt.
-const LABEL: &str = "ANSWER";
+/// What the text of the model under test is called in a judge's prompt, and that of the roles that support it.
+const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
 
 /// The judges of a task with their backends.
 pub(crate) struct Judging {
@@ -253,7 +253,7 @@ impl OpenJudge {
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
             };
-            let rendered = prompt.render_fenced(&context, &without_clocks(inferred), LABEL);
+            let rendered = prompt.render_fenced(&context, &without_clocks(inferred), LABELS);
             let (messages, fence) = rendered.map_err(|error| Failure {
                 outcome: Outcome::InvalidSample,
                 kind: "prompt".to_owned(),

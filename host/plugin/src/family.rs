@@ -324,6 +324,12 @@ impl<K: Kind> Configured<K> {
         self.family.identity()
     }
 
+    /// Whether its component names it in a list among what it says of itself further.
+    pub(crate) fn is_named_in(&self, list: &str) -> bool {
+        let names = self.family.extra.get(list).and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|name| name == self.name()))
+    }
+
     /// The digest of all that its results hang on beside what it is asked: the bytes of its component, which of its
     /// members it is, and the parameters that it was given.
     pub fn digest(&self) -> Digest {

@@ -6,13 +6,22 @@ use std::collections::BTreeMap;
 /// Sums of scores by cluster: questions about one text, turns of one conversation. Keeps some
 /// fifty bytes a cluster.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ClusterSums(BTreeMap<u64, (u64, CompensatedSum)>);
+pub(crate) struct ClusterSums(BTreeMap<u64, Cluster>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cluster {
+    count: u64,
+    weight: f64,
+    sum: CompensatedSum,
+}
 
 impl ClusterSums {
-    pub(crate) fn add(&mut self, cluster: u64, score: f64) {
-        let (count, sum) = self.0.entry(cluster).or_default();
-        *count += 1;
-        sum.add(score);
+    /// Adds a score; its weight says how much it counts for [`effective_count`](ClusterSums::effective_count) alone.
+    pub(crate) fn add(&mut self, cluster: u64, score: f64, weight: f64) {
+        let cluster = self.0.entry(cluster).or_default();
+        cluster.count += 1;
+        cluster.weight += weight;
+        cluster.sum.add(score);
     }
 
     /// Number of clusters.
@@ -20,15 +29,15 @@ impl ClusterSums {
         self.0.len() as u64
     }
 
-    /// How many independent samples these count as at least: `n² / Σ m²` for clusters of m samples, which is the number of
+    /// How many independent samples these count as at least: `n² / Σ m²` for clusters of m samples (or of the weight m), which is the number of
     /// clusters where all have the same size, and near 1 where one has nearly all samples. It is what is left of n where
     /// the samples of a cluster are all alike, which is as much as clusters can cost.
     ///
     /// Kish, "Survey Sampling" (1965), section 5.4, with a correlation of 1.
     pub(crate) fn effective_count(&self) -> f64 {
-        let counts = || self.0.values().map(|(count, _)| *count as f64);
-        let samples: f64 = counts().sum();
-        samples * samples / counts().map(|count| count * count).sum::<f64>()
+        let weights = || self.0.values().map(|cluster| cluster.weight);
+        let all: f64 = weights().sum();
+        all * all / weights().map(|weight| weight * weight).sum::<f64>()
     }
 
     /// The cluster-robust standard error of the mean: the square root of
@@ -46,7 +55,7 @@ impl ClusterSums {
         }
         let mut squares = CompensatedSum::default();
         let mut samples = 0;
-        for (count, sum) in self.0.values() {
+        for Cluster { count, sum, .. } in self.0.values() {
             let residual = (-(*count as f64)).mul_add(mean, sum.total());
             squares.add(residual * residual);
             samples += count;
@@ -65,7 +74,7 @@ mod tests {
 
     fn error(scores: &[(u64, f64)]) -> Option<f64> {
         let mut sums = ClusterSums::default();
-        scores.iter().for_each(|(cluster, score)| sums.add(*cluster, *score));
+        scores.iter().for_each(|(cluster, score)| sums.add(*cluster, *score, 1.0));
         let mean = scores.iter().map(|(_, score)| score).sum::<f64>() / scores.len() as f64;
         sums.standard_error(mean)
     }
@@ -89,7 +98,7 @@ mod tests {
             (vec![998, 1, 1], 1e6 / 996_006.0),
         ] {
             let mut sums = ClusterSums::default();
-            (0..).zip(sizes).for_each(|(cluster, size)| (0..size).for_each(|_| sums.add(cluster, 1.0)));
+            (0..).zip(sizes).for_each(|(cluster, size)| (0..size).for_each(|_| sums.add(cluster, 1.0, 1.0)));
             assert!((sums.effective_count() - expected).abs() < 1e-12, "{expected}");
         }
     }

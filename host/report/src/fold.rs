@@ -12,6 +12,11 @@ pub trait Fold {
     /// Why there can be no figure. Nothing is added after that.
     fn add(&mut self, row: FoldRow<'_>) -> Result<(), String>;
 
+    /// Whether a card without a primary score counts all the same, since the fold reads something else of it.
+    fn counts_unscored(&self, _card: &ScoreCard) -> bool {
+        false
+    }
+
     /// The figures, the one that counts first.
     ///
     /// # Errors
@@ -38,6 +43,8 @@ pub struct FoldRow<'a> {
     pub weight: f64,
     /// What the metric said.
     pub card: &'a ScoreCard,
+    /// The number of the sample's cluster, where the task has clusters.
+    pub cluster: Option<u64>,
 }
 
 /// A figure that an aggregator gave.
@@ -74,6 +81,10 @@ impl FoldState {
         {
             self.0 = Err(error);
         }
+    }
+
+    pub(crate) fn counts_unscored(&self, card: &ScoreCard) -> bool {
+        self.0.as_ref().is_ok_and(|fold| fold.counts_unscored(card))
     }
 
     /// The figures: at least one, all of them finite.

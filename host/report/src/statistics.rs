@@ -79,6 +79,24 @@ pub(crate) fn wilson_of_proportion(proportion: f64, trials: f64) -> Option<Inter
     Some(Interval::of_95(low, high, IntervalMethod::Wilson))
 }
 
+/// How far beyond its scale rounding may take a mean, as a share of the scale: a BLEU of 100.00000000000004.
+const ROUNDING: f64 = 1e-9;
+
+/// The interval of a mean whose samples do not vary, of scores that lie on a scale: that of a proportion, stretched to the scale. Of
+/// all scores with the same mean those at the ends of the scale vary most, so that no other interval is wider. `None` where
+/// the mean is beyond the scale, by more than rounding.
+pub(crate) fn wilson_on_scale(mean: f64, trials: f64, [least, greatest]: [f64; 2]) -> Option<Interval> {
+    let width = greatest - least;
+    let proportion = (mean - least) / width;
+    if !(-ROUNDING..=1.0 + ROUNDING).contains(&proportion) {
+        return None;
+    }
+    let of_proportion = wilson_of_proportion(proportion.clamp(0.0, 1.0), trials)?;
+    let low = of_proportion.low.mul_add(width, least).max(least).min(mean);
+    let high = of_proportion.high.mul_add(width, least).min(greatest).max(mean);
+    Some(Interval { low, high, ..of_proportion })
+}
+
 /// The interval of a mean by Student's t distribution: `mean ± t standard errors`, where t is
 /// [`student_t_975`] of so many degrees of freedom. `None` without any, and where an end is beyond
 /// the range of `f64`.
@@ -161,6 +179,22 @@ mod tests {
             );
         }
         assert_eq!(wilson_interval(0, 0), None);
+    }
+
+    #[test]
+    fn a_mean_on_a_scale_is_a_stretched_proportion() {
+        let interval = wilson_on_scale(100.0, 10.0, [0.0, 100.0]).unwrap();
+        assert!(is_near(interval.low, 72.24672001371107) && interval.high == 100.0, "{interval:?}");
+        assert_eq!(wilson_on_scale(0.5, 4.0, [0.0, 1.0]), wilson_interval(2, 4));
+        let interval = wilson_on_scale(0.0, 10.0, [-1.0, 1.0]).unwrap();
+        assert!(is_near(interval.low, -0.526813818974872) && is_near(interval.high, 0.526813818974872));
+        let interval = wilson_on_scale(100.00000000000004, 10.0, [0.0, 100.0]).unwrap();
+        assert!(
+            is_near(interval.low, 72.24672001371107) && interval.high == 100.00000000000004,
+            "{interval:?}"
+        );
+        assert_eq!(wilson_on_scale(1.5, 10.0, [0.0, 1.0]), None);
+        assert_eq!(wilson_on_scale(0.5, f64::NAN, [0.0, 1.0]), None);
     }
 
     #[test]

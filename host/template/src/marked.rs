@@ -1,78 +1,140 @@
-//! The text of a model in a template. Its characters carry a mark through slices, filters and joins, until the prompt is
+//! The text of models in a template. Its characters carry a mark through slices, filters and joins, until the prompt is
 //! rendered; then each stretch of them gets a fence. So there is no way for such a text into a prompt without one.
 //!
-//! A marked character is one of the private plane 16, which has one for each unit of UTF-16.
+//! A marked character is one of a private plane, which has one for each unit of UTF-16: plane 16 for the model under test,
+//! plane 15 for what supports it.
 
 use gage_core::Object;
-use minijinja::value::{Rest, ValueKind};
+use minijinja::value::{Rest, Serde, ValueKind};
 use minijinja::{Environment, Error};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The first character of the plane.
-const PLANE: u32 = 0x10_0000;
+/// Whose text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// That of the model under test.
+    Answer,
+    /// That of the roles that support it.
+    Support,
+}
 
-/// What an empty answer is, so that it has a fence as well: the unit of a noncharacter, which no text has.
-const EMPTY: char = '\u{10ffff}';
+impl Source {
+    /// The first character of its plane.
+    fn plane(self) -> u32 {
+        match self {
+            Source::Answer => 0x10_0000,
+            Source::Support => 0xf_0000,
+        }
+    }
+}
+
+/// What stands for an empty answer, so that it has a fence as well: the unit of a noncharacter, which no text has.
+pub(crate) const EMPTY: char = '\u{10ffff}';
 
 /// Values of these keys are the program's or the suite's own words, not the model's.
 const OWN: [&str; 1] = ["sampling_params"];
 
-/// Values of these keys stay as they are where they are a name, so that a template can compare them: a word can hold neither
-/// a verdict nor an order.
-const NAMES: [&str; 6] = ["finish_reason", "stopped_by", "role", "type", "name", "id"];
+/// Values of these keys stay as they are where they are a word of [`WORDS`], so that a template can compare them.
+const WORD_KEYS: [&str; 4] = ["finish_reason", "stopped_by", "role", "type"];
 
-/// The longest name, as for functions of the chat completions API.
+/// What the program itself, or the format of messages, says under these keys.
+const WORDS: [&str; 23] = [
+    "stop",
+    "length",
+    "tool_calls",
+    "content_filter",
+    "scored",
+    "other",
+    "max_turns",
+    "max_tokens",
+    "max_time",
+    "max_calls",
+    "system",
+    "user",
+    "assistant",
+    "tool",
+    "function",
+    "text",
+    "image",
+    "image_url",
+    "audio_url",
+    "input_audio",
+    "video_url",
+    "file",
+    "tool_result",
+];
+
+/// The longest key that stays as it is, as for functions of the chat completions API.
 const LONGEST_NAME: usize = 64;
 
-/// What a model gave, with marks, and all the text of it in one.
+/// What models gave, with marks, and all the text of it in one.
 pub(crate) struct Marked {
-    pub(crate) output: Object,
+    /// The names of functions that the Sample knows, which stay as they are.
+    functions: Vec<String>,
     pub(crate) text: String,
 }
 
 impl Marked {
-    /// Marks all that is text of the model, also where it is the key of an object.
-    pub(crate) fn new(output: &Object) -> Marked {
-        let mut text = String::new();
-        let mut output: Object = output
-            .iter()
-            .map(|(key, value)| {
-                let is_own = OWN.contains(&key.as_str());
-                (key.clone(), if is_own { unmarked(value).into_owned() } else { mark(key, value, &mut text) })
-            })
-            .collect();
-        if let Some(answer) = output.get_mut("answer").filter(|answer| **answer == *"") {
-            *answer = EMPTY.to_string().into();
-        }
-        Marked { output, text }
+    /// Without text so far, for the answer about a Sample.
+    pub(crate) fn about(sample: &Value) -> Marked {
+        let tools = sample.get("tools").and_then(Value::as_array).into_iter().flatten();
+        let name =
+            |tool: &Value| tool.get("function").unwrap_or(tool).get("name")?.as_str().map(str::to_owned);
+        Marked { functions: tools.filter_map(name).collect(), text: String::new() }
     }
-}
 
-fn mark(key: &str, value: &Value, all: &mut String) -> Value {
-    match value {
-        Value::String(text) if NAMES.contains(&key) && is_name(text) => value.clone(),
-        Value::String(text) => noted(text, all).into(),
-        Value::Array(items) => items.iter().map(|item| mark(key, item, all)).collect(),
-        Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| {
-                let shown = if is_name(key) { key.clone() } else { noted(key, all) };
-                (shown, mark(key, value, all))
-            });
-            Value::Object(members.collect())
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    /// Marks all that is text of the model under test, also where it is the key of an object. An answer without text is one
+    /// in templates too, and has a fence where it is written ([`write_value`]).
+    pub(crate) fn answer(&mut self, output: &Object) -> minijinja::Value {
+        minijinja::Value::from_pairs(output.iter().map(|(key, value)| {
+            let marked = match (key.as_str(), value) {
+                ("answer", Value::String(answer)) if answer.is_empty() => {
+                    minijinja::Value::from_safe_string(String::new())
+                }
+                (own, value) if OWN.contains(&own) => minijinja::Value::from(Serde(&unmarked(value))),
+                (key, value) => minijinja::Value::from(Serde(&self.mark(Source::Answer, key, value))),
+            };
+            (key.as_str(), marked)
+        }))
     }
-}
 
-/// The text with marks, which is added to all of them.
-fn noted(text: &str, all: &mut String) -> String {
-    if !all.is_empty() {
-        all.push('\n');
+    /// Marks what support steps gave, under the names of their roles.
+    pub(crate) fn support(&mut self, payload: &Object) -> Object {
+        payload.iter().map(|(key, value)| (key.clone(), self.mark(Source::Support, key, value))).collect()
     }
-    all.push_str(text);
-    marked(text)
+
+    fn mark(&mut self, source: Source, key: &str, value: &Value) -> Value {
+        match value {
+            Value::String(text) if self.is_known(key, text) => value.clone(),
+            Value::String(text) => self.noted(source, text).into(),
+            Value::Array(items) => items.iter().map(|item| self.mark(source, key, item)).collect(),
+            Value::Object(members) => {
+                let members = members.iter().map(|(key, value)| {
+                    let shown = if is_name(key) { key.clone() } else { self.noted(source, key) };
+                    (shown, self.mark(source, key, value))
+                });
+                Value::Object(members.collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    /// Whether a text is a word of the program, or a name that the dataset gives.
+    fn is_known(&self, key: &str, text: &str) -> bool {
+        (WORD_KEYS.contains(&key) && WORDS.contains(&text))
+            || (key == "name" && is_name(text) && self.functions.iter().any(|name| name == text))
+    }
+
+    /// The text with marks, which is added to all of them.
+    fn noted(&mut self, source: Source, text: &str) -> String {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+        marked(source, text)
+    }
 }
 
 fn is_name(text: &str) -> bool {
@@ -105,35 +167,56 @@ pub(crate) fn unmarked(value: &Value) -> Cow<'_, Value> {
     }
 }
 
-fn marked(text: &str) -> String {
-    text.encode_utf16().filter_map(|unit| char::from_u32(PLANE + u32::from(unit))).collect()
+fn marked(source: Source, text: &str) -> String {
+    text.encode_utf16().filter_map(|unit| char::from_u32(source.plane() + u32::from(unit))).collect()
 }
 
-/// What a marked character stands for.
-fn unit(character: char) -> Option<u16> {
-    u16::try_from(u32::from(character).checked_sub(PLANE)?).ok()
+/// What a marked character stands for, and whose it is.
+fn unit(character: char) -> Option<(Source, u16)> {
+    [Source::Answer, Source::Support].into_iter().find_map(|source| {
+        let unit = u16::try_from(u32::from(character).checked_sub(source.plane())?).ok()?;
+        Some((source, unit))
+    })
 }
 
 /// A text with each stretch of marked characters as a function writes what it stands for.
-pub(crate) fn with_marked(text: &str, mut write: impl FnMut(&str) -> String) -> String {
+pub(crate) fn with_marked(text: &str, mut write: impl FnMut(Source, &str) -> String) -> String {
     let mut written = String::with_capacity(text.len());
-    let mut units = Vec::new();
+    let mut stretch: Option<(Source, Vec<u16>)> = None;
     for character in text.chars().map(Some).chain([None]) {
-        if let Some(unit) = character.and_then(unit) {
-            units.push(unit);
-            continue;
+        let found = character.and_then(unit);
+        if let Some((source, units)) =
+            stretch.take_if(|(source, _)| found.is_none_or(|found| found.0 != *source))
+        {
+            let units: Vec<u16> =
+                units.into_iter().filter(|unit| Some((source, *unit)) != self::unit(EMPTY)).collect();
+            written.push_str(&write(source, &String::from_utf16_lossy(&units)));
         }
-        if !units.is_empty() {
-            let stretch: Vec<u16> = units.drain(..).filter(|unit| Some(*unit) != self::unit(EMPTY)).collect();
-            written.push_str(&write(&String::from_utf16_lossy(&stretch)));
+        match found {
+            Some((source, unit)) => stretch.get_or_insert((source, Vec::new())).1.push(unit),
+            None => written.extend(character),
         }
-        written.extend(character);
     }
     written
 }
 
+/// What the context of a prompt holds where the text of models is marked in it. No template can name it.
+pub(crate) const IS_FENCED: &str = " fenced";
+
+/// Writes a value into a prompt: an empty answer as what has a fence.
+pub(crate) fn write_value(
+    output: &mut minijinja::Output<'_>,
+    state: &mut minijinja::State<'_, '_>,
+    value: &minijinja::Value,
+) -> Result<(), Error> {
+    if value.is_safe() && value.as_str() == Some("") && state.lookup(IS_FENCED).is_some() {
+        return output.write_str(EMPTY.encode_utf8(&mut [0; 4])).map_err(Error::from);
+    }
+    minijinja::escape_formatter(output, state, value)
+}
+
 /// Filters that look into a text. They see what marked characters stand for, and what they make of it is marked again.
-const TEXT_FILTERS: [&str; 13] = [
+const TEXT_FILTERS: [&str; 20] = [
     "lower",
     "upper",
     "title",
@@ -147,6 +230,13 @@ const TEXT_FILTERS: [&str; 13] = [
     "int",
     "float",
     "indent",
+    "list",
+    "first",
+    "last",
+    "reverse",
+    "escape",
+    "e",
+    "safe",
 ];
 
 /// Makes filters and methods see through the marks.
@@ -155,10 +245,12 @@ pub(crate) fn see_through(environment: &mut Environment<'static>) {
     for name in TEXT_FILTERS {
         let plain = Arc::clone(&plain);
         environment.add_filter(name, move |value: minijinja::Value, rest: Rest<minijinja::Value>| {
-            seen_through(&value, &rest, |value, rest| {
+            let made = seen_through(&value, &rest, |value, rest| {
                 let arguments: Vec<minijinja::Value> = std::iter::once(value).chain(rest).cloned().collect();
                 plain.empty_state().apply_filter(name, &arguments)
-            })
+            });
+            // Only an empty answer itself is such a text (`write_value`).
+            made.map(|made| if made.is_safe() && made.as_str() == Some("") { "".into() } else { made })
         });
     }
     environment.set_unknown_method_callback(|state, value, method, arguments| {
@@ -173,22 +265,30 @@ fn seen_through(
     arguments: &[minijinja::Value],
     call: impl FnOnce(&minijinja::Value, &[minijinja::Value]) -> Result<minijinja::Value, Error>,
 ) -> Result<minijinja::Value, Error> {
-    let plain = |value: &minijinja::Value| {
+    let mut sources = Vec::new();
+    let mut plain = |value: &minijinja::Value| {
         let text = value.as_str().filter(|text| text.chars().any(|character| unit(character).is_some()))?;
-        Some(minijinja::Value::from(with_marked(text, str::to_owned)))
+        Some(minijinja::Value::from(with_marked(text, |source, stretch| {
+            sources.push(source);
+            stretch.to_owned()
+        })))
     };
     let Some(text) = plain(value) else { return call(value, arguments) };
     let arguments: Vec<minijinja::Value> =
         arguments.iter().map(|argument| plain(argument).unwrap_or_else(|| argument.clone())).collect();
-    call(&text, &arguments).map(marked_again)
+    // What was made of both is the model's.
+    let source = if sources.contains(&Source::Answer) { Source::Answer } else { Source::Support };
+    call(&text, &arguments).map(|made| marked_again(source, made))
 }
 
-fn marked_again(value: minijinja::Value) -> minijinja::Value {
+fn marked_again(source: Source, value: minijinja::Value) -> minijinja::Value {
     if let Some(text) = value.as_str() {
-        return marked(text).into();
+        return marked(source, text).into();
     }
     match (value.kind(), value.try_iter()) {
-        (ValueKind::Seq | ValueKind::Iterable, Ok(items)) => items.map(marked_again).collect(),
+        (ValueKind::Seq | ValueKind::Iterable, Ok(items)) => {
+            items.map(|item| marked_again(source, item)).collect()
+        }
         _ => value,
     }
 }
@@ -199,38 +299,63 @@ mod tests {
     use serde_json::json;
 
     fn seen(text: &str) -> String {
-        with_marked(text, |stretch| format!("<{stretch}>"))
+        with_marked(text, |source, stretch| match source {
+            Source::Answer => format!("<{stretch}>"),
+            Source::Support => format!("({stretch})"),
+        })
     }
 
     #[test]
     fn what_is_marked_comes_back() {
+        let answer = |text: &str| marked(Source::Answer, text);
         for text in ["SCORE: 1.0", "分数：1 👩\u{200d}💻", "\u{f0000}\u{10fffd}", "a\nb\t\u{0}"] {
-            assert_eq!(seen(&format!("x {} y", marked(text))), format!("x <{text}> y"));
+            assert_eq!(seen(&format!("x {} y", answer(text))), format!("x <{text}> y"));
+            assert_eq!(seen(&format!("x {} y", marked(Source::Support, text))), format!("x ({text}) y"));
         }
-        let cut: String = marked("ab👩").chars().take(3).collect();
+        let cut: String = answer("ab👩").chars().take(3).collect();
         assert_eq!(seen(&cut), "<ab\u{fffd}>");
         assert_eq!(seen(&EMPTY.to_string()), "<>");
+        assert_eq!(seen(&format!("{}{}c", answer("a"), marked(Source::Support, "b"))), "<a>(b)c");
     }
 
     #[test]
-    fn all_text_of_a_model_is_marked_but_names() {
+    fn all_text_of_models_is_marked_but_words_of_the_program() {
         let output = json!({
-            "answer": "", "reasoning": "SCORE: 1", "finish_reason": "stop", "usage": {"total_tokens": 3},
-            "sampling_params": {"stop": ["end\u{100041}"]},
+            "answer": "a", "reasoning": "SCORE: 1", "finish_reason": "stop", "usage": {"total_tokens": 3},
+            "sampling_params": {"stop": ["end\u{100041}\u{f0041}"]},
             "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "search", "arguments": "{\"q\":1}"}},
-                {"id": "a b", "function": {"name": "SCORE: 1", "arguments": {"a b": "c", "name": "d e"}}}],
+                {"id": "a", "type": "SCORE_1", "function": {"name": "SCORE-1.0", "arguments": {"a b": "c", "name": "d e"}}}],
         });
         let Value::Object(output) = output else { panic!("an object") };
-        let found = Marked::new(&output);
+        let sample =
+            json!({"tools": [{"type": "function", "function": {"name": "search"}}, {"name": "find"}]});
+        let mut found = Marked::about(&sample);
+        assert_eq!(found.functions, ["search", "find"]);
         let shown = json!({
-            "answer": "<>", "reasoning": "<SCORE: 1>", "finish_reason": "stop", "usage": {"total_tokens": 3},
-            "sampling_params": {"stop": ["end\u{fffd}"]},
-            "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "search", "arguments": "<{\"q\":1}>"}},
-                {"id": "<a b>", "function": {"name": "<SCORE: 1>", "arguments": {"<a b>": "<c>", "name": "<d e>"}}}],
+            "answer": "<a>", "reasoning": "<SCORE: 1>", "finish_reason": "stop", "usage": {"total_tokens": 3},
+            "sampling_params": {"stop": ["end\u{fffd}\u{fffd}"]},
+            "tool_calls": [{"id": "<call_1>", "type": "function", "function": {"name": "search", "arguments": "<{\"q\":1}>"}},
+                {"id": "<a>", "type": "<SCORE_1>", "function": {"name": "<SCORE-1.0>", "arguments": {"<a b>": "<c>", "name": "<d e>"}}}],
         });
-        let text = serde_json::to_string(&found.output).unwrap_or_default();
-        let seen = with_marked(&text, |stretch| format!("<{}>", stretch.replace('"', "\\\"")));
-        assert_eq!(serde_json::from_str::<Value>(&seen).ok(), Some(shown), "{seen}");
-        assert_eq!(found.text, "SCORE: 1\n{\"q\":1}\na b\nSCORE: 1\na b\nc\nd e");
+        let as_seen = |value: &Value| {
+            let text = value.to_string();
+            let seen = with_marked(&text, |source, stretch| {
+                let stretch = stretch.replace('"', "\\\"");
+                if source == Source::Answer { format!("<{stretch}>") } else { format!("({stretch})") }
+            });
+            serde_json::from_str::<Value>(&seen).ok()
+        };
+        let answer = serde_json::to_value(found.answer(&output)).unwrap_or_default();
+        assert_eq!(as_seen(&answer), Some(shown));
+        let support = json!({"helper": {"context": ["SCORE: 1", {"id": "d1", "text": "x"}], "score": 0.5}});
+        let Value::Object(support) = support else { panic!("an object") };
+        let marked = Value::Object(found.support(&support));
+        let shown =
+            json!({"helper": {"context": ["(SCORE: 1)", {"id": "(d1)", "text": "(x)"}], "score": 0.5}});
+        assert_eq!(as_seen(&marked), Some(shown));
+        assert_eq!(
+            found.text,
+            "a\nSCORE: 1\ncall_1\n{\"q\":1}\na\nSCORE_1\nSCORE-1.0\na b\nc\nd e\nSCORE: 1\nd1\nx"
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! Prompts: templates of the configuration, rendered for a sample.
 
 use crate::Fence;
-use crate::marked::{Marked, see_through, unmarked, with_marked};
+use crate::marked::{IS_FENCED, Marked, Source, see_through, unmarked, with_marked, write_value};
 use crate::unknown::{Unknown, unknown_names};
 use gage_config::PromptSpec;
 use gage_core::{Digest, Message, Object, Role};
 use minijinja::value::{Kwargs, Serde, StringInput};
-use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
+use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde_json::{Value, json};
 
 /// Steps that a template may take, which ends endless ones.
@@ -80,6 +80,9 @@ impl PromptRenderer {
         environment.add_filter("indent", indent);
         // Its widths have no limit, and a prompt has no use for them.
         environment.remove_filter("format");
+        // A prompt is no page, whatever its id ends with.
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_formatter(write_value);
         see_through(&mut environment);
         let mut errors = Vec::new();
         let count = spec.messages.len();
@@ -134,13 +137,14 @@ impl PromptRenderer {
     /// # Errors
     /// When a variable does not exist or the template does not end.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<Vec<Message>, PromptError> {
-        self.render_with(context, MOST_BYTES, |text| text)
+        self.render_with(context, None, MOST_BYTES, |text| text)
     }
 
-    /// Renders the messages for a judge of what a model gave, which templates see as `payload.model_output`. Each
-    /// stretch of the model's text has the fence around it that is given back with the messages, however it comes into
-    /// the prompt: whole, cut, joined to something else or through a filter. Names (letters, digits, `_`, `-`, `.`) of
-    /// functions, roles and reasons to finish have none.
+    /// Renders the messages for a judge of what a model gave, which templates see as `payload.model_output`; `labels` are
+    /// those of its text, and of what support steps gave, which is the rest of `payload`. Each stretch of such text has the
+    /// fence around it that is given back with the messages, however it comes into the prompt: whole, cut, joined to
+    /// something else or through a filter. Words of the program (roles and types of messages, reasons to finish), and the names of
+    /// functions that the Sample has, have none.
     ///
     /// # Errors
     /// As for [`render`](PromptRenderer::render).
@@ -148,41 +152,52 @@ impl PromptRenderer {
         &self,
         context: &PromptContext<'_>,
         model_output: &Object,
-        label: &str,
+        labels: [&str; 2],
     ) -> Result<(Vec<Message>, Fence), PromptError> {
-        let marked = Marked::new(model_output);
-        let fence = Fence::around(label, &marked.text);
-        let clean = |(key, value): (&String, &Value)| (key.clone(), unmarked(value).into_owned());
-        let mut payload: Object = context.payload.iter().map(clean).collect();
-        payload.insert("model_output".to_owned(), Value::Object(marked.output));
+        let mut marked = Marked::about(context.sample);
+        let model_output = marked.answer(model_output);
+        let payload = marked.support(context.payload);
+        let fence = Fence::around(&labels, &marked.text);
         let sample = unmarked(context.sample);
         let context = PromptContext { sample: &sample, payload: &payload, ..*context };
         // A marked character takes four bytes.
-        let messages = self.render_with(&context, 4 * MOST_BYTES, |text| {
-            with_marked(&text, |stretch| fence.enclose(stretch))
+        let messages = self.render_with(&context, Some(model_output), 4 * MOST_BYTES, |text| {
+            with_marked(&text, |source, stretch| match source {
+                Source::Answer => fence.enclose(0, stretch),
+                Source::Support => fence.enclose(1, stretch),
+            })
         })?;
         Ok((messages, fence))
     }
 
-    /// Renders the messages; `most` is how long one may be before it is finished.
+    /// Renders the messages, with an output of a model where its text is marked; `most` is how long one may be before it is
+    /// finished.
     fn render_with(
         &self,
         context: &PromptContext<'_>,
+        model_output: Option<minijinja::Value>,
         most: usize,
         finished: impl Fn(String) -> String,
     ) -> Result<Vec<Message>, PromptError> {
         let sample = minijinja::Value::from(Serde(context.sample));
         let payload =
             context.payload.iter().map(|(key, value)| (key.as_str(), minijinja::Value::from(Serde(value))));
-        let payload = minijinja::Value::from_pairs(payload.chain([("sample", sample.clone())]));
-        let values = context! {
-            sample,
-            payload,
-            history => minijinja::Value::from(Serde(context.history)),
-            params => self.params.clone(),
-            adapter_id => context.adapter_id,
-            role_type => context.role_type,
-        };
+        let is_fenced = model_output.is_some();
+        let model_output = model_output.map(|output| ("model_output", output));
+        let payload =
+            minijinja::Value::from_pairs(payload.chain([("sample", sample.clone())]).chain(model_output));
+        let mut values = vec![
+            ("sample", sample),
+            ("payload", payload),
+            ("history", minijinja::Value::from(Serde(context.history))),
+            ("params", self.params.clone()),
+            ("adapter_id", context.adapter_id.into()),
+            ("role_type", context.role_type.into()),
+        ];
+        if is_fenced {
+            values.push((IS_FENCED, true.into()));
+        }
+        let values = minijinja::Value::from_pairs(values);
         let mut messages = Vec::with_capacity(self.roles.len());
         for (number, role) in self.roles.iter().enumerate() {
             let mut text = Bounded { bytes: Vec::new(), most };

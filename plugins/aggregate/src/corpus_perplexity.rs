@@ -7,6 +7,10 @@ use gage_sdk::aggregator::{Aggregator, Figure, Row};
 use gage_sdk::{MemberSpec, PluginError, json, serde_json};
 use gage_text_kit::Params;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Where the host puts the number of a sample's cluster.
+const CLUSTER_KEY: &str = "cluster";
 
 /// The measure of a corpus from the cards of `word_perplexity`, `byte_perplexity`, `token_perplexity` or
 /// `bits_per_byte`: exp(−Σ log-likelihood / Σ units), or for the last −Σ log-likelihood / (Σ bytes · ln 2), as
@@ -14,7 +18,11 @@ use serde::{Deserialize, Serialize};
 ///
 /// The only figure has the name of the measure; there is none where no row has a likelihood. Its standard error is that
 /// of a ratio of sums (W. G. Cochran, "Sampling Techniques", 1977, 2.11), the texts being the sample; repeats of a
-/// text count as one. Rows without a likelihood are left out, and every other counts once, whatever its weight.
+/// text count as one. Where texts come in clusters (`detail.cluster`) these are the sample. Rows without a likelihood are left
+/// out, and every other counts once, whatever its weight: also one without a score, whose own perplexity is too large for a
+/// number.
+///
+/// The state grows by some 50 bytes a cluster, so that a MiB holds 20,000; without clusters it does not grow.
 pub struct CorpusPerplexity;
 
 /// The sums so far.
@@ -31,6 +39,9 @@ pub struct State {
     losses_squared: Sum,
     losses_by_units: Sum,
     units_squared: Sum,
+    /// Losses and units of each cluster, where there are any.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    clusters: BTreeMap<u64, (f64, f64)>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -38,12 +49,18 @@ struct Text {
     sample_id: String,
     loss: f64,
     units: f64,
+    cluster: Option<u64>,
 }
 
 impl State {
     /// Takes the text in whose repeats were added.
     fn close(&mut self) {
-        let Some(Text { loss, units, .. }) = self.last.take() else { return };
+        let Some(Text { loss, units, cluster, .. }) = self.last.take() else { return };
+        if let Some(cluster) = cluster {
+            let (losses, all) = self.clusters.entry(cluster).or_default();
+            *losses += loss;
+            *all += units;
+        }
         self.texts += 1;
         self.losses.add(loss);
         self.units.add(units);
@@ -52,8 +69,16 @@ impl State {
         self.units_squared.add(units * units);
     }
 
-    /// The standard error of the loss per unit; none of a single text.
+    /// The standard error of the loss per unit; none of a single text, or of a single cluster.
     fn error(&self, ratio: f64) -> Option<f64> {
+        if !self.clusters.is_empty() {
+            // Those who cluster have few clusters to tell apart, and far below 2^53.
+            let clusters = self.clusters.len() as f64;
+            let residual = |(loss, units): &(f64, f64)| loss - ratio * units;
+            let squares: Sum = self.clusters.values().map(|sums| residual(sums).powi(2)).collect();
+            let variance = squares.value() * clusters / (clusters - 1.0);
+            return (clusters >= 2.0).then(|| variance.sqrt() / self.units.value());
+        }
         // Texts stay far below 2^53.
         let texts = self.texts as f64;
         if self.texts < 2 {
@@ -76,7 +101,7 @@ impl Aggregator for CorpusPerplexity {
 
     fn spec() -> MemberSpec {
         let description = "Perplexity or bits per byte of a corpus, from the likelihoods of its texts";
-        MemberSpec::new("1", description, json!({}))
+        MemberSpec::new("2", description, json!({}))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -84,7 +109,9 @@ impl Aggregator for CorpusPerplexity {
     }
 
     fn add(&self, state: &mut State, row: Row) -> Result<(), PluginError> {
-        let Some(found) = Detail::read(&row)?.counts::<TextLikelihood>(DETAIL_KEY)? else { return Ok(()) };
+        let detail = Detail::read(&row)?;
+        let Some(found) = detail.counts::<TextLikelihood>(DETAIL_KEY)? else { return Ok(()) };
+        let cluster = detail.counts::<u64>(CLUSTER_KEY)?;
         if !found.is_sound() {
             return Err(refuse(&row, "has a likelihood that is no number, or no units"));
         }
@@ -100,7 +127,7 @@ impl Aggregator for CorpusPerplexity {
             }
             _ => {
                 state.close();
-                state.last = Some(Text { sample_id: row.sample_id, loss, units });
+                state.last = Some(Text { sample_id: row.sample_id, loss, units, cluster });
             }
         }
         Ok(())
@@ -147,6 +174,56 @@ mod tests {
             let stderr = found.first().and_then(|figure| figure.stderr);
             assert!(stderr.is_some_and(|error| (error - 0.5 * slope).abs() < 1e-9), "{measure}: {stderr:?}");
         }
+    }
+
+    #[test]
+    fn clusters_are_the_sample_where_there_are_any() {
+        let in_cluster = |sample_id: &str, loglikelihood: f64, units: u64, cluster: u64| {
+            let likelihood =
+                json!({ "measure": "bits_per_byte", "loglikelihood": loglikelihood, "units": units });
+            row(
+                sample_id,
+                ScoreCard::of(1.0).detail(&json!({ "perplexity": likelihood, "cluster": cluster })),
+            )
+        };
+        let bit = std::f64::consts::LN_2;
+        let stderr = |rows: Vec<Row>| {
+            figures::<CorpusPerplexity>(json!({}), rows).ok()?.into_iter().next().map(|figure| figure.stderr)
+        };
+        // Losses of 10, 4, 6, 4 bits over 4, 2, 4, 2 bytes: 2 a byte. The residuals 2, 0, −2, 0 add up to 2 and −2, so
+        // √(2 · 8) / 12.
+        let of = |clusters: [u64; 4]| {
+            let texts = [("a", 10.0, 4), ("b", 4.0, 2), ("c", 6.0, 4), ("d", 4.0, 2)];
+            let row = |((id, bits, units), cluster): ((&str, f64, u64), u64)| {
+                in_cluster(id, -bits * bit, units, cluster)
+            };
+            stderr(texts.into_iter().zip(clusters).map(row).collect())
+        };
+        for (clusters, expected) in [
+            ([0, 0, 1, 1], Some(4.0 / 12.0)),
+            ([0, 1, 1, 0], Some(4.0 / 12.0)),
+            // √(4/3 · 8) / 12, as without clusters.
+            ([0, 1, 2, 3], Some((32.0_f64 / 3.0).sqrt() / 12.0)),
+            ([7, 7, 7, 7], None),
+        ] {
+            let (found, near) = (of(clusters).flatten(), |(one, two): (f64, f64)| (one - two).abs() < 1e-9);
+            assert!(
+                found.is_some() == expected.is_some() && found.zip(expected).is_none_or(near),
+                "{clusters:?} {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_score_counts() {
+        let likelihood = |loss: f64, units: u64| json!({ "perplexity": { "measure": "word_perplexity", "loglikelihood": -loss, "units": units } });
+        let rows = vec![
+            row("a", ScoreCard::none("too large").detail(&likelihood(1e6, 1))),
+            row("b", ScoreCard::of(1.0).detail(&likelihood(0.0, 999_999))),
+        ];
+        let Ok(found) = figures::<CorpusPerplexity>(json!({}), rows) else { panic!("figures") };
+        assert_near(&found, "word_perplexity", std::f64::consts::E, 1e-9);
+        assert_eq!(found.first().map(|figure| figure.count), Some(2));
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub use pass_at_k::PassAtK;
 gage_sdk::aggregators!(
     name: "aggregate",
     description: "Figures of many score cards: corpus BLEU, chrF and perplexity, calibration, repeats, agreement",
+    extra: gage_sdk::json!({
+        "clusters": ["corpus_perplexity"],
+        "unscored": { "corpus_perplexity": gage_score_kit::perplexity::DETAIL_KEY },
+    }),
     aggregators: [
         CorpusBleu,
         CorpusChrf,

@@ -76,7 +76,7 @@ impl AnswerType {
             Some(AnswerType::List)
         } else if has(&["keywords", "normalize"]) {
             Some(AnswerType::Text)
-        } else if has(&["unit", "tolerance_abs", "tolerance_rel"]) {
+        } else if has(&["unit", "tolerance", "tolerance_abs", "tolerance_rel"]) {
             Some(AnswerType::Number)
         } else if has(&["aliases"]) {
             kind.or(Some(AnswerType::Choice))

@@ -85,7 +85,7 @@ impl Metric for CanonicalAnswer {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("3", "How right a parsed answer is, by its type");
+        let spec = MetricSpec::new("4", "How right a parsed answer is, by its type");
         let spec = SUB_SCORES.iter().fold(spec, |spec, name| spec.sub_score(name, true));
         let spec = spec
             .sub_score("mae", false)

@@ -3,7 +3,7 @@
 use crate::canonical::{is_nothing, member, shown, value};
 use crate::judged::Judged;
 use crate::settings::Settings;
-use gage_number_kit::{Failure, Format, Measurement, Pair, own_tolerance};
+use gage_number_kit::{Failure, Format, Measurement, Pair, own_tolerance, own_tolerance_abs};
 use gage_sdk::serde_json::{Map, Value};
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::unit::Unit;
@@ -18,7 +18,7 @@ pub(crate) fn score(
     prediction: &Value,
     reference: &Value,
 ) -> Result<Judged, PluginError> {
-    let own_abs = own_tolerance(member(reference, "tolerance_abs"), "tolerance_abs")?;
+    let own_abs = own_tolerance_abs(member(reference, "tolerance_abs"), member(reference, "tolerance"))?;
     let own_rel = own_tolerance(member(reference, "tolerance_rel"), "tolerance_rel")?;
     if !matches!(member(reference, "unit"), Value::Null | Value::String(_)) {
         return Err(PluginError::invalid_input("'unit' of the ground truth must be a text").at("/unit"));

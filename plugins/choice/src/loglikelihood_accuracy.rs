@@ -1,7 +1,7 @@
 //! `loglikelihood_accuracy`: whether the right option is the most likely continuation.
 
 use crate::continuations::{Continuation, best, log_sum_exp, read};
-use crate::metric::{with_options, with_reference};
+use crate::metric::{alternatives, with_options, with_reference, with_references};
 use gage_choice_kit::Choices;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
@@ -12,8 +12,11 @@ use gage_text_kit::text::excerpt;
 const CONTINUATIONS: usize = 0;
 const REFERENCE: usize = 1;
 const OPTIONS: usize = 2;
+const REFERENCES: usize = 3;
 
 /// Scores 1 where the option with the highest sum of log-probabilities is a right one.
+///
+/// Each of several references of the Sample is right, and so is each option of a label that is a list.
 ///
 /// Sub-scores: `acc_norm`, the same per UTF-8 byte of the option's text; `probability`, that of the right
 /// options among all (softmax of the sums); `margin`, the sum of the best right option less that of
@@ -31,7 +34,7 @@ impl Metric for LoglikelihoodAccuracy {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", "Whether the right option is the most likely continuation")
+        let spec = MetricSpec::new("2", "Whether the right option is the most likely continuation")
             .value_name("acc")
             .sub_score("acc_norm", true)
             .sub_score("probability", true)
@@ -42,7 +45,7 @@ impl Metric for LoglikelihoodAccuracy {
                 &["model_output.continuations"],
                 ValueKind::Json,
             );
-        with_options(with_reference(spec))
+        with_references(with_options(with_reference(spec)))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -56,7 +59,9 @@ impl Metric for LoglikelihoodAccuracy {
             return Ok(ScoreCard::none("there are no scores of continuations").tag("missing_prediction"));
         };
         let reference = inputs.value(REFERENCE);
-        let right = right_places(reference, &choices, &continuations);
+        let mut labels = choices.resolve_all(reference);
+        labels.extend(alternatives(reference, inputs.value(REFERENCES), &choices));
+        let right = right_places(&labels, &choices, &continuations);
         if !right.contains(&true) {
             let tag = if *reference == Value::Absent { "missing_reference" } else { "unknown_reference" };
             return Ok(ScoreCard::none("the reference is none of the continuations").tag(tag));
@@ -87,11 +92,10 @@ impl Metric for LoglikelihoodAccuracy {
 }
 
 /// Which of the continuations are right.
-fn right_places(reference: &Value, choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
-    let references = choices.resolve_all(reference);
+fn right_places(labels: &[String], choices: &Choices, continuations: &[Continuation]) -> Vec<bool> {
     let is_right = |continuation: &Continuation| {
         let id = choices.label_form(&continuation.id);
-        references.contains(&id)
+        labels.contains(&id)
     };
     continuations.iter().map(is_right).collect()
 }
@@ -108,7 +112,7 @@ mod tests {
             text if text.starts_with(['[', '{']) => Value::Json(text.to_owned()),
             text => Value::Text(text.to_owned()),
         };
-        let inputs = [json(continuations), json(reference), json(options)];
+        let inputs = [json(continuations), json(reference), json(options), Value::Absent];
         LoglikelihoodAccuracy.score(Inputs::new(&inputs))
     }
 
@@ -139,6 +143,21 @@ mod tests {
                 if reference.starts_with('[') { (1.0, None) } else { (0.5, Some(0.0)) };
             assert_eq!(subs.get(1), Some(&("probability", probability)));
             assert_eq!(subs.get(2).map(|(_, margin)| *margin), margin);
+        }
+    }
+
+    #[test]
+    fn each_reference_of_a_sample_is_right() {
+        let scores = r#"[{"id":"A","logprob":-3},{"id":"B","logprob":-1}]"#;
+        let references =
+            r#"[{"answer":[{"type":"text","text":"A"}]},{"answer":[{"type":"text","text":"B"}]}]"#;
+        for (label, acc) in [("A", 1.0), ("B", 1.0)] {
+            let json = |text: &str| Value::Json(text.to_owned());
+            let inputs = [json(scores), Value::Text(label.to_owned()), json(OPTIONS_MAP), json(references)];
+            let Ok(card) = LoglikelihoodAccuracy.score(Inputs::new(&inputs)) else {
+                panic!("a card is made")
+            };
+            assert_eq!(card.primary_score, Some(acc), "{label}");
         }
     }
 

@@ -12,13 +12,26 @@ use std::collections::BTreeSet;
 const PREDICTION: usize = 0;
 const REFERENCE: usize = 1;
 const OPTIONS: usize = 2;
+const REFERENCES: usize = 3;
 
 /// Scores 1 where the option that the answer names is the right one. An answer that names none
 /// scores 0, and so does a sample that does not say which option is right.
 ///
-/// Where the reference is a list of several options, all of them must be named and no other.
+/// Of several references of the Sample each is a right answer, and one of them is enough; an answer that names several options
+/// must name no wrong one. Where the label itself is a list of several options, all of them must be named and no other.
+/// `several` decides otherwise for both.
 pub struct MultiChoiceAccuracy {
     allow_text_match: bool,
+    several: Option<Several>,
+}
+
+/// What is asked for where several options are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Several {
+    /// One of them, and none that is wrong.
+    Any,
+    /// All of them, and none that is wrong.
+    All,
 }
 
 /// Adds the right option as an input, at the places where Samples keep it.
@@ -47,33 +60,73 @@ pub(crate) fn with_options(spec: MetricSpec) -> MetricSpec {
     )
 }
 
+/// Adds all references of the Sample, of which the label may be the first.
+pub(crate) fn with_references(spec: MetricSpec) -> MetricSpec {
+    // Every Sample has an id, which is no list, so that `on_missing_field` asks for no references.
+    spec.input("references", &["references_field"], &["sample.references", "sample.id"], ValueKind::Any)
+}
+
+/// The right options of a Sample with several references: each of them is a right answer. None where there are not several, or
+/// the label is something else than the first of them.
+pub(crate) fn alternatives(label: &Value, references: &Value, choices: &Choices) -> Vec<String> {
+    let Some(references) = several(references).filter(|references| references.len() > 1) else {
+        return Vec::new();
+    };
+    let is_first =
+        || references.first().is_some_and(|first| choices.resolve(first) == choices.resolve(label));
+    if *label != Value::Absent && !is_first() {
+        return Vec::new();
+    }
+    references.iter().filter_map(|reference| choices.resolve(reference)).collect()
+}
+
 impl Metric for MultiChoiceAccuracy {
     fn name() -> &'static str {
         "multi_choice_accuracy"
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("2", "Whether the answer names the right option").value_name("acc").input(
+        let spec = MetricSpec::new("3", "Whether the answer names the right option").value_name("acc").input(
             "prediction",
             &["prediction_field"],
             &["model_output.answer", "sample.predict_result.0.message.content.0.text"],
             ValueKind::Any,
         );
-        with_options(with_reference(spec)).params(json!({
+        with_references(with_options(with_reference(spec))).params(json!({
             "allow_text_match": flag_schema(true, "Whether the text of an option counts as its letter"),
+            "several": {
+                "enum": ["any", "all", null], "default": null,
+                "description": "Which of several right options are asked for; unless given any of the Sample's references, \
+                    and all of a label that is a list",
+            },
         }))
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        Ok(MultiChoiceAccuracy { allow_text_match: params.flag("allow_text_match", true)? })
+        let several = match params.text("several")? {
+            None => None,
+            Some("any") => Some(Several::Any),
+            Some("all") => Some(Several::All),
+            Some(other) => {
+                let message = format!("params: 'several' must be one of any, all, not '{other}'");
+                return Err(PluginError::invalid_config(message).at("/several"));
+            }
+        };
+        Ok(MultiChoiceAccuracy { allow_text_match: params.flag("allow_text_match", true)?, several })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
         let choices = Choices::new(inputs.value(OPTIONS));
         if let Some(references) = several(reference).filter(|references| references.len() > 1) {
-            return Ok(self.score_several(prediction, &references, &choices));
+            let expected = references.iter().map(|reference| choices.resolve(reference)).collect();
+            return Ok(self.score_several(prediction, expected, &choices, Several::All));
+        }
+        let alternatives = alternatives(reference, inputs.value(REFERENCES), &choices);
+        if !alternatives.is_empty() {
+            let expected = Some(alternatives.into_iter().collect());
+            return Ok(self.score_several(prediction, expected, &choices, Several::Any));
         }
         let expected = choices.resolve(reference);
         let chosen = as_text(prediction).and_then(|answer| extract(&answer, &choices, self.allow_text_match));
@@ -100,14 +153,27 @@ impl Metric for MultiChoiceAccuracy {
 }
 
 impl MultiChoiceAccuracy {
-    /// Scores an answer that is to name several options.
-    fn score_several(&self, prediction: &Value, references: &[Value], choices: &Choices) -> ScoreCard {
-        let expected: Option<BTreeSet<String>> =
-            references.iter().map(|reference| choices.resolve(reference)).collect();
-        let chosen = as_text(prediction)
-            .map(|answer| extract_all(&answer, choices, self.allow_text_match))
-            .unwrap_or_default();
-        let pass = expected.as_ref().is_some_and(|expected| *expected == chosen);
+    /// Scores an answer where several options are right; none of them is known where one is no option. `usual` is what is asked
+    /// for where the suite says nothing.
+    fn score_several(
+        &self,
+        prediction: &Value,
+        expected: Option<BTreeSet<String>>,
+        choices: &Choices,
+        usual: Several,
+    ) -> ScoreCard {
+        let asked = self.several.unwrap_or(usual);
+        let answer = as_text(prediction);
+        let all = |answer: &str| extract_all(answer, choices, self.allow_text_match);
+        let one = |answer: &str| extract(answer, choices, self.allow_text_match);
+        let chosen = answer.as_deref().map_or_else(BTreeSet::new, |answer| match asked {
+            Several::Any => one(answer).map_or_else(|| all(answer), |label| BTreeSet::from([label])),
+            Several::All => all(answer),
+        });
+        let pass = expected.as_ref().is_some_and(|expected| match asked {
+            Several::Any => !chosen.is_empty() && chosen.is_subset(expected),
+            Several::All => *expected == chosen,
+        });
         let card = ScoreCard::binary(pass).detail(&json!({ "prediction": chosen, "expected": expected }));
         match &expected {
             _ if pass => card,
@@ -116,8 +182,13 @@ impl MultiChoiceAccuracy {
             _ if chosen.is_empty() => card.tag("no_choice_found"),
             Some(expected) => {
                 let card = card.tag("wrong_answer");
-                let card = if expected.is_subset(&chosen) { card } else { card.tag("missing_item") };
-                if chosen.is_subset(expected) { card } else { card.tag("extra_item") }
+                let is_met = asked == Several::Any || expected.is_subset(&chosen);
+                let card = if is_met { card } else { card.tag("missing_item") };
+                if asked == Several::Any || chosen.is_subset(expected) {
+                    card
+                } else {
+                    card.tag("extra_item")
+                }
             }
         }
     }
@@ -130,7 +201,7 @@ mod tests {
     const OPTION_MAP: &str = r#"{"A":"Shark","B":"Dolphin"}"#;
 
     fn card(params: serde_json::Value, prediction: Value, reference: Value) -> Option<ScoreCard> {
-        let inputs = [prediction, reference, Value::Json(OPTION_MAP.to_owned())];
+        let inputs = [prediction, reference, Value::Json(OPTION_MAP.to_owned()), Value::Absent];
         MultiChoiceAccuracy::prepare(params).ok()?.score(Inputs::new(&inputs)).ok()
     }
 
@@ -170,11 +241,42 @@ mod tests {
             (text("(b)"), r#"["B"]"#, 1.0, &[]),
         ] {
             let Ok(metric) = MultiChoiceAccuracy::prepare(json!({})) else { panic!("the defaults") };
-            let inputs = [answer, Value::Json(reference.to_owned()), options()];
+            let inputs = [answer, Value::Json(reference.to_owned()), options(), Value::Absent];
             let Ok(card) = metric.score(Inputs::new(&inputs)) else { panic!("a card is made") };
             assert_eq!(card.primary_score, Some(score), "{reference} {}", card.detail);
             assert_eq!(card.error_tags, tags, "{reference} {}", card.detail);
         }
+    }
+
+    #[test]
+    fn each_reference_of_a_sample_is_right() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let options = || Value::Json(r#"{"A":"Shark","B":"Dolphin","C":"Trout"}"#.to_owned());
+        let references =
+            r#"[{"answer":[{"type":"text","text":"A"}]},{"answer":[{"type":"text","text":"Trout"}]}]"#;
+        let (any, all) = (json!({}), json!({ "several": "all" }));
+        for (params, answer, label, score, tags) in [
+            (&any, text("A"), text("A"), 1.0, &[][..]),
+            (&any, text("The answer is (C)."), text("A"), 1.0, &[]),
+            (&any, text("Trout"), Value::Absent, 1.0, &[]),
+            (&any, text("AC"), text("A"), 1.0, &[]),
+            (&any, text("B"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("ABC"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("none"), text("A"), 0.0, &["no_choice_found"]),
+            (&any, Value::Absent, text("A"), 0.0, &["missing_prediction"]),
+            // The suite names another field.
+            (&any, text("C"), text("B"), 0.0, &["wrong_answer"]),
+            (&all, text("A, C"), text("A"), 1.0, &[]),
+            (&all, text("C"), text("A"), 0.0, &["wrong_answer", "missing_item"]),
+            (&json!({ "several": "any" }), text("C"), Value::Json(r#"["A","C"]"#.to_owned()), 1.0, &[]),
+        ] {
+            let Ok(metric) = MultiChoiceAccuracy::prepare(params.clone()) else { panic!("sound parameters") };
+            let inputs = [answer.clone(), label, options(), Value::Json(references.to_owned())];
+            let Ok(card) = metric.score(Inputs::new(&inputs)) else { panic!("a card is made") };
+            assert_eq!(card.primary_score, Some(score), "{params} {answer:?} {}", card.detail);
+            assert_eq!(card.error_tags, tags, "{params} {answer:?} {}", card.detail);
+        }
+        assert!(MultiChoiceAccuracy::prepare(json!({ "several": "most" })).is_err());
     }
 
     #[test]

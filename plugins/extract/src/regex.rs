@@ -31,6 +31,7 @@ impl Extractor for Regex {
                 "pattern": {
                     "type": "string", "minLength": 1,
                     "description": "In the syntax of Python's `re`; it may match anywhere",
+                    "examples": [r"Result: (\d+)"],
                 },
                 "group": {
                     "type": ["integer", "string"],

@@ -19,7 +19,7 @@ const VERDICTS: [&str; 3] = ["incorrect", "partially_correct", "correct"];
 ///
 /// The output has `answer` and `verdict` (the word), `score` from 0 to 1, `raw_score` on the scale and
 /// `explanation` (the reason, cut where it is long). An object that has one of `verdict` and `score` without the other
-/// is no verdict; `correct` with the worst score and `incorrect` with the best contradict each other. An empty
+/// is no verdict, and neither is one that has a member twice; `correct` with the worst score and `incorrect` with the best contradict each other. An empty
 /// answer is judged like any other.
 pub struct JsonVerdict {
     settings: Settings,
@@ -41,7 +41,7 @@ impl Judge for JsonVerdict {
 
     fn spec() -> MemberSpec {
         let properties = Settings::schema(json!({ "scale": Scale::schema() }));
-        MemberSpec::new("1", "How right the answer is: a verdict, a score and a reason, in JSON", properties)
+        MemberSpec::new("2", "How right the answer is: a verdict, a score and a reason, in JSON", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
@@ -109,7 +109,11 @@ impl JsonVerdict {
                 Ok(object) => {
                     object.get("score").or_else(|| object.get("verdict"))?;
                     let reason = object["reason"].as_str().map(excerpt).unwrap_or_default().into_owned();
-                    Some((self.said(&object), reason))
+                    let said = match found.doubled_name() {
+                        Some(name) => Err(format!("the JSON object has '{}' twice", excerpt(&name))),
+                        None => self.said(&object),
+                    };
+                    Some((said, reason))
                 }
                 Err(error) => Some((Err(format!("the JSON object cannot be read: {error}")), String::new())),
             })
@@ -204,6 +208,9 @@ mod tests {
             ),
             (r#"{"verdict": "correct", "score": 1} {"verdict": "incorrect", "score": 0"#, "cannot be read"),
             (r#"{"score": 1, "sub": {"score": 0}"#, "cannot be read"),
+            (r#"{"score": 0, "score": 1, "verdict": "correct"}"#, "has 'score' twice"),
+            (r#"{"verdict": "correct", "score": 1, "verdict": "correct"}"#, "has 'verdict' twice"),
+            (r#"{"verdict": "correct", "score": 1, "\u0073core": 0}"#, "has 'score' twice"),
         ] {
             let reason = reason::<JsonVerdict>(json!({}), &open, &[reply]);
             assert!(reason.contains(expected), "{reply}: {reason}");

@@ -22,6 +22,7 @@ pub use verdict::VerdictJudge;
 gage_sdk::judges!(
     name: "judge",
     description: "Judges: a verdict, a verdict in JSON, a rubric, a comparison of two answers",
+    extra: gage_sdk::json!({ "own_prompts": ["pairwise"] }),
     judges: [VerdictJudge, JsonVerdict, Rubric, Pairwise],
 );
 

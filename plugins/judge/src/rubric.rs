@@ -37,6 +37,7 @@ impl Judge for Rubric {
         let properties = Settings::schema(json!({
             "points": {
                 "type": "array", "minItems": 1,
+                "examples": [["Names the capital", { "id": "short", "text": "Is one sentence", "weight": 0.5 }]],
                 "description": "Each a text, or an object with `text`, `id` (p1, p2, … by default) and `weight` (1 by \
                     default)",
                 "items": {

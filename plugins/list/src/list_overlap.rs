@@ -62,7 +62,7 @@ impl Metric for ListOverlap {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("2", "How much two lists have in common")
+        let spec = MetricSpec::new("3", "How much two lists have in common")
             .value_name("f1")
             .sub_score("precision", true)
             .sub_score("recall", true)
@@ -158,7 +158,8 @@ fn unreadable(prediction: &Value, reference: &Value, is_prediction: bool) -> Sco
     let tag = match (prediction, reference) {
         (Value::Absent, _) => "missing_prediction",
         _ if is_prediction => "invalid_format",
-        _ => "missing_reference",
+        (_, Value::Absent) => "missing_reference",
+        _ => "invalid_reference",
     };
     ScoreCard::binary(false)
         .sub_score("precision", 0.0)

@@ -18,7 +18,7 @@ const REFERENCE: usize = 1;
 ///
 /// Sub-scores: `mae`, the absolute error in the unit of the reference, and `relative_error`, that error
 /// divided by the size of the reference (absent where that is 0 and the error is not). A reference may
-/// be an object with a `value`, a `unit` and tolerances of its own, which count before those of the suite.
+/// be an object with a `value`, a `unit` and tolerances of its own (`tolerance_abs` or `tolerance`, `tolerance_rel`), which count before those of the suite.
 ///
 /// Where a unit is known, from the parameter or from the reference, texts are read as people write
 /// numbers, and a prediction in another unit is converted; one that cannot be has the tag `wrong_unit`.
@@ -62,7 +62,7 @@ impl Metric for NumericError {
                 }),
             ),
         ]);
-        let spec = MetricSpec::new("2", "How far the prediction is from the reference number")
+        let spec = MetricSpec::new("3", "How far the prediction is from the reference number")
             .value_name("within_tol")
             .sub_score("mae", false)
             .sub_score("relative_error", false)
@@ -102,8 +102,8 @@ impl Metric for NumericError {
         let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(reference));
         let is_unit_known = self.unit.is_some() || expected.unit().is_some();
         let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
-        let tolerance_abs = expected.tolerance("tolerance_abs")?.unwrap_or(self.tolerance_abs);
-        let tolerance_rel = expected.tolerance("tolerance_rel")?.unwrap_or(self.tolerance_rel);
+        let tolerance_abs = expected.tolerance_abs()?.unwrap_or(self.tolerance_abs);
+        let tolerance_rel = expected.tolerance_rel()?.unwrap_or(self.tolerance_rel);
         Ok(match Pair::read(&predicted, &expected, self.unit.as_ref(), format) {
             Ok(pair) => card(&pair, tolerance_abs, tolerance_rel),
             Err(failure) => ScoreCard::binary(false).tag(failure.tag()).detail(&json!({

@@ -66,7 +66,7 @@ impl Metric for NumericMatch {
     fn spec() -> MetricSpec {
         let bound =
             |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
-        MetricSpec::new("2", "Whether the prediction is the reference number, or near it")
+        MetricSpec::new("3", "Whether the prediction is the reference number, or near it")
             .prediction("prediction_field")
             .reference()
             .params(json!({
@@ -108,8 +108,8 @@ impl Metric for NumericMatch {
             (Some(prediction), Some(reference)) => {
                 let card = match (prediction.is_finite(), reference.is_finite()) {
                     _ if self.allows_all(prediction - reference) => ScoreCard::binary(true),
-                    (false, _) => ScoreCard::binary(false).tag("invalid_format"),
                     (_, false) => ScoreCard::binary(false).tag("invalid_reference"),
+                    (false, _) => ScoreCard::binary(false).tag("invalid_format"),
                     _ if self.passes(prediction, reference) => ScoreCard::binary(true),
                     _ => ScoreCard::binary(false).tag("wrong_answer"),
                 };
@@ -162,6 +162,7 @@ fn why_unreadable(prediction: &Value, reference: &Value) -> &'static str {
     match (prediction, reference) {
         (Value::Absent, _) => "missing_prediction",
         (_, Value::Absent) => "missing_reference",
+        (_, reference) if as_float(reference).is_none_or(|number| !number.is_finite()) => "invalid_reference",
         _ => "invalid_format",
     }
 }
@@ -218,7 +219,7 @@ mod tests {
         let infinity = card(json!({}), Value::Text("inf".to_owned()), Value::Text("Infinity".to_owned()));
         let Some(infinity) = infinity else { panic!("infinity is a number") };
         assert_eq!((infinity.primary_score, infinity.pass), (Some(0.0), Some(false)));
-        assert_eq!(infinity.error_tags, ["invalid_format"]);
+        assert_eq!(infinity.error_tags, ["invalid_reference"]);
         assert_eq!(
             infinity.detail,
             concat!(
@@ -231,6 +232,28 @@ mod tests {
         };
         assert_eq!(missing.error_tags, ["missing_prediction"]);
         assert!(missing.detail.contains(r#""invalid_format":true"#));
+    }
+
+    #[test]
+    fn tags_say_which_side_is_no_number() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (prediction, reference, tag) in [
+            (text("five"), text("5"), "invalid_format"),
+            (text("5"), text("five"), "invalid_reference"),
+            (text("five"), text("five"), "invalid_reference"),
+            (text("nan"), text("5"), "invalid_format"),
+            (text("five"), text("inf"), "invalid_reference"),
+            (text("5"), text("1e400"), "invalid_reference"),
+            (Value::Absent, text("five"), "missing_prediction"),
+            (text("5"), Value::Absent, "missing_reference"),
+        ] {
+            let shown = format!("{prediction:?} {reference:?}");
+            assert_eq!(
+                card(json!({}), prediction, reference).map(|card| card.error_tags),
+                Some(vec![tag.to_owned()]),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

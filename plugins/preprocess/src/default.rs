@@ -29,6 +29,9 @@ pub struct SimpleRows(Params);
 /// What older programs call Samples that they made of older formats.
 const CONVERTED: &str = "-converted";
 
+/// The field whose value stays as it is.
+const TEXT: &str = "text";
+
 /// Fields of a Sample that are made here.
 const MOST_MADE: usize = 10;
 
@@ -41,6 +44,7 @@ pub struct Params {
     system_prompt: Option<String>,
     instruction: Option<String>,
     media: bool,
+    trim: Option<bool>,
 }
 
 impl Default for Params {
@@ -51,6 +55,7 @@ impl Default for Params {
             system_prompt: None,
             instruction: None,
             media: true,
+            trim: None,
         }
     }
 }
@@ -60,13 +65,19 @@ impl Params {
     pub(crate) fn of_prompts(system_prompt: Option<String>, instruction: Option<String>) -> Params {
         Params { system_prompt, instruction, ..Params::default() }
     }
+
+    /// Whether white space goes at the ends of what stands in this field. What is called a text is one, and how likely it is hangs on all
+    /// of it.
+    fn trims(&self, field: &str) -> bool {
+        self.trim.unwrap_or(field != TEXT)
+    }
 }
 
 macro_rules! conversion {
     ($type:ident, $name:literal, $description:literal, $cache_suffix:expr) => {
         impl Conversion for $type {
             const NAME: &'static str = $name;
-            const VERSION: &'static str = "3";
+            const VERSION: &'static str = "4";
             const DESCRIPTION: &'static str = $description;
             type Params = Params;
 
@@ -112,6 +123,13 @@ pub(crate) fn properties() -> Fields {
             json!({
                 "type": "boolean", "default": true,
                 "description": "Whether fields such as `image` and `audio_path` are put before the question",
+            }),
+        ),
+        (
+            "trim".to_owned(),
+            json!({
+                "type": ["boolean", "null"],
+                "description": "Whether white space at the ends of the question goes; unless given it does, but not in `text`",
             }),
         ),
     ])
@@ -190,7 +208,7 @@ impl Asked {
         // Rows with messages have their question in them.
         let has_messages = row.get("messages").is_some_and(|messages| !messages.is_null());
         let question = match params.question_field.as_deref().filter(|_| !has_messages) {
-            Some(path) => Some(text_at(&take_at(row, path)?, path)?),
+            Some(path) => Some(text_at(&take_at(row, path)?, path, params)?),
             None => None,
         };
         let answer = params.answer_field.as_deref().map(|path| take_at(row, path)).transpose()?;
@@ -206,9 +224,9 @@ fn take_at(row: &mut Fields, path: &str) -> Result<Value, PluginError> {
     }
 }
 
-fn text_at(value: &Value, path: &str) -> Result<String, PluginError> {
+fn text_at(value: &Value, path: &str, params: &Params) -> Result<String, PluginError> {
     let text = text(value).ok_or_else(|| unusable(path, "must be a text"))?;
-    Ok(strip(&text).to_owned())
+    Ok(if params.trims(path) { strip(&text).to_owned() } else { text.into_owned() })
 }
 
 /// The messages of a row, or a message with its question, with media and what the parameters add. Media
@@ -224,7 +242,7 @@ fn messages(
             messages.into_iter().map(with_parts).collect()
         }
         Some(Value::Array(_)) | None => {
-            let question = asked.map_or_else(|| take_question(slots), Ok)?;
+            let question = asked.map_or_else(|| take_question(slots, params), Ok)?;
             vec![message("user", question)]
         }
         Some(_) => return Err(unusable("messages", "must be a list of messages")),
@@ -236,11 +254,10 @@ fn messages(
 }
 
 /// The question from the first of its fields that is there.
-fn take_question(slots: &mut Slots) -> Result<String, PluginError> {
-    let fields =
-        [("question", &mut slots.question), ("prompt", &mut slots.prompt), ("text", &mut slots.text)];
+fn take_question(slots: &mut Slots, params: &Params) -> Result<String, PluginError> {
+    let fields = [("question", &mut slots.question), ("prompt", &mut slots.prompt), (TEXT, &mut slots.text)];
     match fields.into_iter().find_map(|(name, slot)| Some((name, slot.take()?))) {
-        Some((name, value)) => text_at(&value, name),
+        Some((name, value)) => text_at(&value, name, params),
         None => Err(unusable("question", "is missing")),
     }
 }

@@ -13,7 +13,7 @@ pub struct StripAssistant(Params);
 
 impl Conversion for StripAssistant {
     const NAME: &'static str = "strip_assistant";
-    const VERSION: &'static str = "2";
+    const VERSION: &'static str = "3";
     const DESCRIPTION: &'static str = "Conversations, without what the model says in them";
     const REMOVED_ROLES: &'static [&'static str] = &["assistant"];
     type Params = Params;

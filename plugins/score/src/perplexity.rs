@@ -27,7 +27,7 @@ pub trait Measured {
 /// The score is that of the text alone. The figure is that of the corpus, by the aggregator `corpus_perplexity`, which
 /// pools what the detail of the cards holds: the mean of the perplexities of texts is not the perplexity of a corpus.
 /// Words are counted by the host as lm-evaluation-harness counts them. Without such a score, and where the perplexity of a text
-/// is too large for a number, there is no score.
+/// is too large for a number, there is no score; the latter counts in the figure of the corpus.
 pub struct Perplexity<M>(PhantomData<M>);
 
 /// What the host records of a text that was scored.
@@ -45,7 +45,7 @@ impl<M: Measured> Metric for Perplexity<M> {
     }
 
     fn spec() -> MetricSpec {
-        let spec = MetricSpec::new("1", M::DESCRIPTION).value_name(M::MEASURE.name()).unbounded(false).input(
+        let spec = MetricSpec::new("2", M::DESCRIPTION).value_name(M::MEASURE.name()).unbounded(false).input(
             "rolling",
             &["rolling_field"],
             &["model_output.rolling"],
@@ -79,7 +79,10 @@ impl<M: Measured> Metric for Perplexity<M> {
                 M::MEASURE.name(),
                 likelihood.loglikelihood
             );
-            return Ok(ScoreCard::none(message).tag("out_of_range"));
+            // The corpus has a figure all the same.
+            return Ok(ScoreCard::none(message)
+                .tag("out_of_range")
+                .detail(&json!({ DETAIL_KEY: likelihood })));
         }
         Ok(ScoreCard::of(value).detail(&json!({ DETAIL_KEY: likelihood })))
     }
@@ -188,6 +191,8 @@ mod tests {
             let found = card::<Words>(value).map(|card| (card.primary_score, card.error_tags));
             assert_eq!(found, Ok((None, vec![tag.to_owned()])));
         }
+        let too_large = card::<Words>(rolling(json!(-1e6))).map(|card| card.detail).unwrap_or_default();
+        assert!(too_large.contains(r#""loglikelihood":-1000000.0,"units":4"#), "{too_large}");
         for value in [
             rolling(json!(null)),
             Value::Json(r#"{"loglikelihood": -1e400, "word_count": 2}"#.to_owned()),

@@ -1,8 +1,9 @@
 //! JSON that stands in other text: after a sentence, inside a code fence, before a remark.
 
 use gage_sdk::serde_json::{self, Value};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Formatter;
 
 /// What begins the JSON that is looked for.
@@ -36,6 +37,13 @@ impl<'text> FoundJson<'text> {
         read_exactly(self.text).map_err(|error| error.to_string())
     }
 
+    /// The first name that the object itself gives to two members, so that nobody knows which one is meant.
+    pub fn doubled_name(&self) -> Option<String> {
+        let Names(names) = serde_json::from_str(self.text).ok()?;
+        let mut seen = BTreeSet::new();
+        names.into_iter().find(|name| !seen.insert(name.clone()))
+    }
+
     /// Its spelling, once it is known that it can be read, with quotes around the long integers as in [`read_exactly`]. Needs
     /// no memory for values.
     ///
@@ -48,6 +56,30 @@ impl<'text> FoundJson<'text> {
         let text = with_long_integers_quoted(self.text);
         serde_json::from_str::<Readable>(&text).map_err(|error| error.to_string())?;
         Ok(text)
+    }
+}
+
+/// The names of an object's members, in order.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
+        deserializer.deserialize_map(Names(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Names;
+
+    fn expecting(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Names, A::Error> {
+        while let Some((name, IgnoredAny)) = members.next_entry()? {
+            self.0.push(name);
+        }
+        Ok(self)
     }
 }
 

@@ -25,6 +25,7 @@ impl Metric for RegexMatch {
                 "pattern": {
                     "type": "string", "minLength": 1,
                     "description": "In the syntax of Python's `re`; it may match anywhere",
+                    "examples": [r"^\d{4}-\d\d-\d\d$"],
                 },
                 "ignore_case": flag_schema(true, "Whether case is ignored"),
             }))

@@ -31,6 +31,7 @@ impl Aggregators {
             aggregator: Arc::clone(aggregator),
             state: AggregatorState::default(),
             rows: Vec::with_capacity(BATCH),
+            is_clustered: false,
         }))
     }
 }
@@ -40,7 +41,12 @@ struct Folding {
     aggregator: Arc<Aggregator>,
     state: AggregatorState,
     rows: Vec<AggregatorRow>,
+    /// Whether the samples come in clusters.
+    is_clustered: bool,
 }
+
+/// Where a card's detail holds the number of its cluster.
+const CLUSTER: &str = "cluster";
 
 impl Folding {
     fn hand_over(&mut self) -> Result<(), String> {
@@ -56,19 +62,29 @@ impl Folding {
 
 impl Fold for Folding {
     fn add(&mut self, row: FoldRow<'_>) -> Result<(), String> {
-        let card: &ScoreCard = row.card;
+        let mut card = row.card.clone();
+        self.is_clustered |= row.cluster.is_some();
+        if let Some(cluster) = row.cluster.filter(|_| self.aggregator.knows_clusters()) {
+            card.detail.insert(CLUSTER.to_owned(), cluster.into());
+        }
         let sample_id = row.sample_id.to_owned();
-        self.rows.push(AggregatorRow { sample_id, weight: row.weight, card: card.clone() });
+        self.rows.push(AggregatorRow { sample_id, weight: row.weight, card });
         if self.rows.len() < BATCH { Ok(()) } else { self.hand_over() }
+    }
+
+    fn counts_unscored(&self, card: &ScoreCard) -> bool {
+        self.aggregator.unscored_member().is_some_and(|member| card.detail.contains_key(member))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
         self.hand_over()?;
         let figures = self.aggregator.finish(&self.state).map_err(said)?;
+        // An error that takes samples for independent which are not would be too small.
+        let is_sound = !self.is_clustered || self.aggregator.knows_clusters();
         let named = figures.into_iter().map(|figure| NamedFigure {
             name: figure.name,
             value: figure.value,
-            stderr: figure.stderr,
+            stderr: figure.stderr.filter(|_| is_sound),
             n: figure.count,
         });
         Ok(named.collect())

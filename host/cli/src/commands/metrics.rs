@@ -95,13 +95,19 @@ fn example(world: World, member: &MemberDescription) -> String {
     let schema = &member.params_schema;
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut params: Vec<String> = required.iter().map(|name| format!("{name}: …")).collect();
+    let given = |name: &&str| match schema["properties"][*name]["examples"].get(0) {
+        Some(example) => format!("{name}: {example}"),
+        None => format!("{name}: …"),
+    };
+    let mut params: Vec<String> = required.iter().map(given).collect();
     if let Some(input) = member.inputs.iter().find(|input| !input.path_params.is_empty()) {
         let path = input.default_paths.first().map_or("model_output.answer", String::as_str);
         params.extend(input.path_params.first().map(|name| format!("{name}: {path}")));
     }
     let properties = schema["properties"].as_object().into_iter().flatten();
-    let with_default = properties.filter_map(|(name, schema)| Some((name, schema.get("default")?)));
+    let with_default = properties.filter_map(|(name, schema)| {
+        Some((name, schema.get("default").filter(|default| !default.is_null())?))
+    });
     params.extend(with_default.take(2).map(|(name, default)| format!("{name}: {default}")));
     let name = &member.name;
     // As a call, where a suite names it inside of something else.
@@ -110,14 +116,17 @@ fn example(world: World, member: &MemberDescription) -> String {
         false => format!("{{{name}: {{{}}}}}", params.join(", ")),
     };
     match world {
-        World::Extractor => in_steps(&format!("{{step: extract, extractors: [{call}]}}")),
+        World::Extractor => {
+            in_steps("{step: inference}", &format!("{{step: extract, extractors: [{call}]}}"))
+        }
         World::Judge => {
-            format!("  metrics: [judge_score]\n{}", in_steps(&format!("{{step: judge, judge: {call}}}")))
+            let step = format!("{{step: judge, judge: {call}}}");
+            format!("  metrics: [judge_score]\n{}", in_steps("{step: inference}", &step))
         }
         World::Aggregator => {
-            let metric = metric_before(name);
+            let (metric, steps) = metric_before(name);
             format!(
-                "  metrics:\n    - metric_id: my_{name}\n      implementation: {metric}\n      aggregation: {call}\n"
+                "  metrics:\n    - metric_id: my_{name}\n      implementation: {metric}\n      aggregation: {call}\n{steps}"
             )
         }
         _ => {
@@ -130,24 +139,42 @@ fn example(world: World, member: &MemberDescription) -> String {
             if !params.is_empty() {
                 let _ = writeln!(text, "      params: {{{}}}", params.join(", "));
             }
+            let paths = member.inputs.iter().filter_map(|input| input.default_paths.first());
+            text.extend(paths.filter_map(|path| steps_that_give(path)).take(1));
             text
         }
     }
 }
 
-/// The steps of a suite with one between the answer and its metrics.
-fn in_steps(step: &str) -> String {
-    format!("  custom:\n    steps:\n      - step: inference\n      - {step}\n      - step: auto_eval\n")
+/// The steps of a suite that leave what stands at a path, where the usual ones do not.
+fn steps_that_give(path: &str) -> Option<String> {
+    let inference = "{step: inference}";
+    let (inference, further) = match path {
+        "judge_output.score" => (inference, "{step: judge, judge: verdict}"),
+        "model_output.semantic" => (inference, "{step: embed, adapter_id: embedder}"),
+        "model_output.continuations" => ("{step: inference, request: loglikelihood}", ""),
+        "model_output.rolling" => ("{step: inference, request: rolling_loglikelihood}", ""),
+        _ => return None,
+    };
+    Some(in_steps(inference, further))
 }
 
-/// A metric whose cards an aggregator can read, for those that need more than a score.
-fn metric_before(aggregator: &str) -> &'static str {
-    match aggregator {
-        "ece" => "brier",
-        "corpus_bleu" => "bleu",
-        "corpus_chrf" => "chrf",
-        "krippendorff_alpha" => "judge_score",
-        "confusion" => "multi_choice_accuracy",
-        _ => "exact_match",
-    }
+/// The steps of a suite, with one between the answer and its metrics where there is one.
+fn in_steps(inference: &str, step: &str) -> String {
+    let step = if step.is_empty() { String::new() } else { format!("      - {step}\n") };
+    format!("  custom:\n    steps:\n      - {inference}\n{step}      - {{step: auto_eval}}\n")
+}
+
+/// A metric whose cards an aggregator can read, for those that need more than a score, and its steps.
+fn metric_before(aggregator: &str) -> (&'static str, String) {
+    let (metric, path) = match aggregator {
+        "ece" => ("brier", ""),
+        "corpus_bleu" => ("bleu", ""),
+        "corpus_chrf" => ("chrf", ""),
+        "corpus_perplexity" => ("word_perplexity", "model_output.rolling"),
+        "krippendorff_alpha" => ("judge_score", "judge_output.score"),
+        "confusion" => ("multi_choice_accuracy", ""),
+        _ => ("exact_match", ""),
+    };
+    (metric, steps_that_give(path).unwrap_or_default())
 }

@@ -1,8 +1,9 @@
 //! The steps behind the model: judges, and extractors of the final answer.
 
-use super::{plan_prompt, report_missing, report_params};
+use super::{odd_paths, plan_prompt, report_missing, report_params};
 use gage_config::{
-    Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, TaskSpec,
+    Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, Span,
+    TaskSpec,
 };
 use gage_plugin::{AnyKind, Configured, Extractor, ExtractorKind, Judge, JudgeKind, Registry};
 use gage_template::PromptRenderer;
@@ -51,6 +52,11 @@ pub(super) fn plan_extractors(
         .iter()
         .map(|call| {
             let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
+            let odd = odd_paths(&extractor.description().inputs, &call.params.to_json());
+            if !odd.is_empty() {
+                report_params(odd, Some(&call.params), call.span, "extractors", problems);
+                return None;
+            }
             if super::reads_clock(extractor.inputs()) {
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
@@ -78,6 +84,7 @@ pub(super) fn plan_judges(
             let judge = configure::<JudgeKind>(&spec.judge, registry, "judge", problems);
             let role = config.judge_role_of(spec)?;
             let prompt = plan_prompt(config, role, problems);
+            let judge = judge.filter(|judge| reads_prompt(judge, spec.judge.span, role, problems));
             Some(Arc::new(PlannedJudge {
                 judge_id: spec.judge_id.clone().unwrap_or_else(|| role.adapter_id.clone()),
                 role: role.clone(),
@@ -89,6 +96,23 @@ pub(super) fn plan_judges(
         .collect();
     let judges = planned.into_iter().collect::<Option<Vec<_>>>()?;
     Some(Some(PlannedJudges { judges, combine: *combine, attempts: *attempts }))
+}
+
+/// Whether a judge can read replies to the prompt of its role, where that has one.
+fn reads_prompt(judge: &Judge, span: Span, role: &RoleAdapterSpec, problems: &mut Problems) -> bool {
+    let Some(prompt_id) = role.prompt_id.as_deref().filter(|_| judge.needs_own_prompts()) else {
+        return true;
+    };
+    let name = judge.name();
+    let message = format!(
+        "the judge `{name}` asks with several prompts of its own, and the role `{}` sends the prompt `{prompt_id}` in their place",
+        role.adapter_id
+    );
+    problems.error(span, "judge", message).help(format!(
+        "take `prompt_id` from the role, and say what is to be judged in `judge: {{{name}: {{instructions: …}}}}`; or name a \
+         judge that reads one reply, such as `verdict`"
+    ));
+    false
 }
 
 /// Finds a plugin and checks its parameters.

@@ -66,6 +66,18 @@ pub struct AggregatorFigure {
 pub struct AggregatorState(Vec<u8>);
 
 impl Aggregator {
+    /// Whether its errors take into account which samples are not independent: its component names it in `clusters`, a list among
+    /// what it says of itself further. Its rows have the number of their cluster as `detail.cluster` then, where there are clusters.
+    pub fn knows_clusters(&self) -> bool {
+        self.is_named_in("clusters")
+    }
+
+    /// The member of a card's detail by which a card without a primary score counts: its component gives it in `unscored`, an
+    /// object by names among what it says of itself further.
+    pub fn unscored_member(&self) -> Option<&str> {
+        self.family.extra().get("unscored")?.get(self.name())?.as_str()
+    }
+
     /// The state after some more rows, which come in the order of the dataset.
     ///
     /// # Errors

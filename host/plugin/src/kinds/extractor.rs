@@ -59,8 +59,7 @@ impl Extractor {
     /// Whether it only shortens the text for those behind it, and decides nothing: its component names it in
     /// `shortens`, a list among what it says of itself further.
     pub fn shortens(&self) -> bool {
-        let names = self.family.extra().get("shortens").and_then(serde_json::Value::as_array);
-        names.is_some_and(|names| names.iter().any(|name| name == self.name()))
+        self.is_named_in("shortens")
     }
 
     /// Its inputs, with the paths that count here.

@@ -57,6 +57,12 @@ pub enum Verdict {
 }
 
 impl Judge {
+    /// Whether it reads replies to its own prompts alone, such as a comparison in both orders, so that a prompt of the suite
+    /// cannot stand in for them: its component names it in `own_prompts`, a list among what it says of itself further.
+    pub fn needs_own_prompts(&self) -> bool {
+        self.is_named_in("own_prompts")
+    }
+
     /// The prompts of a batch of cases: one result for each, in order.
     pub fn render(&self, cases: &[JudgeCase]) -> Vec<Result<Vec<Prompt>, ItemError>> {
         let limits = self.limits();

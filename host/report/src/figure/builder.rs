@@ -81,16 +81,32 @@ impl<'a> FigureBuilder<'a> {
         let result = results.iter().find(|result| result.metric_id == self.description.metric_id);
         let card = result.and_then(|result| result.card.as_ref());
         let outcome = result.map_or(record.outcome, |result| result.outcome);
-        let scored = card
-            .filter(|_| outcome == Outcome::Scored)
-            .and_then(|card| Some((card, entered(&self.description.aggregation, card)?)));
+        let scored = card.and_then(|card| {
+            let aggregation = &self.description.aggregation;
+            // A card without a score is recorded as skipped, and may say what the aggregation is about all the same.
+            let is_entered = match outcome {
+                Outcome::Scored => true,
+                Outcome::Skipped => *aggregation == Aggregation::Categorical,
+                _ => return None,
+            };
+            // What a fold reads is no number that enters a figure.
+            let unscored = || self.whole.counts_unscored(card).then_some(0.0);
+            let score = is_entered.then(|| entered(aggregation, card)).flatten().or_else(unscored)?;
+            Some((card, score))
+        });
         self.outcomes.add(match (outcome, scored) {
             (Outcome::Scored, None) => Outcome::Skipped,
+            (Outcome::Skipped, Some(_)) => Outcome::Scored,
             (outcome, _) => outcome,
         });
         card.into_iter().flat_map(|card| &card.error_tags).for_each(|tag| self.error_tags.add(tag));
-        let row =
-            scored.map(|(card, _)| FoldRow { sample_id: &record.sample_id, weight: weight(card), card });
+        let cluster = self.is_clustered.then_some(place.cluster);
+        let row = scored.map(|(card, _)| FoldRow {
+            sample_id: &record.sample_id,
+            weight: weight(card),
+            card,
+            cluster,
+        });
         self.visit(place, |tally| tally.add_record(row));
         if let Some((card, score)) = scored {
             self.sample.add(score, weight(card));
@@ -253,7 +269,8 @@ fn tally(
         _ => None,
     };
     let is_proportion = description.is_proportion || description.aggregation == Aggregation::PassRate;
-    Tally::new(&description.aggregation, is_proportion, is_clustered, most_resampled, fold)
+    let scale = description.scale_of(&description.value_name);
+    Tally::new(&description.aggregation, is_proportion, scale, is_clustered, most_resampled, fold)
 }
 
 fn slice_figure(by: &str, key: &str, tallied: Tallied) -> SliceFigure {

@@ -4,15 +4,19 @@ use crate::accumulator::per_mille;
 use crate::bootstrap::{Drawn, Reservoir, Statistic};
 use crate::cluster::ClusterSums;
 use crate::fold::{FoldRow, FoldState};
-use crate::statistics::{t_interval, wilson_of_proportion};
-use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Spread};
+use crate::statistics::{t_interval, wilson_of_proportion, wilson_on_scale};
+use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
+use gage_core::ScoreCard;
 
 /// From how many samples on the interval of a proportion is that of any mean.
 const MANY_SAMPLES: u64 = 300;
 
-/// A standard error of proportions below this is that of clusters that do not vary: it is what rounding leaves, and one
-/// sample that differs makes more of it.
+/// A standard error below this share of the scale, or of the value, is that of samples that do not vary: it is what rounding
+/// leaves, and one sample that differs makes more of it.
 const NO_SPREAD: f64 = 1e-14;
+
+/// The scale of proportions.
+const PROPORTIONS: Scale = [0.0, 1.0];
 
 /// One sample: the mean of its scored repeats.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,10 @@ pub(super) struct Tally {
     scores: Accumulator,
     spread: Spread,
     is_binary: bool,
+    /// Between which values the scores lie, where that is known.
+    scale: Option<Scale>,
+    /// Sums of the weights and of their squares.
+    weights: [f64; 2],
     clusters: Option<ClusterSums>,
     /// For figures without a formula for their error.
     reservoir: Option<(Statistic, Reservoir)>,
@@ -57,6 +65,7 @@ impl Tally {
     pub(super) fn new(
         aggregation: &Aggregation,
         is_proportion: bool,
+        scale: Option<Scale>,
         is_clustered: bool,
         most_resampled: u64,
         fold: Option<FoldState>,
@@ -66,6 +75,8 @@ impl Tally {
             scores: Accumulator::new(aggregation),
             spread: Spread::default(),
             is_binary: is_proportion,
+            scale,
+            weights: [0.0; 2],
             clusters: is_clustered.then(ClusterSums::default),
             reservoir: statistic.map(|statistic| (statistic, Reservoir::new(most_resampled))),
             fold,
@@ -73,6 +84,11 @@ impl Tally {
             records: 0,
             scored_records: 0,
         }
+    }
+
+    /// Whether a card without a score counts.
+    pub(super) fn counts_unscored(&self, card: &ScoreCard) -> bool {
+        self.fold.as_ref().is_some_and(|fold| fold.counts_unscored(card))
     }
 
     /// Counts a record: one repeat of a sample.
@@ -92,11 +108,12 @@ impl Tally {
         self.scores.add(score, weight);
         self.spread.add(score);
         self.is_binary &= is_binary;
+        let weight = if *aggregation == Aggregation::WeightedMean { weight } else { 1.0 };
+        self.weights = [self.weights[0] + weight, weight.mul_add(weight, self.weights[1])];
         if let Some(clusters) = &mut self.clusters {
-            clusters.add(cluster, score);
+            clusters.add(cluster, score, weight);
         }
         if let Some((_, reservoir)) = &mut self.reservoir {
-            let weight = if *aggregation == Aggregation::WeightedMean { weight } else { 1.0 };
             reservoir.add(Drawn { score, weight, cluster });
         }
     }
@@ -163,45 +180,58 @@ impl Tally {
     /// The standard error and the interval of the value; null where there is no way to know them,
     /// and for fewer than two samples or clusters.
     fn uncertainty(self, aggregation: &Aggregation, value: f64) -> (Option<f64>, Option<Interval>) {
-        let is_clustered = self.clusters.is_some();
         let is_mean = matches!(aggregation, Aggregation::Mean | Aggregation::PassRate);
-        if let Some(clusters) = self.clusters.as_ref().filter(|_| self.is_binary && is_mean)
-            && clusters.standard_error(value).is_some_and(|error| error < NO_SPREAD)
-        {
-            // Where clusters do not vary, as where all samples are right, the spread between them says nothing of what may
-            // be true.
-            return (Some(0.0), wilson_of_proportion(value, clusters.effective_count()));
+        let units = self.clusters.as_ref().map_or(self.scores.count(), ClusterSums::count);
+        if units < 2 {
+            return (None, None);
+        }
+        let scale = if self.is_binary { Some(PROPORTIONS) } else { self.scale };
+        if self.does_not_vary(is_mean, scale, value) {
+            return self.bounds(aggregation, scale, value);
         }
         if let Some((statistic, reservoir)) = self.reservoir {
-            let resampled = reservoir.resample(statistic, is_clustered);
+            let resampled = reservoir.resample(statistic, self.clusters.is_some());
             return (resampled.map(|found| found.stderr), resampled.map(|found| found.interval));
         }
         if !is_mean {
             return (None, None);
         }
-        let n = self.scores.count();
-        let (stderr, interval) = match self.clusters {
-            Some(clusters) => {
-                let stderr = clusters.standard_error(value);
-                let degrees = clusters.count().saturating_sub(1);
-                (stderr, t(value, stderr, degrees, IntervalMethod::Cluster))
-            }
-            None if n < 2 => (None, None),
-            None => {
-                let stderr = self.spread.standard_error();
-                // Where all are equal the spread is nothing, and says nothing of what may be true.
-                let is_few = n < MANY_SAMPLES || stderr == Some(0.0);
-                let interval = match self.is_binary && is_few {
-                    true => wilson_of_proportion(value, n as f64),
-                    false => t(value, stderr, n - 1, IntervalMethod::T),
-                };
-                (stderr, interval)
-            }
+        let stderr = match &self.clusters {
+            Some(clusters) => clusters.standard_error(value),
+            None => self.spread.standard_error(),
         };
-        (
-            stderr,
-            interval.map(|interval| if self.is_binary { within_proportions(interval) } else { interval }),
-        )
+        let interval = match self.clusters {
+            Some(_) => t(value, stderr, units - 1, IntervalMethod::Cluster),
+            None if self.is_binary && units < MANY_SAMPLES => wilson_of_proportion(value, units as f64),
+            None => t(value, stderr, units - 1, IntervalMethod::T),
+        };
+        (stderr, interval.map(|interval| scale.map_or(interval, |scale| within(scale, value, interval))))
+    }
+
+    /// Whether nothing is known of how samples vary, as where all scores are equal: the spread between them is nothing then, and
+    /// says nothing of what may be true. Of means in clusters it is the spread between these.
+    fn does_not_vary(&self, is_mean: bool, scale: Option<Scale>, value: f64) -> bool {
+        let size = scale.map_or(value.abs(), |[least, greatest]| greatest - least);
+        let is_nothing = |error: f64| error <= NO_SPREAD * size;
+        let by_clusters = self.clusters.as_ref().filter(|_| is_mean);
+        let by_clusters = by_clusters.and_then(|clusters| clusters.standard_error(value));
+        by_clusters.is_some_and(is_nothing) || self.spread.standard_error().is_some_and(is_nothing)
+    }
+
+    /// What bounds the value where samples do not vary: of a mean the scale, otherwise nothing.
+    fn bounds(
+        &self,
+        aggregation: &Aggregation,
+        scale: Option<Scale>,
+        value: f64,
+    ) -> (Option<f64>, Option<Interval>) {
+        let is_mean =
+            matches!(aggregation, Aggregation::Mean | Aggregation::PassRate | Aggregation::WeightedMean);
+        let Some(scale) = scale.filter(|_| is_mean) else { return (None, None) };
+        let [weights, squares] = self.weights;
+        let trials = self.clusters.as_ref().map_or(weights * weights / squares, ClusterSums::effective_count);
+        let interval = wilson_on_scale(value, trials, scale);
+        (interval.map(|_| 0.0), interval)
     }
 }
 
@@ -209,9 +239,10 @@ fn t(value: f64, stderr: Option<f64>, degrees: u64, method: IntervalMethod) -> O
     stderr.and_then(|stderr| t_interval(value, stderr, degrees, method))
 }
 
-/// A proportion lies between 0 and 1, and so does what may be true of it.
-fn within_proportions(interval: Interval) -> Interval {
-    Interval { low: interval.low.clamp(0.0, 1.0), high: interval.high.clamp(0.0, 1.0), ..interval }
+/// A mean lies on the scale of its scores, and so does what may be true of it; rounding may take the mean itself beyond.
+fn within([least, greatest]: Scale, mean: f64, interval: Interval) -> Interval {
+    let (low, high) = (interval.low.max(least.min(mean)), interval.high.min(greatest.max(mean)));
+    Interval { low, high, ..interval }
 }
 
 /// What is resampled to find the error of an aggregation; `None` where there is a formula, and

@@ -34,6 +34,10 @@ fn with_card(index: u64, change: impl FnOnce(&mut ScoreCard)) -> SampleRecord {
     record
 }
 
+fn of_document(index: u64, score: f64, document: Value) -> SampleRecord {
+    SampleRecord { sample: document, ..sample("t", index, score, 1.0) }
+}
+
 fn object(value: Value) -> gage_core::Object {
     value.as_object().unwrap().clone()
 }
@@ -69,8 +73,84 @@ fn a_length_of_one_is_no_proportion() {
     let task = task("t");
     let mut set = FigureSet::new(&task, &[length], &no_folds);
     scores(&[1.0; 10]).iter().for_each(|record| set.add(&record.metrics, record).unwrap());
-    let interval = set.finish().remove(0).interval.unwrap();
-    assert_eq!((interval.low, interval.high, interval.method), (1.0, 1.0, IntervalMethod::T));
+    let found = set.finish().remove(0);
+    assert_eq!((found.value, found.stderr, found.interval), (Some(1.0), None, None));
+}
+
+/// The figure of scores on a scale, in clusters of so many where there are any, with these weights.
+fn on_scale(
+    aggregation: &str,
+    scale: Option<[f64; 2]>,
+    cluster: Option<u64>,
+    scored: &[(f64, f64)],
+) -> MetricFigure {
+    let metric = MetricDescription {
+        aggregation: Aggregation::parse(aggregation).unwrap(),
+        is_proportion: scale == Some([0.0, 1.0]),
+        scales: scale.map(|scale| (description("m").value_name, scale)).into_iter().collect(),
+        ..description("m")
+    };
+    let task = TaskDescription { cluster_by: cluster.map(|_| "metadata.text".to_owned()), ..task("t") };
+    let mut set = FigureSet::new(&task, &[metric], &no_folds);
+    for (index, (score, weight)) in (0..).zip(scored) {
+        let document = json!({"metadata": {"text": index / cluster.unwrap_or(1)}});
+        let mut record = of_document(index, *score, document);
+        record.metrics[0].card.as_mut().unwrap().detail = object(json!({"weight": weight}));
+        set.add(&record.metrics, &record).unwrap();
+    }
+    set.finish().remove(0)
+}
+
+#[test]
+fn scores_that_do_not_vary_are_bounded_by_their_scale_or_by_nothing() {
+    let (one, ten) = (Some([0.0, 1.0]), Some([0.0, 10.0]));
+    let equal = |score: f64, count: usize| vec![(score, 1.0); count];
+    let tenfold =
+        |trials: f64| wilson_of_proportion(0.5, trials).map(|found| (10.0 * found.low, 10.0 * found.high));
+    let plain = |trials: f64| wilson_of_proportion(0.5, trials).map(|found| (found.low, found.high));
+    for (aggregation, scale, cluster, scored, expected) in [
+        ("mean", one, None, equal(0.5, 4), plain(4.0)),
+        ("mean", ten, None, equal(5.0, 4), tenfold(4.0)),
+        ("mean", None, None, equal(5.0, 4), None),
+        ("mean", None, None, equal(0.0, 4), None),
+        ("mean", ten, Some(2), equal(5.0, 8), tenfold(4.0)),
+        // Clusters vary within and not between each other.
+        ("mean", ten, Some(2), [(1.0, 1.0), (9.0, 1.0)].repeat(3), tenfold(3.0)),
+        ("mean", None, Some(2), [(1.0, 1.0), (9.0, 1.0)].repeat(3), None),
+        ("weighted_mean", one, None, equal(0.5, 4), plain(4.0)),
+        // (1 + 1 + 2)² / (1 + 1 + 4)
+        ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (5.0, 2.0)], tenfold(16.0 / 6.0)),
+        ("weighted_mean", ten, Some(2), equal(5.0, 8), tenfold(4.0)),
+        ("weighted_mean", None, None, equal(0.1, 7), None),
+        ("median", one, None, equal(0.5, 20), None),
+        ("p90", None, Some(2), equal(7.0, 20), None),
+        ("mean", one, None, equal(0.5, 1), None),
+        ("mean", one, Some(9), equal(0.5, 4), None),
+    ] {
+        let found = on_scale(aggregation, scale, cluster, &scored);
+        let near = |(one, two): (f64, f64)| (one - two).abs() < 1e-12;
+        let shown = format!("{aggregation} {scale:?} {cluster:?} {scored:?}: {found:?}");
+        match (found.interval, expected) {
+            (Some(interval), Some((low, high))) => {
+                assert!(near((interval.low, low)) && near((interval.high, high)), "{shown}");
+                assert_eq!((interval.method, found.stderr), (IntervalMethod::Wilson, Some(0.0)), "{shown}");
+            }
+            (interval, expected) => {
+                assert_eq!((interval, found.stderr, expected), (None, None, None), "{shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interval_does_not_leave_the_scale_of_its_scores() {
+    let scored = [(1.0, 1.0), (1.0, 1.0), (0.7, 1.0)];
+    for (scale, cluster, high) in
+        [(Some([0.0, 1.0]), None, 1.0), (Some([0.0, 1.0]), Some(1), 1.0), (None, None, 1.33)]
+    {
+        let interval = on_scale("mean", scale, cluster, &scored).interval.unwrap();
+        assert!((interval.high - high).abs() < 0.01 && interval.low < 0.9, "{scale:?} {interval:?}");
+    }
 }
 
 #[test]
@@ -200,10 +280,14 @@ fn categories_are_counted_and_named_by_the_card() {
     let records: Vec<_> = (0..)
         .zip(details)
         .map(|(index, (detail, score))| {
-            with_card(index, |card| {
+            let mut record = with_card(index, |card| {
                 card.detail = object(detail);
                 card.primary_score = score;
-            })
+            });
+            if score.is_none() {
+                record.metrics[0].outcome = Outcome::Skipped;
+            }
+            record
         })
         .collect();
     let figure = figure(Aggregation::Categorical, &records);
@@ -237,6 +321,10 @@ impl Fold for Weights {
         self.sum += row.weight;
         self.rows += 1;
         Ok(())
+    }
+
+    fn counts_unscored(&self, card: &ScoreCard) -> bool {
+        card.detail.contains_key("weight")
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
@@ -275,6 +363,19 @@ fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
         figure.figures.iter().map(|named| (named.name.as_str(), named.value, named.n)).collect();
     assert_eq!(names, [("sum", 4.5, 3), ("rows", 3.0, 3)]);
     assert_eq!((figure.slices[0].value, figure.slices[0].key.as_str()), (Some(4.5), "(none)"));
+}
+
+#[test]
+fn a_card_without_a_score_counts_where_the_component_reads_something_else() {
+    let mut records = scores(&[1.0, 0.5, 0.0, 1.0]);
+    for (index, detail) in [(1, json!({"weight": 2.0})), (3, json!({"other": 2.0}))] {
+        let card = records[index].metrics[0].card.as_mut().unwrap();
+        *card = ScoreCard { primary_score: None, detail: object(detail), ..card.clone() };
+        records[index].metrics[0].outcome = Outcome::Skipped;
+    }
+    let figure = folded(&records, true);
+    assert_eq!((figure.value, figure.n, figure.total, figure.coverage), (Some(4.0), 3, 4, 0.75));
+    assert_eq!((figure.outcomes[&Outcome::Scored], figure.outcomes[&Outcome::Skipped]), (3, 1));
 }
 
 #[test]

@@ -162,6 +162,21 @@ pub fn own_tolerance(value: &Value, name: &str) -> Result<Option<f64>, PluginErr
     })
 }
 
+/// The largest absolute error that a ground truth allows: its `tolerance_abs`, or `tolerance`, the older name.
+///
+/// # Errors
+/// As [`own_tolerance`], and where it says both.
+pub fn own_tolerance_abs(tolerance_abs: &Value, older: &Value) -> Result<Option<f64>, PluginError> {
+    match (own_tolerance(tolerance_abs, "tolerance_abs")?, own_tolerance(older, "tolerance")?) {
+        (Some(_), Some(_)) => {
+            let message =
+                "'tolerance' of the ground truth is another name of 'tolerance_abs'; give one of them";
+            Err(PluginError::invalid_input(message).at("/tolerance"))
+        }
+        (named, older) => Ok(named.or(older)),
+    }
+}
+
 fn is_tolerance(number: f64) -> bool {
     number.is_finite() && number >= 0.0
 }
@@ -224,6 +239,21 @@ mod tests {
         ] {
             let own = own_tolerance(&value, "tolerance_abs");
             assert_eq!(own.as_ref().ok(), expected.as_ref(), "{value} {own:?}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_tolerance_has_an_older_name() {
+        let none = json!(null);
+        for (named, older, expected) in [
+            (&none, &none, Ok(None)),
+            (&json!(1), &none, Ok(Some(1.0))),
+            (&none, &json!("0.5"), Ok(Some(0.5))),
+            (&json!(1), &json!(1), Err("/tolerance")),
+            (&none, &json!("x"), Err("/tolerance")),
+        ] {
+            let found = own_tolerance_abs(named, older).map_err(|error| error.pointer.unwrap_or_default());
+            assert_eq!(found, expected.map_err(str::to_owned), "{named} {older}");
         }
     }
 

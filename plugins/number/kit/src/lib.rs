@@ -4,5 +4,5 @@
 mod comparison;
 mod measurement;
 
-pub use comparison::{Deviation, Failure, Pair, own_tolerance, tolerance_parameter};
+pub use comparison::{Deviation, Failure, Pair, own_tolerance, own_tolerance_abs, tolerance_parameter};
 pub use measurement::{Format, Measurement};

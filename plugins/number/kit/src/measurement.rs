@@ -1,6 +1,6 @@
 //! Numbers that have a unit and a tolerance, as answers and as labels.
 
-use crate::comparison::own_tolerance;
+use crate::comparison::{own_tolerance, own_tolerance_abs};
 use gage_sdk::PluginError;
 use gage_sdk::metric::Value;
 use gage_sdk::serde_json::{self, Map};
@@ -57,12 +57,24 @@ impl<'item> Measurement<'item> {
         Unit::parse(self.fields.get("unit")?.as_str()?)
     }
 
-    /// A tolerance that the object names.
+    /// The largest absolute error that the object allows.
+    ///
+    /// # Errors
+    /// As [`own_tolerance_abs`].
+    pub fn tolerance_abs(&self) -> Result<Option<f64>, PluginError> {
+        own_tolerance_abs(self.field("tolerance_abs"), self.field("tolerance"))
+    }
+
+    /// The same as a share of the size of the number.
     ///
     /// # Errors
     /// As [`own_tolerance`].
-    pub fn tolerance(&self, name: &str) -> Result<Option<f64>, PluginError> {
-        self.fields.get(name).map_or(Ok(None), |named| own_tolerance(named, name))
+    pub fn tolerance_rel(&self) -> Result<Option<f64>, PluginError> {
+        own_tolerance(self.field("tolerance_rel"), "tolerance_rel")
+    }
+
+    fn field(&self, name: &str) -> &serde_json::Value {
+        self.fields.get(name).unwrap_or(&serde_json::Value::Null)
     }
 
     /// Whether there is nothing to read.
@@ -133,10 +145,7 @@ mod tests {
         }
         let label = json(r#"{"value":5,"tolerance_abs":"0.5","tolerance_rel":-1}"#);
         let label = Measurement::new(&label);
-        assert_eq!(
-            (label.tolerance("tolerance_abs"), label.tolerance("tolerance")),
-            (Ok(Some(0.5)), Ok(None))
-        );
-        assert!(label.tolerance("tolerance_rel").is_err());
+        assert_eq!(label.tolerance_abs(), Ok(Some(0.5)));
+        assert!(label.tolerance_rel().is_err());
     }
 }

@@ -29,6 +29,8 @@ fn tolerances() {
         (json!({ "tolerance": 1e300 }), 6.0, Value::Number(0.0), 1.0, 6.0),
         (json!({ "tolerance_rel": 1e300 }), 6.0, Value::Number(0.0), 0.0, 6.0),
         (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance_abs":0.5}"#), 0.0, 1.0),
+        (json!({}), 5.5, label(r#"{"value":5,"tolerance":0.5}"#), 1.0, 0.5),
+        (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance":0.5}"#), 0.0, 1.0),
         (json!({}), 5.0, label(r#"{"value":5.1,"tolerance_rel":0.02}"#), 1.0, 5.1 - 5.0),
         (json!({}), 5.4, label(r#"{"value":5,"tolerance_abs":"0.5"}"#), 1.0, 0.4),
         (json!({ "tolerance": 9 }), 6.0, label(r#"{"value":5,"tolerance_abs":" 5e-1 "}"#), 0.0, 1.0),

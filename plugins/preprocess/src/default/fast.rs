@@ -3,7 +3,7 @@
 //!
 //! **It gives byte for byte the Sample of [`super::convert`], or none**; where anything is in doubt, none.
 
-use super::Params;
+use super::{Params, TEXT};
 use crate::media::kind_of;
 use crate::sample::{Origin, SCHEMA_VERSION, is_of_sample};
 use crate::slots::Slots;
@@ -128,8 +128,11 @@ fn write_messages(json: &mut String, fields: &mut Fields<'_>, params: &Params, o
         json.push_str(messages);
         return Some(());
     }
-    let question = [&mut fields.question, &mut fields.prompt, &mut fields.text];
-    let question = question.into_iter().find_map(Option::take)?.as_text()?;
+    let question =
+        [("question", &mut fields.question), ("prompt", &mut fields.prompt), (TEXT, &mut fields.text)];
+    let (name, question) = question.into_iter().find_map(|(name, field)| Some((name, field.take()?)))?;
+    let question = question.as_text()?;
+    let question = if params.trims(name) { question.stripped() } else { question.borrowed() };
     json.push('[');
     if let Some(system_prompt) = system_prompt {
         write_message(json, "system", &[Text::made(system_prompt)]);
@@ -137,10 +140,10 @@ fn write_messages(json: &mut String, fields: &mut Fields<'_>, params: &Params, o
     }
     match instruction {
         Some(instruction) => {
-            let texts = [question.stripped(), Text::made("\n\n"), Text::made(instruction)];
+            let texts = [question, Text::made("\n\n"), Text::made(instruction)];
             write_message(json, "user", &texts);
         }
-        None => write_message(json, "user", &[question.stripped()]),
+        None => write_message(json, "user", &[question]),
     }
     json.push(']');
     Some(())

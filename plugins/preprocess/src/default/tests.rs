@@ -19,6 +19,25 @@ fn older_fields_find_their_place() {
 }
 
 #[test]
+fn a_text_stays_as_it_is_and_a_question_is_trimmed() {
+    for (params, field, expected) in [
+        (json!({}), "text", " a\n b \n"),
+        (json!({}), "question", "a\n b"),
+        (json!({}), "prompt", "a\n b"),
+        (json!({ "question_field": "page" }), "page", "a\n b"),
+        (json!({ "question_field": "page", "trim": false }), "page", " a\n b \n"),
+        (json!({ "trim": true }), "text", "a\n b"),
+        (json!({ "trim": false }), "question", " a\n b \n"),
+        (json!({ "instruction": "Go." }), "text", " a\n b \n\n\nGo."),
+    ] {
+        let mut row = json!({ "id": "x" });
+        row[field] = json!(" a\n b \n");
+        let sample = convert::<DefaultRows>(params.clone(), row).unwrap_or_default();
+        assert_eq!(sample["messages"][0]["content"][0]["text"], expected, "{params} {field}");
+    }
+}
+
+#[test]
 fn samples_pass() {
     let sample = json!({
         "schema_version": "v1",

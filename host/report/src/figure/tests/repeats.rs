@@ -6,10 +6,6 @@ fn repeated(repeat: u64) -> TaskDescription {
     TaskDescription { repeat, ..task("t") }
 }
 
-fn of_document(index: u64, score: f64, document: Value) -> SampleRecord {
-    SampleRecord { sample: document, ..sample("t", index, score, 1.0) }
-}
-
 #[test]
 fn repeats_are_averaged_before_a_sample_counts() {
     // Two samples of three repeats; one repeat of the second failed.

@@ -45,7 +45,7 @@ fn rows_that_are_known() {
         // Raw rows.
         (r#"{"question":"q"}"#.to_owned(), true),
         (r#" { "id" : 7 , "prompt" : " q\n" , "answer" : 4 , "label" : "4" } "#.to_owned(), true),
-        (r#"{"question":null,"prompt":null,"text":"q","messages2":1}"#.to_owned(), true),
+        (r#"{"question":null,"prompt":null,"text":" q\n","messages2":1}"#.to_owned(), true),
         (r#"{"question":3}"#.to_owned(), true),
         (of(r#""answer":"\u4e2d\n","answers":["a"],"label":"x""#), true),
         (of(r#""answer":["a","b"]"#), true),
