@@ -33,6 +33,7 @@ mod perplexity;
 mod planning;
 mod plugin_commands;
 mod plugins;
+mod secret_texts;
 mod secrets;
 mod server;
 mod shipped_suites;
