@@ -5,7 +5,7 @@ use crate::index::{INDEX_FILE, Index};
 use crate::refresh::{Refreshed, count, refresh};
 use crate::scan::{bytes_below, has_runs};
 use crate::{Baseline, HistoryError};
-use gage_record::{RunFolder, RunStatus};
+use gage_record::{RecordError, RunFolder, RunStatus, WithoutManifest};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -56,6 +56,8 @@ pub struct HistoryRun {
     pub samples_digest: Option<String>,
     /// Bytes of all its files.
     pub bytes: u64,
+    /// What of it cannot be trusted, where its manifest or its figures were edited.
+    pub edited: Option<String>,
     /// Its figures, in the order of the suite.
     pub figures: Vec<HistoryFigure>,
 }
@@ -102,7 +104,7 @@ pub struct Suite {
     pub baseline: Option<Baseline>,
 }
 
-/// A folder whose manifest cannot be read.
+/// The folder of a run whose manifest cannot be read, or is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadableRun {
     /// The folder.
@@ -207,6 +209,10 @@ impl History {
         match found.pop() {
             Some(run) => Ok(run),
             None => {
+                let path = self.folder.join(name);
+                if WithoutManifest::of(&path) == WithoutManifest::Lost {
+                    return Err(RecordError::NotARunFolder { path }.into());
+                }
                 let known = self.names("SELECT folder FROM runs ORDER BY created_at DESC")?;
                 Err(HistoryError::UnknownRun {
                     run: name.to_owned(),
@@ -222,7 +228,7 @@ impl History {
         self.select("WHERE folder = ?1 OR run_id = ?2", &[folder, run_id])
     }
 
-    /// Folders that hold a manifest which cannot be read.
+    /// Folders of runs whose manifest cannot be read, or is gone.
     ///
     /// # Errors
     /// When the index fails.
@@ -315,7 +321,7 @@ impl History {
         }
         let sql = format!(
             "SELECT run_id, suite, model, status, created_at, finished_at, host_version, format_version, parent_run,
-                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached
+                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached, edited
              FROM runs {condition} ORDER BY created_at, folder"
         );
         let run_in = |row: &Row<'_>| {
@@ -338,6 +344,7 @@ impl History {
                 definition_digest: row.get(12)?,
                 samples_digest: row.get(13)?,
                 bytes: count(row.get(14)?),
+                edited: row.get(17)?,
                 figures: figures.remove(&folder).unwrap_or_default(),
                 path: self.folder.join(&folder),
             })

@@ -5,6 +5,7 @@
 //! | 1 | first |
 //! | 2 | digests of locks and definitions |
 //! | 3 | samples that a run did not come to |
+//! | 4 | what of a run was edited |
 
 use crate::HistoryError;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -15,7 +16,7 @@ use std::time::Duration;
 pub const INDEX_FILE: &str = ".gage-index.sqlite";
 
 /// Version of the tables. An index of another version, older or newer, is built anew.
-pub const INDEX_VERSION: i32 = 3;
+pub const INDEX_VERSION: i32 = 4;
 
 /// Tells an index from another SQLite file: the letters `gage`.
 const APPLICATION_ID: i32 = 0x6761_6765;
@@ -33,7 +34,7 @@ const TABLES: &str = "
         folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, model TEXT,
         status TEXT NOT NULL, created_at TEXT NOT NULL, finished_at TEXT, host_version TEXT NOT NULL,
         format_version INTEGER NOT NULL, parent_run TEXT, samples INTEGER, not_reached INTEGER NOT NULL, coverage REAL, lock_digest TEXT,
-        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL
+        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL, edited TEXT
     ) STRICT;
     CREATE INDEX runs_of_suite ON runs (suite, created_at);
     CREATE TABLE unreadable (folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL) STRICT;
