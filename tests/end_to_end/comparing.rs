@@ -240,3 +240,22 @@ fn build_servers_are_told() {
     let quiet = workspace.run(&["compare", "base", "worse", "--quiet"]).expect_code(10);
     assert_eq!(quiet.stdout, "REGRESSION: 1 of 1 metric: exact_match of rows\n");
 }
+
+/// Of a suite that a gate is taken from, nothing else is read.
+#[test]
+fn a_gate_needs_no_variable_of_its_suite_but_its_own() {
+    let workspace = workspace();
+    run(&workspace, "right.yaml", "base", &[]);
+    let gate = "api_version: gage/v1alpha1\nkind: PipelineConfig\nbackends:\n  - {backend_id: m, config: {api_key: '${NOT_SET}'}}\n\
+                gate:\n  - metric: exact_match\n    margin: ${MARGIN:-0.1}\n";
+    workspace.write("gate.yaml", gate);
+    workspace.run(&["compare", "base", "base", "--gate", "gate.yaml"]).expect_code(0);
+    workspace.write("gate.yaml", gate.replace("${MARGIN:-0.1}", "${MARGIN}"));
+    let refused = workspace.run(&["compare", "base", "base", "--gate", "gate.yaml"]).expect_code(2);
+    assert!(
+        refused.stderr.contains("the environment variable MARGIN is not set")
+            && refused.stderr.contains("gate.yaml:7"),
+        "{}",
+        refused.stderr
+    );
+}

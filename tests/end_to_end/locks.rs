@@ -4,6 +4,8 @@ use crate::suites::{LOCK, RUN_CONFIG, freeze, served, write_suite};
 use crate::support::{Ended, Workspace, repository};
 use std::fs;
 
+const SUITE: &str = "config/custom/words.yaml";
+
 /// What stands in the place of a file.
 #[derive(Clone, Copy, Debug)]
 enum Instead {
@@ -169,5 +171,109 @@ fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secr
         with(host, name);
         let other = workspace.run(&["run", RUN_CONFIG, "--locked"]).expect_code(3);
         assert!(other.stderr.contains(field), "{}", other.stderr);
+    }
+}
+
+#[test]
+fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let suite = workspace.read(SUITE);
+    let with =
+        suite.replace("prompt_id: ask}", "prompt_id: ask, prompt_params: {who: '${WHO_TOKEN}'}}").replace(
+            "{{ sample.messages[0].content[0].text }}",
+            "{{ params.who }} {{ sample.messages[0].content[0].text }}",
+        );
+    workspace.write(SUITE, with);
+    let run = |who: &str, arguments: &[&str]| {
+        let mut program = workspace.program();
+        Ended::of(program.args(arguments).env("WHO_TOKEN", who).output().expect("the program runs"))
+    };
+    run("one", &["lock", SUITE]).expect_code(0);
+    for (who, update) in [
+        ("two", ["lock", "--update", SUITE].as_slice()),
+        ("three", &["lock", SUITE, "--update"]),
+        // As the help says.
+        ("four", &["lock", SUITE, "--update", "settings"]),
+    ] {
+        let differing = run(who, &["lock", SUITE, "--check"]).expect_code(3);
+        for field in
+            ["prompts.dut.digest", "role_adapters.dut.prompt_params.who", "lock SUITE --update settings"]
+        {
+            assert!(differing.stdout.contains(field), "{field}: {}", differing.stdout);
+        }
+        let updated = run(who, update).expect_code(0);
+        assert!(updated.stdout.contains("updated") && updated.stderr.is_empty(), "{}", updated.transcript());
+        run(who, &["lock", SUITE, "--check"]).expect_code(0);
+        run(who, &["run", SUITE, "--locked", "--run-id", who]).expect_code(0);
+    }
+    for (part, advice) in
+        [("settings", "gage-host lock SUITE --update settings"), ("", "gage-host lock SUITE --update")]
+    {
+        let update = format!("--update={part}");
+        let refused = run("four", &["lock", &update]).expect_code(2);
+        assert!(
+            refused.stderr.contains("no suite is given") && refused.stderr.contains(advice),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn rows_are_locked_and_checked() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let lock = "config/custom/words.gage.lock";
+    workspace.run(&["lock", SUITE]).expect_code(0);
+    assert!(workspace.read(lock).contains("rows: 40"));
+    // A lock that was sealed anew with another number of rows.
+    let forged = workspace.read(lock).replace("rows: 40", "rows: 41");
+    let sealed = sealed(&forged);
+    workspace.write(lock, &sealed);
+    let differing = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
+    let row = differing.stdout.lines().find(|line| line.contains("datasets.rows.rows"));
+    assert!(row.is_some_and(|row| row.contains("41") && row.contains("40")), "{}", differing.stdout);
+    // The lock of a run that was not locked has none, and is none the worse.
+    workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(0);
+    assert!(!workspace.read("runs/r/gage.lock").contains("rows: 40"));
+    workspace.run(&["lock", SUITE, "--check", "--lock", "runs/r/gage.lock"]).expect_code(0);
+    workspace.run(&["run", SUITE, "--locked", "--lock", "runs/r/gage.lock"]).expect_code(0);
+}
+
+/// A lock with the digest of what it says now.
+fn sealed(lock: &str) -> String {
+    use sha2::Digest as _;
+    let (body, _) = lock.rsplit_once("digest: ").expect("a digest");
+    let mut value: serde_json::Value = serde_yaml::from_str(body).expect("YAML");
+    for key in ["format", "format_version", "must-understand"] {
+        value.as_object_mut().expect("a mapping").remove(key);
+    }
+    let digest = sha2::Sha256::digest(crate::verifying::canonical(&value));
+    let digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{body}digest: \"sha256:{digits}\"\n")
+}
+
+#[test]
+fn a_field_is_spelled_alike_whether_the_suite_can_be_used_or_not() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let suite = workspace.read(SUITE);
+    let by_file =
+        suite.replace("metrics: [exact_match, words]", "metrics: [exact_match, '${config_dir}/words.wasm']");
+    let entry = "plugins:\n  - {id: words, source: '${config_dir}/words.wasm'}\n";
+    workspace.write(SUITE, by_file.replace(entry, ""));
+    workspace.run(&["lock", SUITE]).expect_code(0);
+    for component in [None, Some(gage_test_guests::SCRIPTED_BACKEND)] {
+        match component {
+            None => fs::remove_file(workspace.path("config/custom/words.wasm")).expect("removed"),
+            Some(other) => drop(workspace.write("config/custom/words.wasm", other)),
+        }
+        let ended = workspace.run(&["lock", SUITE, "--check"]).expect_code(3);
+        let said = ended.transcript();
+        assert!(said.contains(r#"plugins["${config_dir}/words.wasm"].digest"#), "{said}");
     }
 }

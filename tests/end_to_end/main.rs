@@ -38,6 +38,8 @@ mod perplexity;
 mod planning;
 mod plugin_commands;
 mod plugins;
+mod run_folders;
+mod secret_texts;
 mod secrets;
 mod server;
 mod shipped_suites;

@@ -179,7 +179,7 @@ fn gage_digest(bytes: &[u8]) -> String {
 }
 
 /// JSON as manifests are sealed: without blanks, keys sorted.
-fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(entries) => {
             let mut sorted: Vec<_> = entries.iter().collect();
@@ -192,6 +192,13 @@ fn canonical(value: &Value) -> String {
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         other => other.to_string(),
     }
+}
+
+/// A manifest with the digest of what it says now.
+pub(crate) fn sealed(mut manifest: Value) -> String {
+    manifest.as_object_mut().and_then(|keys| keys.shift_remove("digest"));
+    manifest["digest"] = digest_of(canonical(&manifest).as_bytes()).into();
+    manifest.to_string()
 }
 
 fn digest_of(bytes: &[u8]) -> String {

@@ -256,7 +256,6 @@ fn a_manifest_that_was_edited_is_trusted_by_nobody() {
         "{}",
         reported.stderr
     );
-    assert!(workspace.read("r.html").contains("cannot be trusted"));
     let fine = workspace.run(&["report", "one", "--output", "r.html"]).expect_code(0);
     assert!(fine.stderr.is_empty(), "{}", fine.stderr);
 }

@@ -191,7 +191,7 @@ pub(crate) struct RunArguments {
 
     /// Go on where a run was interrupted: this one, by its id or its folder, or that of --run-id, or else the newest of
     /// this suite that has not come to its end. Samples that failed in the backend are tried again.
-    #[arg(long, env = "GAGE_HOST_RESUME", value_name = "RUN", num_args = 0..=1, default_missing_value = "true", value_parser = resume::resume)]
+    #[arg(long, env = "GAGE_HOST_RESUME", value_name = "RUN", num_args = 0..=1, default_missing_value = "", value_parser = resume::resume)]
     pub(crate) resume: Option<Resume>,
 
     /// With --resume, try again also the samples that ended in one of these ways: plugin_timeout,truncated.

@@ -49,9 +49,10 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 
 /// The command line, with a variable for every long flag.
 pub(crate) fn command(variable: &dyn Fn(&str) -> Option<String>) -> Command {
-    // A suite that stands behind `--resume` is told apart from a run later.
+    // A suite that stands behind `--resume` is told apart from a run later, and one behind `--update` from a part.
     let optional = |command: Command| match command.get_name() {
         "run" => command.mut_arg("config", |arg| arg.required_unless_present("resume")),
+        "lock" => command.mut_arg("config", |arg| arg.required_unless_present("update")),
         _ => command,
     };
     with_variables(Arguments::command().mut_subcommands(optional), variable)

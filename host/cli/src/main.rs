@@ -35,7 +35,7 @@ fn main() -> std::process::ExitCode {
         Command::Plugin(plugin) => commands::plugin::execute(&plugin),
         Command::Distill(distill) => commands::distill::execute(&distill),
         Command::Init(init) => commands::init::execute(&init),
-        Command::Lock(lock) => commands::lock::execute(&lock),
+        Command::Lock(lock) => commands::lock::execute(lock),
         Command::Verify(verify) => commands::verify::execute(&verify),
         Command::Runs(runs) => commands::runs::execute(&runs),
         Command::Compile(compile) => commands::plugin::compile(&compile),

@@ -215,7 +215,10 @@ impl<'t> Reader<'t, '_> {
             }
         };
         let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
-        let value = if is_text { NodeValue::Text(expanded.to_string()) } else { self.plain(&expanded, span) };
+        let value = match is_text {
+            true => NodeValue::Text(expanded.to_string()),
+            false => finite_value(&expanded, span, self.problems),
+        };
         // What is not expanded yet may still become a number.
         let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
@@ -225,15 +228,42 @@ impl<'t> Reader<'t, '_> {
             written: is_changed.then(|| text.to_owned()),
         }
     }
+}
 
-    fn plain(&mut self, text: &str, span: Span) -> NodeValue {
-        match plain_value(text) {
-            NodeValue::Float(number) if !number.is_finite() => {
-                self.problems.error(span, "", format!("the number {text} is too large"));
-                NodeValue::Text(text.to_owned())
-            }
-            value => value,
+/// The value of a scalar without quotes; a number that is too large is an error.
+fn finite_value(text: &str, span: Span, problems: &mut Problems) -> NodeValue {
+    match plain_value(text) {
+        NodeValue::Float(number) if !number.is_finite() => {
+            problems.error(span, "", format!("the number {text} is too large"));
+            NodeValue::Text(text.to_owned())
         }
+        value => value,
+    }
+}
+
+/// Replaces the variables in a document that was read without an environment, or in a part of one.
+pub(crate) fn expand_node(node: &mut Node, environment: &Environment<'_>, problems: &mut Problems) {
+    match &mut node.value {
+        NodeValue::List(items) => items.iter_mut().for_each(|item| expand_node(item, environment, problems)),
+        NodeValue::Map(entries) => {
+            entries.iter_mut().for_each(|entry| expand_node(&mut entry.node, environment, problems));
+        }
+        NodeValue::Text(text) if text.contains("${") => {
+            let expanded = match expand(text, environment) {
+                Ok(expanded) => expanded.into_owned(),
+                Err(error) => {
+                    problems.error(node.span, "", error.message).help(error.help);
+                    return;
+                }
+            };
+            node.value = match node.plain.take() {
+                Some(_) => finite_value(&expanded, node.span, problems),
+                None => NodeValue::Text(expanded.clone()),
+            };
+            let is_text = matches!(node.value, NodeValue::Text(_) | NodeValue::Null);
+            node.plain = (!is_text).then_some(expanded);
+        }
+        _ => {}
     }
 }
 

@@ -17,9 +17,9 @@ use crate::elements::role::{RoleAdapterSpec, RoleType};
 use crate::elements::support_step::{SupportStep, ToolLoop};
 use crate::elements::task::{FailurePolicy, Inherited, TaskSpec, Template};
 pub use crate::expand::Environment;
-use crate::node::Node;
+use crate::node::{Node, NodeValue};
 use crate::overrides;
-use crate::parse::parse;
+use crate::parse::{expand_node, parse};
 use crate::problems::Problems;
 use crate::secrets;
 use crate::source::Span;
@@ -68,6 +68,12 @@ pub struct PipelineConfig {
 }
 
 impl PipelineConfig {
+    /// Whether a value that is not written down could come into Samples, what models reply, or scores: one of any place but the
+    /// settings of backends, which only say how a model is asked.
+    pub fn shows_secrets_to_samples(&self) -> bool {
+        self.withheld.iter().any(Withheld::may_reach_samples)
+    }
+
     /// The dataset of a task.
     pub fn dataset_of(&self, task: &TaskSpec) -> Option<&DatasetSpec> {
         self.datasets.iter().find(|dataset| dataset.dataset_id == task.dataset_id)
@@ -186,11 +192,17 @@ pub fn load_datasets(
     (config, problems)
 }
 
-/// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at.
+/// Reads the `gate` of a text that holds it alone, or of a whole suite, of which nothing else is looked at: variables of
+/// other places need not be set.
 pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Option<Vec<GateSpec>>, Problems) {
     let mut problems = Problems::default();
     let number = problems.sources.add(name, text);
-    let gate = parse(number, Some(environment), &mut problems).and_then(|root| {
+    let gate = parse(number, None, &mut problems).and_then(|mut root| {
+        if let NodeValue::Map(entries) = &mut root.value {
+            for entry in entries.iter_mut().filter(|entry| entry.key == "gate") {
+                expand_node(&mut entry.node, environment, &mut problems);
+            }
+        }
         let mut table = Table::open(&root, "", &mut problems)?;
         table.required("gate", &mut problems);
         let gate = GateSpec::read_list(&mut table, &mut problems);
@@ -309,6 +321,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     table.finish(problems);
 
     let mut document = root.to_public_json();
+    checks::check_names(root, &document, problems);
     gage_core::blank_secrets(&mut document);
     let withheld = withheld::withheld(&root.to_json(), &document);
     let config = PipelineConfig {

@@ -46,6 +46,11 @@ impl Withheld {
     pub fn place(&self) -> String {
         joined(&self.path)
     }
+
+    /// Whether it stands elsewhere than in the settings of a backend.
+    pub(crate) fn may_reach_samples(&self) -> bool {
+        !settings(&self.path).is_some_and(|(section, _)| section == "backends")
+    }
 }
 
 /// Values that are not written down, by their places, as manifests hold them.
@@ -156,6 +161,12 @@ pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<
     if !path.first().is_some_and(|section| SCORING.contains(&section.as_str())) {
         return false;
     }
+    // What is sent to a model.
+    let depth = if path.first().is_some_and(|section| section == "tasks") { 2 } else { 1 };
+    let is_template = path.first().is_some_and(|section| section != "metrics" && section != "plugins");
+    if is_template && path.get(depth).is_some_and(|key| key == "sampling_params") {
+        return false;
+    }
     let steps = path.iter().position(|segment| segment == "steps").filter(|place| *place <= 2);
     match steps.and_then(|place| path.get(..place + 2)) {
         Some(of_step) => step(of_step).is_some_and(|kind| STEPS.contains(&kind.as_str())),
@@ -252,6 +263,9 @@ mod tests {
             ("custom.steps.[0].a", false),
             ("custom.steps.[1].a", true),
             ("tasks.t.steps.[0].a", false),
+            ("tasks.t.sampling_params.stop.[0]", false),
+            ("custom.sampling_params.stop.[0]", false),
+            ("metrics.[0].sampling_params", true),
             ("tasks.t.metric_overrides.[0].steps.[0]", true),
         ] {
             assert_eq!(is_of_scoring(&path(place), step), is_of, "{place}");

@@ -241,7 +241,8 @@ fn source_of_files(spec: &DatasetSpec) -> RowSource {
         columns: files.columns.clone(),
         records: files.records.clone(),
     };
-    let listed = files.paths.iter().map(DataFile::new).collect();
+    let both = files.paths.iter().zip(&files.shown);
+    let listed = both.map(|(path, shown)| DataFile { path: path.clone(), shown: shown.clone() }).collect();
     RowSource { options, labels: labels_of(spec), ..RowSource::new(format, listed) }
 }
 

@@ -9,10 +9,11 @@ use crate::reader::Asked;
 use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
 use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
-use gage_core::{FinishReason, ModelOutput, Outcome, RollingScore, Usage};
+use gage_core::{FinishReason, ModelOutput, Outcome, RollingScore, Usage, blank_secrets, without_secrets};
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -63,6 +64,17 @@ impl Inferred {
     pub(crate) fn unjudged(record: SampleRecord) -> Inferred {
         let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
         Inferred::of_record(record)
+    }
+
+    /// Blanks the secrets that are known out of all that is scored and recorded of it.
+    pub(crate) fn blank_secrets(&mut self) {
+        if let Cow::Owned(clean) = without_secrets(&self.sample_id) {
+            self.sample_id = clean;
+        }
+        blank_secrets(Arc::make_mut(&mut self.sample));
+        for output in [&mut self.support_output, &mut self.model_output, &mut self.judge_output] {
+            blank_secrets(output);
+        }
     }
 
     /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.

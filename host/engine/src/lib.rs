@@ -49,7 +49,7 @@ mod usage;
 
 pub use datasets::{Datasets, LocatedDataset};
 pub use estimate::{Estimate, EstimateOptions, Range, RequestEstimate, TaskEstimate, TokensBy};
-pub use identity::{SCORING_VERSION, identity, identity_of_config, without_limits};
+pub use identity::{SCORING_VERSION, identity, identity_of_config, without_limits, without_notes};
 pub use invalid::TooManyInvalid;
 pub use models::fetch_models;
 pub use plan::{

@@ -111,6 +111,8 @@ pub struct Scoring {
     pub metrics: Vec<PlannedMetric>,
     /// The version of what wrote the prompts that the answers rest on; empty where older programs did not record it.
     pub prompt_version: String,
+    /// Whether secrets of the suite may stand in what is scored, and are blanked out of it.
+    pub blanks_secrets: bool,
 }
 
 impl Scoring {
@@ -140,7 +142,8 @@ impl Scoring {
         let extractors = steps::plan_extractors(task, registry, problems);
         let metrics = metrics.into_iter().collect::<Option<Vec<_>>>()?;
         let prompt_version = String::new();
-        Some(Scoring { task_id: task.task_id.clone(), extractors: extractors?, metrics, prompt_version })
+        let task_id = task.task_id.clone();
+        Some(Scoring { task_id, extractors: extractors?, metrics, prompt_version, blanks_secrets: false })
     }
 }
 
@@ -224,7 +227,8 @@ impl Plan {
             if let Some((asked, found)) = of_task {
                 check_answers(task, asked, found, &scoring, problems);
             }
-            Some(Scoring { prompt_version: writers::recorded_version(config, task, answers), ..scoring })
+            let prompt_version = writers::recorded_version(config, task, answers);
+            Some(Scoring { prompt_version, blanks_secrets: config.shows_secrets_to_samples(), ..scoring })
         };
         let all: Vec<Option<Scoring>> = config.tasks.iter().map(scoring).collect();
         check_gate(config, &all.iter().flatten().collect::<Vec<_>>(), problems);
@@ -294,6 +298,7 @@ fn plan_task(
         scoring: scoring?,
     };
     planned.scoring.prompt_version = writers::version_of(&planned);
+    planned.scoring.blanks_secrets = config.shows_secrets_to_samples();
     Some(planned)
 }
 

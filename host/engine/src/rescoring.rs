@@ -66,7 +66,9 @@ pub fn rescore(
     let index = parent.journal()?;
     let known = index.task_ids();
     let is_known = |task: &&Scoring| known.contains(&task.task_id.as_str());
-    if let (Some(task), None) = (tasks.first(), tasks.iter().find(is_known)) {
+    // A run without any sample has nothing of any task.
+    let is_empty = known.is_empty();
+    if let (Some(task), None, false) = (tasks.first(), tasks.iter().find(is_known), is_empty) {
         return Err(RescoreError::UnknownTask { task_id: task.task_id.clone(), known: known.join(", ") });
     }
     let before = &parent.manifest().identity;

@@ -15,7 +15,8 @@ use gage_core::{Outcome, OutcomeCounts};
 use gage_data::{DataError, MissingField};
 use gage_observe::{Observability, ObserveError};
 use gage_record::{
-    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, differences,
+    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, SetAside,
+    differences,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -200,14 +201,20 @@ pub fn run(
     let identity = identity::of(plan, datasets, session);
     let (folder, mut manifest) = open_folder(root, run_id, options, plan, identity)?;
     let was_complete = manifest.status == RunStatus::Complete;
-    let OpenedJournal { mut writer, index, dropped_bytes } = JournalWriter::open(&folder)?;
+    let OpenedJournal { mut writer, index, dropped_bytes, set_aside } = JournalWriter::open(&folder)?;
     check_most(plan, options, &index)?;
     // Not before it is sure that the run goes on: its manifest holds the digests of what it has written.
     if options.resume {
         manifest.reopen();
         manifest.write(&folder)?;
     }
-    if dropped_bytes > 0 {
+    if let Some(SetAside { journal, path, lines, bytes }) = &set_aside {
+        let (journal, path) = (journal.display(), path.display());
+        tracing::warn!(
+            "behind the records of {journal} stood {bytes} bytes with {lines} whole lines that are none of this run; they lie in \
+             {path} now, and nothing that was recorded is lost"
+        );
+    } else if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");
     }
     let index = Arc::new(index);
@@ -274,9 +281,21 @@ fn open_folder(
     }
     let folder = RunFolder::resume(root, run_id)?;
     let mut manifest = Manifest::read(folder.path())?;
-    let found = differences(&manifest.identity, &comparable(&manifest.identity, identity));
+    let now = comparable(&manifest.identity, identity);
+    let [before, found] = [&manifest.identity, &now].map(|identity| {
+        let mut identity = identity.clone();
+        identity["config"] = identity::without_notes(identity["config"].take());
+        identity
+    });
+    let found = differences(&before, &found);
     if !found.is_empty() {
         return Err(RunError::Different(found));
+    }
+    if manifest.identity["config"] != now["config"] {
+        tracing::warn!(
+            "`metadata` of the suite is another than when the run was begun: no figure depends on it, and the run has the new one now"
+        );
+        manifest.identity["config"] = now["config"].clone();
     }
     // One that an older program began has none.
     manifest.prompt_versions = versions;

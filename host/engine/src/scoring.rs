@@ -7,7 +7,9 @@ use crate::extraction::extract;
 use crate::inference::Inferred;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
-use gage_core::{MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots};
+use gage_core::{
+    MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets, without_secrets,
+};
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
@@ -203,10 +205,33 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
     }
 }
 
+/// Blanks the secrets that are known out of what a metric says in words.
+fn blank_secrets_of(result: &mut MetricResult) {
+    let clean = |text: &mut String| {
+        if let Cow::Owned(clean) = without_secrets(text) {
+            *text = clean;
+        }
+    };
+    result.error.iter_mut().for_each(clean);
+    let Some(card) = &mut result.card else { return };
+    card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
+    let mut detail = Value::Object(std::mem::take(&mut card.detail));
+    blank_secrets(&mut detail);
+    if let Value::Object(detail) = detail {
+        card.detail = detail;
+    }
+}
+
 /// The scores of an answer, which fail where one of them did.
 fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
         result.prompt_version.clone_from(&task.prompt_version);
+        if task.blanks_secrets {
+            blank_secrets_of(result);
+        }
+    }
+    if task.blanks_secrets {
+        scores.extracted.values_mut().for_each(blank_secrets);
     }
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
     let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));

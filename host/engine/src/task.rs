@@ -324,6 +324,7 @@ impl SampleLoop {
                         let permit: Lent = Arc::new(Mutex::new(Some(permit)));
                         let lent = is_lent.then(|| Arc::clone(&permit));
                         let inferred = asking.infer(index, row_digest, sample, lent).await;
+                        let inferred = inferred.map(|inferred| hand.without_secrets(inferred));
                         let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
                         let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
                         if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(Inferred::wrong)
@@ -400,7 +401,17 @@ impl Hand {
             spending::recorded();
         }
         // The recorder has long let go of it. In a box, so that a sample without such steps has no room for them.
-        Box::pin(behind.ask(&self.task, inferred)).await
+        let judged = Box::pin(behind.ask(&self.task, inferred)).await;
+        judged.map(|judged| self.without_secrets(judged))
+    }
+
+    /// What is scored and recorded of an answer: where secrets of the suite could have come into it, none. Before it is judged
+    /// and scored, so that the same comes out of what was recorded.
+    fn without_secrets(&self, mut inferred: Inferred) -> Inferred {
+        if self.task.planned.scoring.blanks_secrets {
+            inferred.blank_secrets();
+        }
+        inferred
     }
 
     /// Hands on what came of a row; nothing did where the run is stopped. Returns whether it is recorded.
@@ -504,10 +515,14 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
         RejectionStage::Load => Stage::Load,
         RejectionStage::Preprocess => Stage::Preprocess,
     };
+    let clean = |text: String| match task.scoring.blanks_secrets {
+        true => gage_core::without_secrets(&text).into_owned(),
+        false => text,
+    };
     SampleRecord {
         task_id: task.spec.task_id.clone(),
         index,
-        sample_id: rejection.id,
+        sample_id: clean(rejection.id),
         row_digest,
         outcome: rejection.outcome,
         error: Some(ErrorNote {
@@ -517,7 +532,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
             pointer: rejection.pointer,
         }),
         sample: Value::Null,
-        row: Some(rejection.row.into_string()),
+        row: Some(clean(rejection.row.into_string())),
         support_output: None,
         model_output: None,
         judge_output: None,

@@ -5,7 +5,7 @@ use crate::scan::bytes_below;
 use crate::suite::SuiteOfRun;
 use gage_config::load_recorded;
 use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RecordError};
+use gage_record::{Manifest, RecordError, RunReader};
 use serde_json::Value;
 use std::path::Path;
 
@@ -24,6 +24,8 @@ pub(crate) struct Described {
     pub(crate) coverage: Option<f64>,
     pub(crate) figures: Vec<HistoryFigure>,
     pub(crate) bytes: u64,
+    /// What cannot be trusted, where somebody edited it.
+    pub(crate) edited: Option<String>,
 }
 
 impl Described {
@@ -32,7 +34,9 @@ impl Described {
     /// # Errors
     /// When its manifest cannot be read.
     pub(crate) fn read(folder: &Path) -> Result<Described, RecordError> {
-        let manifest = Manifest::read(folder)?;
+        let run = RunReader::open(folder)?;
+        let edited = run.edited().map(|edited| edited.to_string());
+        let manifest = run.manifest().clone();
         let summary = std::fs::read(folder.join(SUMMARY_FILE)).ok();
         let summary: Value = summary.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let figures = summary["metrics"].as_array().into_iter().flatten().filter_map(figure);
@@ -46,6 +50,7 @@ impl Described {
             coverage: summary["samples"]["coverage"].as_f64(),
             figures: figures.collect(),
             bytes: bytes_below(folder),
+            edited,
             manifest,
         })
     }

@@ -5,7 +5,7 @@ use crate::index::{INDEX_FILE, Index};
 use crate::refresh::{Refreshed, count, refresh};
 use crate::scan::{bytes_below, has_runs};
 use crate::{Baseline, HistoryError};
-use gage_record::{RunFolder, RunStatus};
+use gage_record::{RecordError, RunFolder, RunStatus, WithoutManifest};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -58,6 +58,8 @@ pub struct HistoryRun {
     pub samples_digest: Option<String>,
     /// Bytes of all its files.
     pub bytes: u64,
+    /// What of it cannot be trusted, where its manifest or its figures were edited.
+    pub edited: Option<String>,
     /// Its figures, in the order of the suite.
     pub figures: Vec<HistoryFigure>,
 }
@@ -104,7 +106,7 @@ pub struct Suite {
     pub baseline: Option<Baseline>,
 }
 
-/// A folder whose manifest cannot be read.
+/// The folder of a run whose manifest cannot be read, or is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnreadableRun {
     /// The folder.
@@ -209,6 +211,10 @@ impl History {
         match found.pop() {
             Some(run) => Ok(run),
             None => {
+                let path = self.folder.join(name);
+                if WithoutManifest::of(&path) == WithoutManifest::Lost {
+                    return Err(RecordError::NotARunFolder { path }.into());
+                }
                 let known = self.names("SELECT folder FROM runs ORDER BY created_at DESC")?;
                 Err(HistoryError::UnknownRun {
                     run: name.to_owned(),
@@ -224,7 +230,7 @@ impl History {
         self.select("WHERE folder = ?1 OR run_id = ?2", &[folder, run_id])
     }
 
-    /// Folders that hold a manifest which cannot be read.
+    /// Folders of runs whose manifest cannot be read, or is gone.
     ///
     /// # Errors
     /// When the index fails.
@@ -317,7 +323,7 @@ impl History {
         }
         let sql = format!(
             "SELECT run_id, suite, model, status, created_at, finished_at, host_version, format_version, parent_run,
-                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached, total_is_least
+                samples, coverage, lock_digest, definition_digest, samples_digest, bytes, folder, not_reached, total_is_least, edited
              FROM runs {condition} ORDER BY created_at, folder"
         );
         let run_in = |row: &Row<'_>| {
@@ -341,6 +347,7 @@ impl History {
                 definition_digest: row.get(12)?,
                 samples_digest: row.get(13)?,
                 bytes: count(row.get(14)?),
+                edited: row.get(18)?,
                 figures: figures.remove(&folder).unwrap_or_default(),
                 path: self.folder.join(&folder),
             })

@@ -5,7 +5,7 @@
 //! | 1 | first |
 //! | 2 | digests of locks and definitions |
 //! | 3 | samples that a run did not come to |
-//! | 4 | whether nobody knows how many these are |
+//! | 4 | whether nobody knows how many these are, and what of a run was edited |
 
 use crate::HistoryError;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -33,8 +33,9 @@ const TABLES: &str = "
     CREATE TABLE runs (
         folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, run_id TEXT NOT NULL, suite TEXT, model TEXT,
         status TEXT NOT NULL, created_at TEXT NOT NULL, finished_at TEXT, host_version TEXT NOT NULL,
-        format_version INTEGER NOT NULL, parent_run TEXT, samples INTEGER, not_reached INTEGER NOT NULL, total_is_least INTEGER NOT NULL, coverage REAL, lock_digest TEXT,
-        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL
+        format_version INTEGER NOT NULL, parent_run TEXT, samples INTEGER, not_reached INTEGER NOT NULL, total_is_least INTEGER NOT NULL,
+        coverage REAL, lock_digest TEXT,
+        definition_digest TEXT, samples_digest TEXT, bytes INTEGER NOT NULL, edited TEXT
     ) STRICT;
     CREATE INDEX runs_of_suite ON runs (suite, created_at);
     CREATE TABLE unreadable (folder TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, reason TEXT NOT NULL) STRICT;

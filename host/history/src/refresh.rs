@@ -78,8 +78,8 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
     changes.execute(
         "INSERT INTO runs (folder, fingerprint, run_id, suite, model, status, created_at, finished_at, host_version,
             format_version, parent_run, samples, coverage, lock_digest, definition_digest, samples_digest, bytes,
-            not_reached, total_is_least)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+            not_reached, total_is_least, edited)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
         params![
             place.name,
             place.fingerprint,
@@ -100,6 +100,7 @@ fn keep(changes: &Transaction<'_>, place: &Place, described: &Described) -> rusq
             stored(described.bytes),
             stored(described.not_reached),
             described.total_is_least,
+            described.edited,
         ],
     )?;
     let mut statement = changes.prepare(

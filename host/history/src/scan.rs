@@ -1,12 +1,13 @@
 //! Which run folders there are, and whether one is another than it was.
 
+use gage_record::WithoutManifest;
 use gage_record::format::{LOCK_FILE, MANIFEST_FILE, SUMMARY_FILE};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// A folder that holds a manifest.
+/// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Its name in the folder of runs.
@@ -24,7 +25,7 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
         let path = entry?.path();
         // A name that is no text cannot be that of a run.
         let Some(name) = path.file_name().and_then(|name| name.to_str()).map(str::to_owned) else { continue };
-        if name.starts_with('.') || !path.join(MANIFEST_FILE).is_file() {
+        if name.starts_with('.') || !is_run(&path) {
             continue;
         }
         let fingerprint = fingerprint(&path);
@@ -33,10 +34,15 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
     Ok(places)
 }
 
+/// Whether a folder is that of a run, or of one that has lost its manifest.
+fn is_run(path: &Path) -> bool {
+    path.join(MANIFEST_FILE).is_file() || WithoutManifest::of(path) == WithoutManifest::Lost
+}
+
 /// Whether a folder holds a run.
 pub(crate) fn has_runs(root: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(root)? {
-        if entry?.path().join(MANIFEST_FILE).is_file() {
+        if is_run(&entry?.path()) {
             return Ok(true);
         }
     }

@@ -40,10 +40,10 @@ fn walk(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec
     match (before, now) {
         (Some(Value::Object(before)), Some(Value::Object(now))) => {
             for (key, value) in before {
-                walk(&join(path, key), Some(value), now.get(key), found);
+                walk(&join_place(path, key), Some(value), now.get(key), found);
             }
             for (key, value) in now.iter().filter(|(key, _)| !before.contains_key(key.as_str())) {
-                walk(&join(path, key), None, Some(value), found);
+                walk(&join_place(path, key), None, Some(value), found);
             }
         }
         (Some(Value::Array(before)), Some(Value::Array(now))) => {
@@ -58,7 +58,8 @@ fn walk(path: &str, before: Option<&Value>, now: Option<&Value>, found: &mut Vec
     }
 }
 
-fn join(path: &str, key: &str) -> String {
+/// The path of a key below another: as it is, or quoted where it could be taken for several.
+pub fn join_place(path: &str, key: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     if key.is_empty() || !key.chars().all(is_plain) {
         return format!("{path}[{}]", Value::from(key));

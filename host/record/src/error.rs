@@ -1,5 +1,7 @@
 //! What can go wrong with a run folder, and what to do about it.
 
+use crate::folder::WithoutManifest;
+use crate::format::MANIFEST_FILE;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -13,10 +15,7 @@ pub enum RecordError {
     InvalidRunId(String),
 
     /// A new run was asked for, and there is one of this name.
-    #[error(
-        "run '{run_id}' already exists in {}; continue it with --resume, or name another with --run-id",
-        .path.display()
-    )]
+    #[error("{}", exists(run_id, .path))]
     RunExists {
         /// The id that was asked for.
         run_id: String,
@@ -25,10 +24,7 @@ pub enum RecordError {
     },
 
     /// A run was to be resumed that is not there.
-    #[error(
-        "there is no run '{run_id}' to resume: {} holds no manifest.json; start it without --resume",
-        .path.display()
-    )]
+    #[error("{}", missing(run_id, .path))]
     RunMissing {
         /// The id that was asked for.
         run_id: String,
@@ -37,7 +33,7 @@ pub enum RecordError {
     },
 
     /// The folder is not that of a run.
-    #[error("{} is not a run folder: it holds no manifest.json", .path.display())]
+    #[error("{}", lacking(.path))]
     NotARunFolder {
         /// The folder.
         path: PathBuf,
@@ -120,6 +116,49 @@ pub enum RecordError {
         /// Why it failed.
         source: io::Error,
     },
+}
+
+/// What is wrong with a folder that holds no manifest, and what to do.
+fn lacking(path: &Path) -> String {
+    let folder = path.display();
+    match WithoutManifest::of(path) {
+        WithoutManifest::Nothing => format!("there is no run folder {folder}"),
+        WithoutManifest::NeverBegun => format!("no run was begun in {folder}: it holds no manifest.json"),
+        WithoutManifest::Foreign => format!("{folder} is not a run folder: it holds no manifest.json"),
+        WithoutManifest::Lost => format!(
+            "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; restore it \
+             from a copy, or start again with another --run-id"
+        ),
+    }
+}
+
+fn missing(run_id: &str, path: &Path) -> String {
+    match WithoutManifest::of(path) {
+        WithoutManifest::Nothing | WithoutManifest::NeverBegun => format!(
+            "there is no run '{run_id}' to resume: {} holds no manifest.json; start it without --resume",
+            path.display()
+        ),
+        WithoutManifest::Foreign => {
+            format!("there is no run '{run_id}' to resume: {}; name another", lacking(path))
+        }
+        WithoutManifest::Lost => format!("the run '{run_id}' cannot be resumed: {}", lacking(path)),
+    }
+}
+
+fn exists(run_id: &str, path: &Path) -> String {
+    if path.join(MANIFEST_FILE).exists() {
+        let folder = path.display();
+        return format!(
+            "run '{run_id}' already exists in {folder}; continue it with --resume, or name another with --run-id"
+        );
+    }
+    match WithoutManifest::of(path) {
+        WithoutManifest::Lost => format!("run '{run_id}' cannot begin: {}", lacking(path)),
+        _ => format!(
+            "run '{run_id}' cannot begin in {}, which holds files that are of no run; name another with --run-id",
+            path.display()
+        ),
+    }
 }
 
 impl RecordError {

@@ -226,6 +226,35 @@ impl RunFolder {
     }
 }
 
+/// What stands where a run is looked for and there is no manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutManifest {
+    /// Nothing at all.
+    Nothing,
+    /// A folder in which a run was never begun, or begins at this moment.
+    NeverBegun,
+    /// The folder of a run, which has lost its manifest.
+    Lost,
+    /// Something else.
+    Foreign,
+}
+
+impl WithoutManifest {
+    /// What stands there.
+    pub fn of(path: &Path) -> WithoutManifest {
+        if !path.exists() {
+            return WithoutManifest::Nothing;
+        }
+        if path.is_dir() && is_never_begun(path) {
+            return WithoutManifest::NeverBegun;
+        }
+        match path.join(JOURNAL_FOLDER).is_dir() {
+            true => WithoutManifest::Lost,
+            false => WithoutManifest::Foreign,
+        }
+    }
+}
+
 /// Whether a folder holds nothing but what [`RunFolder::create`] makes.
 fn is_never_begun(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {

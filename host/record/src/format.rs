@@ -28,6 +28,8 @@ pub const LOCK_FILE: &str = "gage.lock";
 pub const JOURNAL_FOLDER: &str = "journal";
 /// Within it: how many lines its files have at least.
 pub const RECORDED_FILE: &str = "recorded";
+/// Within it, how the names of files begin that hold what stood behind the end of a journal and is none of its lines.
+pub const SET_ASIDE_BEGIN: &str = "set-aside-";
 /// The first version of the journal that has such a file, and whose lines say their number.
 pub(crate) const FIRST_WITH_RECORDED: u32 = 5;
 /// One line a sample, in dataset order.

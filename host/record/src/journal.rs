@@ -28,7 +28,7 @@ pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
 pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder, RecordsSoFar, SampleStage};
 pub(crate) use recorded::{Recorded, recorded_lines};
 pub use tail::{JournalTail, TailEntry, TailRead};
-pub use writer::{JournalWriter, OpenedJournal};
+pub use writer::{JournalWriter, OpenedJournal, SetAside};
 
 use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION, RECORDED_FILE};
 use crate::{FileDigest, RecordError, RunFolder};

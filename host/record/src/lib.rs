@@ -23,15 +23,15 @@ mod samples;
 
 pub use atomic_file::{AtomicFile, FileDigest};
 pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
-pub use differences::{Difference, compare, differences};
+pub use differences::{Difference, compare, differences, join_place};
 pub use error::RecordError;
-pub use folder::RunFolder;
+pub use folder::{RunFolder, WithoutManifest};
 pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
-    OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, TailEntry, TailRead,
-    Without, journal_digests,
+    OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, SetAside, TailEntry,
+    TailRead, Without, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus, Seal};
-pub use reader::{RunReader, SampleLines};
+pub use reader::{Edited, RunReader, SampleLines};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
 pub use samples::{SampleLine, SamplesWriter, write_samples};

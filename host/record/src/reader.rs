@@ -1,9 +1,10 @@
 //! Reads a run that was written, for everything that looks at runs.
 
 use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine, Seal};
+use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus, SampleLine, Seal};
 use gage_core::Digest;
 use serde::de::DeserializeOwned;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,28 @@ pub struct RunReader {
     folder: RunFolder,
     manifest: Manifest,
     seal: Seal,
+}
+
+/// What of a run was edited, so that it cannot be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// `manifest` or `figures`.
+    pub part: &'static str,
+    /// What is wrong with it.
+    pub wrong: &'static str,
+}
+
+impl Edited {
+    /// The same of a run that is called so: `the manifest of nightly cannot be trusted: it was edited`.
+    pub fn of(self, name: &str) -> String {
+        format!("the {} of {name} cannot be trusted: {}", self.part, self.wrong)
+    }
+}
+
+impl fmt::Display for Edited {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the {} cannot be trusted: {}", self.part, self.wrong)
+    }
 }
 
 impl RunReader {
@@ -41,6 +64,25 @@ impl RunReader {
     /// What the digest of the manifest says of it.
     pub fn seal(&self) -> Seal {
         self.seal
+    }
+
+    /// What was edited of what is shown of a run: its manifest, or its figures when it had ended. The other files are compared
+    /// by whoever verifies it.
+    pub fn edited(&self) -> Option<Edited> {
+        if let Some(wrong) = self.seal.wrong() {
+            return Some(Edited { part: "manifest", wrong });
+        }
+        let has_ended = matches!(self.manifest.status, RunStatus::Complete | RunStatus::Incomplete);
+        let written = self.manifest.files.get(SUMMARY_FILE).filter(|_| has_ended)?;
+        match self.folder.digest_of(SUMMARY_FILE) {
+            Ok(Some(found)) if found == *written => None,
+            Ok(Some(_)) => {
+                Some(Edited { part: "figures", wrong: "summary.json is another than the run has written" })
+            }
+            Ok(None) => Some(Edited { part: "figures", wrong: "summary.json is gone" }),
+            // Whoever reads it says why.
+            Err(_) => None,
+        }
     }
 
     /// The figures, as the type that the caller wants, or as a JSON value.

@@ -28,6 +28,9 @@ const FEATURES: [&str; 0] = [];
 /// The parts that are compared, in the order of the file.
 const PARTS: [&str; 7] = ["suite", "host", "datasets", "plugins", "prompts", "backends", "settings"];
 
+/// The part with the digests of prompts.
+const PROMPTS: &str = "prompts";
+
 /// Of a dataset: the digest of the media of all its rows.
 const MEDIA: &str = "media";
 
@@ -129,14 +132,20 @@ impl Lock {
         Ok(())
     }
 
-    /// Takes the rows of datasets that have the same digests over from another lock, so that they need not be counted;
-    /// those of others are counted. Media are looked at again where that lock has some: nothing else shows that one
+    /// Takes the rows of datasets that have the same digests over from another lock, so that they need not be counted, unless
+    /// `counts_all` says that they are; those of others are counted. Where that lock has no rows, as that of a run that was not
+    /// locked, there are none. Media are looked at again where that lock has some: nothing else shows that one
     /// of their files was changed.
     ///
     /// # Errors
     /// When a dataset cannot be read.
-    pub fn take_rows(&mut self, from: &Lock, datasets: &Datasets) -> Result<(), gage_data::DataError> {
-        let is_same = from.parts.get("settings") == self.parts.get("settings");
+    pub fn take_rows(
+        &mut self,
+        from: &Lock,
+        datasets: &Datasets,
+        counts_all: bool,
+    ) -> Result<(), gage_data::DataError> {
+        let is_same = !counts_all && from.parts.get("settings") == self.parts.get("settings");
         let before = from.parts.get("datasets").cloned().unwrap_or_default();
         let Some(Value::Object(found)) = self.parts.get_mut("datasets") else { return Ok(()) };
         for (id, value) in found.iter_mut() {
@@ -281,7 +290,7 @@ impl Lock {
         }
     }
 
-    /// This lock with a part of it as it was found: `datasets`, or `datasets.piqa`.
+    /// This lock with a part of it as it was found: `datasets`, or `datasets.piqa`. With `settings` go the digests of the prompts.
     ///
     /// # Errors
     /// When neither has such a part.
@@ -296,6 +305,12 @@ impl Lock {
         let now = found.parts.get(section).cloned().unwrap_or_default();
         let Some(rest) = rest else {
             updated.parts.insert(section.to_owned(), now);
+            // The texts and the parameters of prompts are settings, and their digests follow from these.
+            if section == "settings" {
+                updated
+                    .parts
+                    .insert(PROMPTS.to_owned(), found.parts.get(PROMPTS).cloned().unwrap_or_default());
+            }
             return Ok(updated);
         };
         let Some(Value::Object(before)) = updated.parts.get_mut(section) else { return Err(unknown()) };

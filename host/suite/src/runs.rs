@@ -1,7 +1,8 @@
 //! The run folders below a folder: what they are, and which may go.
 
+use gage_engine::without_notes;
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RecordError, RunFolder, RunStatus};
+use gage_record::{Manifest, RecordError, RunFolder, RunStatus, WithoutManifest};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ pub struct RunEntry {
 pub struct Found {
     /// The runs, the oldest first.
     pub runs: Vec<RunEntry>,
-    /// Folders that hold a manifest which cannot be read, and why.
+    /// Folders of runs whose manifest cannot be read or is gone, and why.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
@@ -54,6 +55,10 @@ pub fn list(root: &Path) -> Result<Found, std::io::Error> {
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
         if !path.join(MANIFEST_FILE).is_file() {
+            if WithoutManifest::of(&path) == WithoutManifest::Lost {
+                let lost = RecordError::NotARunFolder { path: path.clone() };
+                found.unreadable.push((path, lost.to_string()));
+            }
             continue;
         }
         match Manifest::read(&path) {
@@ -79,13 +84,14 @@ pub fn list(root: &Path) -> Result<Found, std::io::Error> {
     Ok(found)
 }
 
-/// The newest run in a folder that was begun with this configuration, as its identity holds it, has not come to its end,
+/// The newest run in a folder that was begun with this configuration, as its identity holds it but for what is for people, has not come to its end,
 /// and is not written by a process now. Manifests that cannot be read are passed over.
 ///
 /// # Errors
 /// When the folder cannot be read.
 pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, std::io::Error> {
     let mut newest: Option<Manifest> = None;
+    let config = without_notes(config.clone());
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
         let Ok(manifest) = Manifest::read(&path) else { continue };
@@ -95,7 +101,7 @@ pub fn newest_unfinished(root: &Path, config: &Value) -> Result<Option<String>, 
         if is_later
             && is_unfinished
             && is_own
-            && manifest.identity["config"] == *config
+            && without_notes(manifest.identity["config"].clone()) == config
             && !RunFolder::is_being_written(&path)
         {
             newest = Some(manifest);

@@ -5,7 +5,7 @@ use gage_core::Digest;
 use gage_engine::without_limits;
 use gage_record::format::{
     CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
-    SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
+    SET_ASIDE_BEGIN, SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
 };
 use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader, Seal, compare};
 use serde_json::Value;
@@ -146,7 +146,11 @@ fn is_made_later(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     // What a process that was killed had not put in its place.
     let is_temporary = name.starts_with('.') && name.ends_with(".tmp");
-    [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name) || first == EXPORTS_FOLDER || is_temporary
+    // What stood behind its journal, and was none of it.
+    let is_set_aside = name.strip_prefix(JOURNAL_FOLDER).and_then(|name| name.strip_prefix('/'));
+    let is_set_aside = is_set_aside.is_some_and(|name| name.starts_with(SET_ASIDE_BEGIN));
+    let is_own = [MANIFEST_FILE, WRITER_LOCK_FILE, REPORT_FILE].contains(&name);
+    is_own || first == EXPORTS_FOLDER || is_temporary || is_set_aside
 }
 
 /// The names of all files below a folder, with `/` between the parts, sorted. What is neither a file nor a folder counts as

@@ -76,7 +76,7 @@ function runRow(run, low, high) {
       : [make("span", { class: "soft" }, run.status === "live" ? "so far: on its page" : "none")];
   return make("tr", { "data-name": run.name },
     make("td", { class: "pick" }, box, make("span", { class: "role" })),
-    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
+    make("th", { scope: "row" }, run.status === "unreadable" ? visible(run.label) : make("a", { href: runAddress(run.name) }, visible(run.label)), baselineMark(run), run.edited ? make("span", { class: "notice under" }, visible(run.edited)) : null, make("span", { class: "under" }, visible(run.suite ?? ""), run.parent_run ? ` scored the answers of ${visible(run.parent_run)}` : "")),
     make("td", { class: "model" }, visible(run.model ?? "")),
     make("td", { class: `status ${run.status}` }, statuses[run.status] ?? visible(run.status)),
     make("td", { class: "when" }, time(run.created_at)),

@@ -5,6 +5,7 @@ use crate::root::RunsRoot;
 use gage_history::{
     Baseline, BaselineState, FlipRate, History, HistoryError, HistoryFigure, HistoryRun, Suite, Trend,
 };
+use gage_record::format::MANIFEST_FILE;
 use gage_record::{Manifest, RunFolder, RunStatus};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -56,6 +57,8 @@ struct RunLine {
     further: usize,
     /// Why it cannot be read.
     problem: Option<String>,
+    /// What of it cannot be trusted, where it was edited.
+    edited: Option<String>,
 }
 
 /// Reads the index of the folder, which is brought up to date each time.
@@ -93,8 +96,12 @@ impl Listing {
             let (run_id, label) = (name.clone(), name.clone());
             RunLine { run_id, label, name, status: "unreadable", problem, ..RunLine::default() }
         }));
+        // One that has lost its manifest is named, and cannot be opened.
+        let has_no_manifest = |line: &RunLine| {
+            line.problem.is_some() && !root.path().join(&line.name).join(MANIFEST_FILE).exists()
+        };
         let (mut lines, left_out): (Vec<_>, Vec<_>) =
-            lines.into_iter().partition(|line| root.run(&line.name).is_some());
+            lines.into_iter().partition(|line| root.run(&line.name).is_some() || has_no_manifest(line));
         lines.sort_by(|one, other| (&other.created_at, &other.name).cmp(&(&one.created_at, &one.name)));
         let is_gone = |baseline: &&Baseline| baseline.state == BaselineState::Gone;
         let gone = baselines.iter().filter(is_gone);
@@ -185,6 +192,7 @@ impl RunLine {
             total_is_least: run.total_is_least,
             coverage: run.coverage,
             problem: None,
+            edited: run.edited,
         }
     }
 }

@@ -18,13 +18,18 @@ pub(crate) enum Resume {
 /// What is wrong with the command line, and what to do.
 pub(crate) type Refusal = (String, &'static str);
 
-/// The words that variables of flags take, or a run.
+/// A run, or one of the words that variables of flags take; which of them is known where runs are looked for.
 pub(super) fn resume(text: &str) -> Result<Resume, Infallible> {
-    Ok(match text.to_ascii_lowercase().as_str() {
-        "off" | "false" | "f" | "no" | "n" | "0" => Resume::Off,
-        "on" | "true" | "t" | "yes" | "y" | "1" | "" => Resume::On,
-        _ => Resume::Named(PathBuf::from(text)),
-    })
+    Ok(if text.is_empty() { Resume::On } else { Resume::Named(PathBuf::from(text)) })
+}
+
+/// What a word says that variables of flags take.
+fn word(text: &Path) -> Option<Resume> {
+    match text.to_str()?.to_ascii_lowercase().as_str() {
+        "off" | "false" | "f" | "no" | "n" | "0" => Some(Resume::Off),
+        "on" | "true" | "t" | "yes" | "y" | "1" => Some(Resume::On),
+        _ => None,
+    }
 }
 
 impl RunArguments {
@@ -38,6 +43,13 @@ impl RunArguments {
     /// # Errors
     /// When what `--resume` names is no run, and when no suite is given.
     pub(crate) fn resolved(mut self) -> Result<RunArguments, Refusal> {
+        // A run may be called `n`.
+        if let Some(Resume::Named(named)) = &self.resume
+            && !self.output_dir.join(named).exists()
+            && let Some(said) = word(named)
+        {
+            self.resume = Some(said);
+        }
         if let Some(Resume::Named(named)) = &self.resume {
             // `--resume suite.yaml`: the flag came before the suite.
             if self.config.path().as_os_str().is_empty() && named.is_file() {

@@ -2,7 +2,7 @@
 
 use super::ConfigArguments;
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const DISTILL_EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,8 @@ pub(crate) struct LockArguments {
     #[arg(long, conflicts_with = "update")]
     pub(crate) check: bool,
 
-    /// Take over what differs: all of it, or a part: datasets, datasets.ID, plugins, prompts, backends, settings, host, suite.
+    /// Take over what differs: all of it, or a part: datasets, datasets.ID, plugins, prompts, backends, settings (and prompts
+    /// with them), host, suite.
     #[arg(long, value_name = "PART", num_args = 0..=1, default_missing_value = "")]
     pub(crate) update: Option<String>,
 
@@ -131,6 +132,34 @@ pub(crate) struct LockArguments {
     /// Show no progress.
     #[arg(long, short, env = "GAGE_HOST_QUIET")]
     pub(crate) quiet: bool,
+}
+
+impl LockArguments {
+    /// The same, in which a suite that stands behind `--update` is the suite, and all of it is updated.
+    ///
+    /// # Errors
+    /// When no suite is given: what is wrong, and what to type.
+    pub(crate) fn resolved(mut self) -> Result<LockArguments, (String, String)> {
+        if !self.config.path().as_os_str().is_empty() {
+            return Ok(self);
+        }
+        let named = self.update.clone().unwrap_or_default();
+        if Path::new(&named).is_file() {
+            self.config.config = Some(PathBuf::from(named));
+            self.update = Some(String::new());
+            return Ok(self);
+        }
+        let message = match named.as_str() {
+            "" => "no suite is given".to_owned(),
+            part => {
+                format!("no suite is given: `{part}` is taken for the part that is updated, and is no file")
+            }
+        };
+        Err((
+            message,
+            format!("write it in front: gage-host lock SUITE --update {named}").trim_end().to_owned(),
+        ))
+    }
 }
 
 const VERIFY_EXAMPLES: &str = "\

@@ -19,6 +19,13 @@ pub(crate) fn execute(arguments: &ExportArguments) -> anyhow::Result<ExitCode> {
         Ok(source) => source,
         Err(code) => return Ok(code),
     };
+    if let Some(edited) = source.edited() {
+        let warning = format!(
+            "warning: {}, and so is all that is exported of it; `gage-host verify` says what was changed",
+            edited.of(source.run_id())
+        );
+        terminal::say(gage_core::printable_line(&warning));
+    }
     let format = format_of(arguments.format);
     let options = ExportOptions {
         format,

@@ -17,7 +17,11 @@ const LONGEST: usize = 48;
 const DIGEST: usize = 23;
 const BEFORE: usize = 8;
 
-pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn execute(arguments: LockArguments) -> anyhow::Result<ExitCode> {
+    let arguments = &match arguments.resolved() {
+        Ok(arguments) => arguments,
+        Err((message, help)) => return Ok(terminal::refuse(&message, Some(&help))),
+    };
     let path = lock_path(&arguments.config.path(), arguments.lock.as_deref());
     let needs_lock = arguments.check || arguments.update.is_some();
     let before = match (needs_lock || path.exists()).then(|| Lock::read(&path)).transpose() {
@@ -29,7 +33,7 @@ pub(crate) fn execute(arguments: &LockArguments) -> anyhow::Result<ExitCode> {
         Err(code) => return Ok(code),
     };
     let counted = match &before {
-        Some(before) if arguments.check => found.take_rows(before, &datasets),
+        Some(before) if arguments.check => found.take_rows(before, &datasets, true),
         _ => found.count_rows(&datasets),
     };
     if let Err(error) = counted {
@@ -209,7 +213,7 @@ pub(super) fn compare(
     max_samples: Option<u64>,
     is_replay: bool,
 ) -> Option<ExitCode> {
-    if let Err(error) = found.take_rows(locked, datasets) {
+    if let Err(error) = found.take_rows(locked, datasets, false) {
         let code = terminal::refuse(&error.to_string(), None);
         return Some(changed(locked, found).unwrap_or(code));
     }
@@ -230,7 +234,7 @@ pub(super) fn compare(
     }
     terminal::say(format_args!(
         "error: the suite is another than the one that was locked in {}\n\n{}\n  help: go back to what was locked; or look at it \
-         with `gage-host lock --check`, and take it over with `gage-host lock --update`{}",
+         with `gage-host lock SUITE --check`, and take it over with `gage-host lock SUITE --update`{}",
         path.display(),
         table(&differing),
         help_for_withheld(&differing)
@@ -266,7 +270,7 @@ fn help_for_withheld(differing: &[LockDifference]) -> &'static str {
     match differing.iter().any(|one| one.field.starts_with("settings.withheld")) {
         true => {
             "\n  help: `settings.withheld` holds digests of values that are not written down: set the variable of such a value to \
-             what it was; or, where it was meant to change, take it over with `gage-host lock --update settings`. Keys that \
+             what it was; or, where it was meant to change, take it over with `gage-host lock SUITE --update settings`. Keys that \
              only say who asks belong into `api_key` or `headers`, which no lock pins"
         }
         false => "",

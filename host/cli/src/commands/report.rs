@@ -20,11 +20,9 @@ pub(crate) fn execute(arguments: &ReportArguments) -> anyhow::Result<ExitCode> {
         Err(code) => return Ok(code),
     };
     for source in &sources {
-        if let Some(wrong) = source.edited() {
-            terminal::say(gage_core::printable_line(&format!(
-                "warning: the manifest of {} cannot be trusted: {wrong}; the report says so as well",
-                source.run_id()
-            )));
+        if let Some(edited) = source.edited() {
+            let warning = format!("warning: {}; the report says so as well", edited.of(source.run_id()));
+            terminal::say(gage_core::printable_line(&warning));
         }
     }
     let comparisons = match comparisons_with_first(&sources) {

@@ -20,7 +20,7 @@ use gage_engine::{
     Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, fetch_models, identity,
     identity_of_config, run,
 };
-use gage_record::{RecordError, RunFolder, rfc3339};
+use gage_record::{RecordError, RunFolder, WithoutManifest, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use gage_suite::{Loaded, Lock, newest_unfinished};
 use std::io::ErrorKind;
@@ -227,7 +227,14 @@ fn refuse_run_id(arguments: &RunArguments, run_id: &str) -> Option<ExitCode> {
             let missing = RecordError::RunMissing { run_id: run_id.to_owned(), path: root.join(run_id) };
             Some(terminal::refuse(&missing.to_string(), None))
         }
-        _ => None,
+        (false, false) => {
+            let path = root.join(run_id);
+            let is_taken =
+                matches!(WithoutManifest::of(&path), WithoutManifest::Lost | WithoutManifest::Foreign);
+            let taken = RecordError::RunExists { run_id: run_id.to_owned(), path };
+            is_taken.then(|| terminal::refuse(&taken.to_string(), None))
+        }
+        (true, true) => None,
     }
 }
 

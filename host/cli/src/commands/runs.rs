@@ -4,6 +4,7 @@ mod baseline;
 mod list;
 mod trend;
 
+use super::compare::refuse_run;
 use super::{history, setup};
 use crate::arguments::{RunsCommand, RunsGcArguments, RunsShowArguments};
 use crate::exit_code::ExitCode;
@@ -91,7 +92,7 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
     let folder = setup::run_folder(&arguments.run, &arguments.output_dir);
     let run = match RunReader::open(&folder) {
         Ok(run) => run,
-        Err(error) => return Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+        Err(error) => return Ok(refuse_run(error, &arguments.run, &arguments.output_dir)),
     };
     let manifest = run.manifest();
     if arguments.json {

@@ -45,6 +45,10 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
             Some("restore it from a copy; `gage-host verify` says what else was changed"),
         ));
     }
+    if parent.journal().is_ok_and(|journal| journal.is_empty()) {
+        let message = format!("{} has no sample whose answer could be scored", shown_path(parent.path()));
+        return Ok(terminal::refuse(&message, Some("run it: `gage-host run SUITE --resume RUN`")));
+    }
     let Recorded { config, mut problems, missing } = match suite(arguments, &arguments.overrides, &parent)? {
         Ok(loaded) => loaded,
         Err(code) => return Ok(code),

@@ -1,6 +1,7 @@
 //! `gage-host verify`: whether a run folder is what its run has written, and whether its figures come out again.
 
 use super::aggregators::Aggregators;
+use super::compare::refuse_run;
 use super::{run, setup};
 use crate::arguments::{DEFAULT_LOG, VerifyArguments};
 use crate::exit_code::ExitCode;
@@ -22,7 +23,7 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
     let checked = match check_run(&setup::run_folder(&arguments.run, &arguments.output_dir)) {
         Ok(checked) => checked,
-        Err(error) => return Ok(terminal::refuse(&format!("{:#}", anyhow::Error::new(error)), None)),
+        Err(error) => return Ok(refuse_run(error, &arguments.run, &arguments.output_dir)),
     };
     let manifest = checked.run.manifest();
     if matches!(manifest.status, RunStatus::Running | RunStatus::Interrupted) {
@@ -217,10 +218,16 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
                 let rows: Vec<[String; 3]> = plugins.iter().take(MOST_SHOWN).map(row).collect();
                 lines.push(terminal::columns(["field", "recorded", "now"], &rows));
             }
-            lines.push(format!(
-                "scored again: {} and every sample came out the same",
-                terminal::count(*figures, "figure")
-            ));
+            lines.push(match checked.run.journal().is_ok_and(|journal| journal.is_empty()) {
+                true => "scored again: the run has no sample, so that there is no figure that could differ"
+                    .to_owned(),
+                false => {
+                    format!(
+                        "scored again: {} and every sample came out the same",
+                        terminal::count(*figures, "figure")
+                    )
+                }
+            });
         }
         Again::Different { figures, samples_differ, plugins } => {
             lines.push("scored again: NOT the same".to_owned());

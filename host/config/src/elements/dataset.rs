@@ -228,10 +228,7 @@ impl DatasetSpec {
     /// the hub.
     pub fn shown_source(&self) -> String {
         match &self.source {
-            DataSource::Files(files) => {
-                let paths: Vec<String> = files.paths.iter().map(|path| path.display().to_string()).collect();
-                paths.join(", ")
-            }
+            DataSource::Files(files) => files.shown.join(", "),
             DataSource::Hub(hub) => hub.shown(),
         }
     }

@@ -10,6 +10,8 @@ use crate::elements::task::TaskSpec;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
+use crate::withheld::ENTRY_IDS;
+use serde_json::Value;
 
 pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     check_unique(
@@ -36,6 +38,43 @@ pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
         config.tasks.iter().map(|task| (task.task_id.as_str(), task.spans.entry)),
         problems,
     );
+}
+
+/// Refuses a name that is a secret: names stand in locks, records and reports as they are.
+pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) {
+    const METRIC_IDS: [&str; 2] = ["metric_id", "implementation"];
+    let mut check = |node: Option<&Node>, public: &Value, path: String| {
+        let Some(node) = node.filter(|node| node.as_text().is_some_and(|text| public != text)) else {
+            return;
+        };
+        let spelled = public.as_str().filter(|public| public.contains("${"));
+        let (what, help) = match spelled {
+            Some(spelled) => (
+                format!("this name is made of `{spelled}`, and a variable of such a name holds a secret"),
+                "write the name out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name",
+            ),
+            None => ("this name holds a secret".to_owned(), "write another one"),
+        };
+        let message = format!("{what}: names stand in locks, records and reports as they are");
+        problems.error(node.span, &path, message).help(help);
+    };
+    let metadata = root.get("metadata").and_then(|metadata| metadata.get("name"));
+    check(metadata, &public["metadata"]["name"], "metadata.name".to_owned());
+    for (section, id_key) in ENTRY_IDS {
+        let entries = root.get(section).and_then(Node::as_list).unwrap_or_default();
+        for (number, entry) in entries.iter().enumerate() {
+            let path = format!("{section}[{number}].{id_key}");
+            check(entry.get(id_key), &public[section][number][id_key], path);
+        }
+    }
+    let metrics = root.get("metrics").and_then(Node::as_list).unwrap_or_default();
+    for (number, metric) in metrics.iter().enumerate() {
+        let public = &public["metrics"][number];
+        check(Some(metric), public, format!("metrics[{number}]"));
+        for key in METRIC_IDS {
+            check(metric.get(key), &public[key], format!("metrics[{number}].{key}"));
+        }
+    }
 }
 
 /// Whether a list has an entry of this id. One that could not be read is an error already, and what names it is right.

@@ -22,6 +22,8 @@ pub(super) struct Scanned {
     pub(super) good_bytes: u64,
     /// Bytes of the torn end behind it.
     pub(super) torn_bytes: u64,
+    /// Lines of it that have an end. A process that is killed leaves the beginning of a line at most.
+    pub(super) torn_lines: u64,
 }
 
 /// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. Holds one line in
@@ -38,13 +40,13 @@ pub(super) fn scan(
 ) -> Result<Scanned, RecordError> {
     let mut buffer = Vec::new();
     let mut first_bad = None;
-    let (mut number, mut offset, mut good_bytes) = (0, 0, 0);
+    let (mut number, mut offset, mut good_bytes, mut torn_lines) = (0, 0, 0, 0);
     loop {
         buffer.clear();
         let length =
             reader.read_until(b'\n', &mut buffer).map_err(|source| RecordError::io("read", path, source))?;
         if length == 0 {
-            return Ok(Scanned { good_bytes, torn_bytes: offset - good_bytes });
+            return Ok(Scanned { good_bytes, torn_bytes: offset - good_bytes, torn_lines });
         }
         number += 1;
         match (line::decode(&buffer, seed), first_bad) {
@@ -59,8 +61,10 @@ pub(super) fn scan(
                 let reason = format!("{reason}, and the line is whole, so that it was not torn");
                 return Err(RecordError::damaged(path, number, reason));
             }
-            (Err(reason), None) => first_bad = Some((number, reason)),
-            (Err(_), Some(_)) => {}
+            (Err(reason), bad) => {
+                first_bad = bad.or(Some((number, reason)));
+                torn_lines += u64::from(buffer.ends_with(b"\n"));
+            }
         }
         offset += length as u64;
     }
@@ -96,16 +100,22 @@ mod tests {
         let whole = lines.concat();
         let last = lines[2].len() as u64;
         let good_bytes = whole.len() as u64 - last;
-        assert_eq!(scan_bytes(b"").unwrap(), (Scanned { good_bytes: 0, torn_bytes: 0 }, 0));
-        let untorn = Scanned { good_bytes: whole.len() as u64, torn_bytes: 0 };
+        assert_eq!(scan_bytes(b"").unwrap(), (Scanned { good_bytes: 0, torn_bytes: 0, torn_lines: 0 }, 0));
+        let untorn = Scanned { good_bytes: whole.len() as u64, torn_bytes: 0, torn_lines: 0 };
         assert_eq!(scan_bytes(&whole).unwrap(), (untorn, 3));
         // The pages of a line that never came to the disk are zeros.
         let mut zeroed = whole.clone();
         let place = zeroed.len() - 3;
         zeroed[place] = 0;
-        assert_eq!(scan_bytes(&zeroed).unwrap(), (Scanned { good_bytes, torn_bytes: last }, 2));
+        assert_eq!(
+            scan_bytes(&zeroed).unwrap(),
+            (Scanned { good_bytes, torn_bytes: last, torn_lines: 1 }, 2)
+        );
         let without_newline = &whole[..whole.len() - 1];
-        assert_eq!(scan_bytes(without_newline).unwrap(), (Scanned { good_bytes, torn_bytes: last - 1 }, 2));
+        assert_eq!(
+            scan_bytes(without_newline).unwrap(),
+            (Scanned { good_bytes, torn_bytes: last - 1, torn_lines: 0 }, 2)
+        );
 
         let mut damaged = whole.clone();
         damaged[lines[0].len() + 12] ^= 1;
@@ -132,6 +142,6 @@ mod tests {
         let lines = lines(2);
         let torn = [&lines[0][..], &lines[1][..], b"xx\n\0\0\n"].concat();
         let good_bytes = (lines[0].len() + lines[1].len()) as u64;
-        assert_eq!(scan_bytes(&torn).unwrap(), (Scanned { good_bytes, torn_bytes: 6 }, 2));
+        assert_eq!(scan_bytes(&torn).unwrap(), (Scanned { good_bytes, torn_bytes: 6, torn_lines: 2 }, 2));
     }
 }

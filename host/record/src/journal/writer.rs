@@ -2,13 +2,15 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
+use super::scan::Scanned;
 use super::{Header, JournalEntry, Recorded, recorded, recorded_lines, seed_of, segment_name, segment_paths};
 use crate::atomic_file::sync_folder;
-use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION};
+use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Appends records to the journal of a run.
@@ -31,10 +33,26 @@ pub struct OpenedJournal {
     /// Bytes of a torn end that were cut off; they belong to samples that were never
     /// acknowledged.
     pub dropped_bytes: u64,
+    /// Where that end was put, where whole lines are in it, which no process that was killed leaves behind.
+    pub set_aside: Option<SetAside>,
+}
+
+/// Lines at the end of a journal that are none of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetAside {
+    /// The journal file that they stood in.
+    pub journal: PathBuf,
+    /// The file that has them now.
+    pub path: PathBuf,
+    /// How many lines of them have an end.
+    pub lines: u64,
+    /// How many bytes they are.
+    pub bytes: u64,
 }
 
 impl JournalWriter {
-    /// Opens the journal of a run, or begins it, and cuts off a torn end.
+    /// Opens the journal of a run, or begins it, and cuts off a torn end. Lines in it that have an end are put into a file beside
+    /// it before.
     ///
     /// # Errors
     /// When the folder was opened for reading, when a line that is not at the end is damaged or gone
@@ -56,6 +74,7 @@ impl JournalWriter {
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
         recorded::check(folder, recorded, builder.lines)?;
+        let set_aside = if end.torn_lines > 0 { Some(set_aside(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
         // What older programs would misunderstand does not go into a file that they read.
         let is_older = end.good_bytes > 0 && builder.version < JOURNAL_VERSION;
@@ -76,7 +95,7 @@ impl JournalWriter {
             writer.append(&[Header::new(folder.run_id())])?;
         }
         writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()), own_lines.max(1) + 1);
-        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes })
+        Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, set_aside })
     }
 
     /// Appends entries. When this returns, they survive the loss of power; when it fails, none
@@ -97,6 +116,33 @@ impl JournalWriter {
         self.lines += appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
         self.recorded.note(self.lines);
         Ok(())
+    }
+}
+
+/// Puts what stands behind the good part of a journal file into a new file beside it, safe on the disk.
+fn set_aside(journal: &Path, end: &Scanned) -> Result<SetAside, RecordError> {
+    let failed = |source| RecordError::io("set aside what stands behind", journal, source);
+    let mut from = File::open(journal).map_err(failed)?;
+    from.seek(SeekFrom::Start(end.good_bytes)).map_err(failed)?;
+    let stem = journal.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut number = 1_u64;
+    loop {
+        let path = journal.with_file_name(format!("{SET_ASIDE_BEGIN}{stem}-{number}"));
+        let mut file = match OpenOptions::new().create_new(true).write(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                number += 1;
+                continue;
+            }
+            opened => opened.map_err(failed)?,
+        };
+        if let Err(error) = io::copy(&mut from, &mut file).and_then(|_| file.sync_all()) {
+            // Half of it is of no use: the whole still stands where it was.
+            let _ = std::fs::remove_file(&path);
+            return Err(failed(error));
+        }
+        sync_folder(journal.parent().unwrap_or(Path::new(".")))?;
+        let (lines, bytes) = (end.torn_lines, end.torn_bytes);
+        return Ok(SetAside { journal: journal.to_owned(), path, lines, bytes });
     }
 }
 

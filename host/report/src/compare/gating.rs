@@ -27,11 +27,10 @@ pub(super) fn refusal(
     differences: &[Difference],
 ) -> Option<(Verdict, String)> {
     for (name, source) in [("baseline", base), ("new run", new)] {
-        if let Some(wrong) = source.edited() {
+        if let Some(edited) = source.edited() {
             let reason = format!(
-                "the manifest of the {name} '{}' cannot be trusted: {wrong}; restore it from a copy, and see what `gage-host verify` \
-                 says",
-                source.run_id()
+                "{}; restore it from a copy, and see what `gage-host verify` says",
+                edited.of(&format!("the {name} '{}'", source.run_id()))
             );
             return Some((Verdict::Mismatch, reason));
         }

@@ -4,7 +4,7 @@ use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
-    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
+    Edited, JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
     SampleTiming,
 };
 use std::path::Path;
@@ -83,9 +83,9 @@ impl ComparedSource {
         Timings::from_value(self.reader.timings().ok()?).ok()
     }
 
-    /// What is wrong with the manifest, where it was edited: then nothing that it says can be trusted.
-    pub fn edited(&self) -> Option<&'static str> {
-        self.reader.seal().wrong()
+    /// What of the run was edited, if anything: then nothing that it says can be trusted.
+    pub fn edited(&self) -> Option<Edited> {
+        self.reader.edited()
     }
 
     /// Whether the run came to its end.

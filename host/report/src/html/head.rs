@@ -28,9 +28,9 @@ struct RunHead<'a> {
     label: Option<String>,
     status: &'static str,
     ended_by: Option<&'a str>,
-    /// What is wrong with its manifest, where it was edited.
+    /// What cannot be trusted of it, where it was edited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    edited: Option<&'static str>,
+    edited: Option<String>,
     created_at: &'a str,
     finished_at: Option<&'a str>,
     host_version: &'a str,
@@ -82,7 +82,14 @@ impl<'a> RunHead<'a> {
             label: label(source, all),
             status,
             ended_by: manifest.ended_by.as_deref(),
-            edited: source.edited(),
+            edited: source.edited().map(|edited| {
+                let is_several = all.len() > 1;
+                edited.of(&if is_several {
+                    format!("the run {}", source.run_id())
+                } else {
+                    "this run".to_owned()
+                })
+            }),
             created_at: &manifest.created_at,
             finished_at: manifest.finished_at.as_deref(),
             host_version: &manifest.host_version,

@@ -194,3 +194,20 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     let left = std::fs::read_dir(root.path()).unwrap().flatten();
     assert!(left.map(|entry| entry.file_name()).all(|name| !name.to_string_lossy().ends_with(".tmp")));
 }
+
+#[test]
+fn what_was_edited_of_a_run_stands_at_its_head() {
+    let root = tempfile::tempdir().unwrap();
+    let runs = ["one", "two"].map(|id| write_run(root.path(), id, &[sample("t", 0, 1.0, 1.0)]));
+    let edited = |runs: &[PathBuf]| {
+        let head: Value = serde_json::from_str(&blocks(&page(root.path(), runs), "head")[0]).unwrap();
+        head["runs"].as_array().unwrap().iter().map(|run| run["edited"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(edited(&runs), [Value::Null, Value::Null]);
+    let manifest = runs[1].join("manifest.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("0.1.0", "0.1.1")).unwrap();
+    let wrong = "cannot be trusted: it was edited: the digest at its end is that of another";
+    assert_eq!(edited(&runs), [Value::Null, json!(format!("the manifest of the run two {wrong}"))]);
+    assert_eq!(edited(&runs[1..]), [json!(format!("the manifest of this run {wrong}"))]);
+}

@@ -7,7 +7,7 @@ use gage_config::{BackendKind, DataSource, DatasetSpec, LlamaCppConfig, Pipeline
 use gage_core::{Digest, Object};
 use gage_data::hub::ModelReference;
 use gage_data::{LocateOptions, NoProgress, locate};
-use gage_record::{Difference, compare};
+use gage_record::{Difference, compare, join_place};
 use gage_template::TokenizerTemplate;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
@@ -73,7 +73,8 @@ impl Lock {
     fn dataset(&self, spec: &DatasetSpec) -> Vec<LockDifference> {
         let id = &spec.dataset_id;
         let Some(locked) = self.part("datasets", id) else { return Vec::new() };
-        let field = |key: &str| format!("datasets.{id}.{key}");
+        let place = join_place("datasets", id);
+        let field = |key: &str| format!("{place}.{key}");
         let mut differing = Vec::new();
         if let DataSource::Files(files) = &spec.source {
             // Whatever digests the suite names itself.
@@ -140,7 +141,11 @@ impl Lock {
                 let is_here = |file: &&PathBuf| !file.to_str().is_some_and(ModelReference::is_one);
                 if let Some(file) = file.filter(is_here) {
                     let locked = details.and_then(|details| details.get(key));
-                    differing.extend(compared(format!("backends.{id}.details.{key}"), locked, file));
+                    differing.extend(compared(
+                        format!("{}.details.{key}", join_place("backends", id)),
+                        locked,
+                        file,
+                    ));
                 }
             }
         }
@@ -156,7 +161,7 @@ impl Lock {
         let mut differing = Vec::new();
         for (name, plugin) in self.parts.get("plugins").and_then(Value::as_object).into_iter().flatten() {
             let locked = plugin.get("digest");
-            let field = format!("plugins.{name}.digest");
+            let field = format!("{}.digest", join_place("plugins", name));
             // `${config_dir}/x.wasm#member` is a file, `id#member` an entry of the suite.
             let whole = name.split('#').next().unwrap_or(name);
             let entry = config.plugins.iter().find(|entry| entry.id == whole);

@@ -4,7 +4,7 @@ use super::super::aggregators::Aggregators;
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_config::{FailurePolicy, PipelineConfig, RequestKind};
+use gage_config::{FailurePolicy, PipelineConfig, RequestKind, load_recorded};
 use gage_core::{Object, Outcome};
 use gage_engine::{RunReport, Spent, StopReason, TaskReport};
 use gage_observe::Work;
@@ -227,6 +227,8 @@ pub(in crate::commands) fn describe_requests(
     manifest: &Manifest,
 ) {
     let prompts = &manifest.identity["prompts"];
+    let holds_secrets = !config.withheld.is_empty() || manifest.identity.get("withheld").is_some();
+    let public = holds_secrets.then(|| load_recorded(&config.document)).flatten();
     for (task, spec) in tasks.iter_mut().zip(&config.tasks) {
         let mut roles: Vec<&str> = Vec::new();
         for role in config.roles_of(spec) {
@@ -246,7 +248,12 @@ pub(in crate::commands) fn describe_requests(
         task.prompts = roles.into_iter().filter_map(described).collect();
         let judges = spec.steps.judge.iter().flat_map(|step| &step.judges);
         task.judges = judges.filter_map(|judge| config.judge_id_of(judge)).collect();
-        let params = serde_json::to_value(config.sampling_params_of(spec));
+        // A secret that is sent so is named here; that of a run that is scored again is no longer known.
+        let named = public.as_ref().and_then(|public| {
+            let task = public.tasks.iter().find(|task| task.task_id == spec.task_id)?;
+            Some(public.sampling_params_of(task))
+        });
+        let params = serde_json::to_value(named.unwrap_or_else(|| config.sampling_params_of(spec)));
         task.sampling_params = match params {
             Ok(Value::Object(params)) if spec.steps.inference.request == RequestKind::Generate => params,
             _ => Object::new(),

@@ -50,6 +50,12 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
         let rows: Vec<[String; 9]> = listed.runs.iter().map(|run| row(run, &listed)).collect();
         terminal::answer(TABLE.draw(&rows))?;
     }
+    for run in &listed.runs {
+        if let Some(edited) = &run.edited {
+            let warning = format!("warning: {}: {edited}", run.label());
+            terminal::say(gage_core::printable_line(&warning));
+        }
+    }
     if listed.runs.iter().any(|run| listed.has_baseline(run)) {
         terminal::say("* the baseline of its suite");
     }
@@ -102,6 +108,7 @@ fn to_json(run: &HistoryRun, listed: &Listed) -> Value {
         "lock_digest": run.lock_digest,
         "definition_digest": run.definition_digest,
         "bytes": run.bytes,
+        "edited": run.edited,
     })
 }
 

@@ -27,6 +27,8 @@ struct Answer {
     trends: Vec<Trend>,
     flips: Vec<FlipRate>,
     baseline: Option<Baseline>,
+    /// What of which run cannot be trusted.
+    edited: Vec<String>,
 }
 
 pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode> {
@@ -46,10 +48,15 @@ pub(super) fn execute(arguments: &RunsTrendArguments) -> anyhow::Result<ExitCode
         let older = trend.points.len().saturating_sub(arguments.last);
         trend.points.drain(..older);
     }
+    for edited in &answer.edited {
+        terminal::say(gage_core::printable_line(&format!("warning: {edited}")));
+    }
     if arguments.json {
-        let Answer { trends, flips, baseline } = answer;
-        let answer =
-            json!({"suite": arguments.suite, "baseline": baseline, "trends": trends, "flip_rates": flips});
+        let Answer { trends, flips, baseline, edited } = answer;
+        let suite = &arguments.suite;
+        let answer = json!({
+            "suite": suite, "baseline": baseline, "trends": trends, "flip_rates": flips, "edited": edited,
+        });
         terminal::answer(format_args!("{answer:#}"))?;
     } else if answer.trends.is_empty() {
         terminal::say(format_args!("no run of the suite '{}' has come to its end", arguments.suite));
@@ -79,7 +86,9 @@ fn look(history: &History, arguments: &RunsTrendArguments) -> Result<Answer, His
     let trends = history.trend(suite, arguments.metric.as_deref())?;
     let mut flips = history.flip_rate(suite)?;
     flips.retain(|rate| arguments.metric.as_ref().is_none_or(|metric| *metric == rate.metric_id));
-    Ok(Answer { trends, flips, baseline: history.baseline(suite)? })
+    let runs = history.runs_of(suite)?;
+    let edited = runs.iter().filter_map(|run| Some(format!("{}: {}", run.label(), run.edited.as_ref()?)));
+    Ok(Answer { trends, flips, baseline: history.baseline(suite)?, edited: edited.collect() })
 }
 
 impl Answer {

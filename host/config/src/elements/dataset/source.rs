@@ -37,6 +37,7 @@ impl DataSource {
         DataSource::Files(FilesSpec {
             format: FileFormat::Jsonl,
             paths: Vec::new(),
+            shown: Vec::new(),
             delimiter: None,
             columns: None,
             records: None,
@@ -51,6 +52,8 @@ pub struct FilesSpec {
     pub format: FileFormat,
     /// The files, relative to the working folder.
     pub paths: Vec<PathBuf>,
+    /// The same as they may be written down: one that takes a part from a secret names its variable there.
+    pub shown: Vec<String>,
     /// For `csv`: what stands between values; default a comma.
     pub delimiter: Option<u8>,
     /// For `csv` and `tsv`: the names of the columns, where the file has no line for them.
@@ -135,8 +138,19 @@ fn read_files(format: FileFormat, table: &mut Table<'_>, problems: &mut Problems
             .help("name each column of the file, or leave `columns` out where its first line names them");
     }
     let records = (format == FileFormat::Json).then(|| table.text("records", problems)).flatten();
-    let paths = paths.iter().map(|path| expand_home(path)).collect();
-    Some(FilesSpec { format, paths, delimiter, columns, records })
+    let public = table.to_public_json();
+    let spelled = |place: usize| match &public["path"] {
+        Value::Array(items) => items.get(place)?.as_str(),
+        one => one.as_str(),
+    };
+    let both = paths.iter().enumerate().map(|(place, path)| {
+        let settled = expand_home(path);
+        let shown = spelled(place).filter(|public| public != path).map(str::to_owned);
+        let shown = shown.unwrap_or_else(|| settled.display().to_string());
+        (settled, shown)
+    });
+    let (paths, shown) = both.unzip();
+    Some(FilesSpec { format, paths, shown, delimiter, columns, records })
 }
 
 fn read_delimiter(table: &mut Table<'_>, problems: &mut Problems) -> Option<u8> {

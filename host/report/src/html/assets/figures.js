@@ -37,7 +37,7 @@ function showOverview() {
   } else byId("overview").append(facts(known[0]));
   head.runs.forEach((run, number) => {
     const which = isSeveral() ? `The run ${run.run_id}` : "This run";
-    if (run.edited) byId("overview").append(make("p", { class: "notice" }, `The manifest of ${isSeveral() ? `the run ${run.run_id}` : "this run"} cannot be trusted: ${run.edited}. What stands here may not be what was run.`));
+    if (run.edited) byId("overview").append(make("p", { class: "notice" }, `${run.edited[0].toUpperCase()}${run.edited.slice(1)}. What stands here may not be what was run.`));
     if (!run.summary) byId("overview").append(make("p", { class: "notice" }, `${which} has not ended: it has no figures yet. ${stateOf(number)}.`));
     else if (run.status === "interrupted") byId("overview").append(make("p", { class: "notice" }, `${which} was interrupted: its figures are those of the samples that are done, and its coverage says how many of all these are.`));
   });

@@ -1,0 +1,254 @@
+//! Run folders that somebody else has been at: edited, without a manifest, with lines of others in the journal; and those of runs
+//! without any sample.
+
+use crate::support::{Ended, Workspace, rows, suite};
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+
+const SUITE: &str = "suite.yaml";
+
+fn workspace() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    workspace.write("rows.jsonl", rows(40));
+    let backend =
+        "type: custom_script\n    config: {component: ./scripted.wasm, config: {default: answer 7}}";
+    let named = suite(backend, "[exact_match]")
+        .replace("kind: PipelineConfig\n", "kind: PipelineConfig\nmetadata: {name: words}\n");
+    workspace.write(SUITE, named);
+    workspace
+}
+
+fn begin(workspace: &Workspace, run_id: &str) {
+    workspace.run(&["run", SUITE, "--run-id", run_id, "--quiet"]).expect_code(0);
+}
+
+/// A run that was killed when some of its samples were recorded.
+fn killed(workspace: &Workspace, run_id: &str) {
+    let journal = workspace.path(&format!("runs/{run_id}/journal/000001.jsonl"));
+    for _ in 0..50 {
+        let _ = fs::remove_dir_all(workspace.path(&format!("runs/{run_id}")));
+        let mut command = workspace.program();
+        command.args(["run", SUITE, "--run-id", run_id, "--quiet", "--concurrency", "1"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        loop {
+            if fs::metadata(&journal).is_ok_and(|data| data.len() > 2_000) {
+                child.kill().expect("killed");
+                break;
+            }
+            if child.try_wait().expect("its state").is_some() {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        if !child.wait().expect("gone").success() {
+            return;
+        }
+    }
+    panic!("it always came to its end");
+}
+
+#[test]
+fn lines_of_others_behind_a_journal_are_told_and_kept() {
+    let workspace = workspace();
+    begin(&workspace, "whole");
+    killed(&workspace, "r");
+    let path = workspace.path("runs/r/journal/000001.jsonl");
+    let mut journal = fs::read(&path).expect("a journal");
+    // What was torn goes as ever, and is not worth a word.
+    journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    let own = journal.len();
+    let strange = b"{\"task_id\":\"rows\"}\nnot a line of a journal\n\0\0\0\n01234567 {\"torn\":";
+    journal.extend_from_slice(strange);
+    fs::write(&path, &journal).expect("written");
+    let resumed = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
+    let aside = "runs/r/journal/set-aside-000001-1";
+    for part in ["journal/000001.jsonl", "3 whole lines", aside] {
+        assert!(resumed.stderr.contains(part), "{part}: {}", resumed.stderr);
+    }
+    assert_eq!(fs::read(workspace.path(aside)).expect("what was set aside"), strange);
+    assert_eq!(&fs::read(&path).expect("a journal")[..own], &journal[..own]);
+    assert_eq!(workspace.read("runs/r/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+    workspace.run(&["verify", "r"]).expect_code(0);
+    let again = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
+    assert!(again.stderr.is_empty(), "{}", again.stderr);
+
+    // Records of another run are no torn end: they were written to their end.
+    killed(&workspace, "s");
+    let path = workspace.path("runs/s/journal/000001.jsonl");
+    let mut journal = fs::read(&path).expect("a journal");
+    journal.truncate(journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    let other = workspace.read("runs/whole/journal/000001.jsonl");
+    let mixed = [&journal[..], other.lines().nth(1).expect("a record").as_bytes(), b"\n"].concat();
+    fs::write(&path, &mixed).expect("written");
+    let refused = workspace.run(&["run", SUITE, "--resume", "s"]).expect_code(2);
+    assert!(refused.stderr.contains("the checksum does not fit"), "{}", refused.stderr);
+    assert_eq!(fs::read(&path).expect("a journal"), mixed);
+}
+
+#[test]
+fn a_run_whose_end_is_torn_goes_on_without_a_word() {
+    let workspace = workspace();
+    killed(&workspace, "r");
+    let path = workspace.path("runs/r/journal/000001.jsonl");
+    let mut journal = fs::read(&path).expect("a journal");
+    journal.extend_from_slice(b"01234567 {\"line\":");
+    fs::write(&path, &journal).expect("written");
+    let resumed = workspace.run(&["run", SUITE, "--resume", "r", "--quiet"]).expect_code(0);
+    assert!(!resumed.stderr.contains("set-aside"), "{}", resumed.stderr);
+    assert!(!workspace.path("runs/r/journal/set-aside-000001-1").exists());
+    workspace.run(&["verify", "r"]).expect_code(0);
+}
+
+#[test]
+fn what_is_for_people_may_be_another_when_a_run_goes_on_and_the_name_may_not() {
+    let workspace = workspace();
+    begin(&workspace, "whole");
+    killed(&workspace, "r");
+    let suite = workspace.read(SUITE);
+    workspace.write(SUITE, suite.replace("name: words", "name: words, description: of today"));
+    let resumed = workspace.run(&["run", SUITE, "--resume"]).expect_code(0);
+    assert!(resumed.stderr.contains("going on with runs/r"), "{}", resumed.stderr);
+    assert!(resumed.stderr.contains("`metadata` of the suite is another"), "{}", resumed.stderr);
+    assert_eq!(workspace.read("runs/r/summary.json"), workspace.read("runs/whole/summary.json"));
+    assert!(workspace.read("runs/r/config.yaml").contains("of today"));
+    workspace.run(&["verify", "r"]).expect_code(0);
+    workspace.run(&["compare", "whole", "r"]).expect_code(0);
+    let again = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
+    assert!(again.stderr.is_empty(), "{}", again.stderr);
+    workspace.write(SUITE, suite.replace("metadata: {name: words}\n", "metadata: {name: others}\n"));
+    let refused = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(2);
+    assert!(refused.stderr.contains("config.metadata.name: \"words\" before"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_run_without_samples_is_verified_and_not_scored_again() {
+    let workspace = workspace();
+    let suite = workspace.read(SUITE);
+    workspace.write(SUITE, suite.replace("{path: rows.jsonl}", "{path: rows.jsonl, filter: {id: none}}"));
+    workspace.run(&["run", SUITE, "--run-id", "r"]).expect_code(4);
+    let verified = workspace.run(&["verify", "r"]).expect_code(0);
+    assert!(
+        verified.stdout.contains("the run has no sample, so that there is no figure that could differ"),
+        "{}",
+        verified.stdout
+    );
+    let scored = workspace.run(&["score", "runs/r", "--run-id", "x"]).expect_code(2);
+    assert!(
+        scored.stderr.contains("has no sample") && !workspace.path("runs/x").exists(),
+        "{}",
+        scored.stderr
+    );
+}
+
+#[test]
+fn a_run_may_be_called_like_a_word_of_a_flag() {
+    let workspace = workspace();
+    begin(&workspace, "n");
+    workspace.run(&["run", SUITE, "--resume", "n", "--quiet"]).expect_code(0);
+    assert_eq!(
+        fs::read_dir(workspace.path("runs"))
+            .expect("runs")
+            .filter(|run| run.as_ref().is_ok_and(|run| run.path().is_dir()))
+            .count(),
+        1
+    );
+}
+
+/// What all commands say of the same folder is the same, and what they advise can be done.
+#[test]
+fn a_run_folder_without_a_manifest_is_told_alike_everywhere() {
+    let workspace = workspace();
+    begin(&workspace, "good");
+    begin(&workspace, "lost");
+    fs::remove_file(workspace.path("runs/lost/manifest.json")).expect("removed");
+    workspace.write("runs/foreign/notes.txt", "");
+    fs::create_dir(workspace.path("runs/empty")).expect("a folder");
+    let of = |run: &str, arguments: &str| {
+        let arguments = arguments.replace("RUN", run);
+        let ended = workspace.run(&arguments.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{arguments}: {}", ended.transcript());
+        ended.stderr
+    };
+    let readers = [
+        "verify RUN",
+        "runs show RUN",
+        "runs baseline RUN",
+        "report RUN",
+        "compare good RUN",
+        "export RUN --format csv",
+        "score runs/RUN --run-id x",
+    ];
+    let lost = "the run folder runs/lost has lost its manifest.json, and nothing else says what the run was made from; restore it \
+                from a copy, or start again with another --run-id";
+    for arguments in readers.into_iter().chain(["run suite.yaml --resume RUN", "run suite.yaml --run-id RUN"])
+    {
+        let said = of("lost", arguments);
+        assert!(said.contains(lost) && !said.contains("did you mean"), "{arguments}: {said}");
+    }
+    assert!(workspace.run(&["runs", "list"]).expect_code(0).stderr.contains(lost));
+    assert!(workspace.run(&["runs", "gc", "--keep", "9"]).expect_code(0).stderr.contains(lost));
+    for arguments in readers {
+        let said = of("nothing", arguments);
+        assert!(said.contains("there is no run"), "{arguments}: {said}");
+    }
+    let said = of("foreign", "run suite.yaml --resume RUN");
+    assert!(said.contains("name another") && !said.contains("start it without"), "{said}");
+    let said = of("foreign", "run suite.yaml --run-id RUN");
+    assert!(said.contains("files that are of no run") && !said.contains("--resume"), "{said}");
+    for run in ["nothing", "empty"] {
+        let said = of(run, "run suite.yaml --resume RUN");
+        assert!(said.contains("start it without --resume"), "{said}");
+        begin(&workspace, run);
+    }
+}
+
+#[test]
+fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
+    let workspace = workspace();
+    for run in ["one", "two"] {
+        begin(&workspace, run);
+    }
+    let told = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
+    let shown: [&[&str]; 4] = [
+        &["runs", "list"],
+        &["runs", "list", "--json"],
+        &["runs", "trend", "words"],
+        &["export", "two", "--format", "csv", "--force"],
+    ];
+    for arguments in shown {
+        assert!(!told(arguments).contains("cannot be trusted"), "{arguments:?}");
+    }
+    for (file, from, to, part) in [
+        ("summary.json", "\"value\": 0.025", "\"value\": 0.925", "the figures"),
+        ("manifest.json", "answer 7", "answer 8", "the manifest"),
+    ] {
+        let path = format!("runs/two/{file}");
+        let before = workspace.read(&path);
+        assert!(before.contains(from), "{before}");
+        // Files are put in their place by renaming.
+        workspace.write("edited", before.replace(from, to));
+        fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
+        for arguments in shown.into_iter().chain([["report", "two", "--output", "r.html"].as_slice()]) {
+            let said = told(arguments);
+            let expected = if arguments[0] == "runs" {
+                format!("two: {part} cannot be trusted")
+            } else {
+                format!("{part} of two cannot be trusted")
+            };
+            assert!(said.contains(&expected) || arguments.contains(&"--json"), "{arguments:?}: {said}");
+        }
+        let listed: Value =
+            serde_json::from_str(&workspace.run(&["runs", "list", "--json"]).stdout).expect("JSON");
+        let runs = listed["runs"].as_array().expect("runs");
+        let edited: Vec<bool> = runs.iter().map(|run| !run["edited"].is_null()).collect();
+        assert_eq!(edited.iter().filter(|edited| **edited).count(), 1, "{listed}");
+        let compared = workspace.run(&["compare", "one", "two"]).expect_code(3);
+        assert!(compared.stdout.contains("INVALID"), "{}", compared.stdout);
+        workspace.write("edited", before);
+        fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
+        assert!(!told(&["runs", "list"]).contains("cannot be trusted"));
+    }
+    let _: Ended = workspace.run(&["verify", "two"]).expect_code(0);
+}

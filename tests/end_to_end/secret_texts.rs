@@ -1,0 +1,204 @@
+//! Secrets that a suite puts where samples are made of: into prompts, into what preprocessors take, into the path of a dataset,
+//! into what metrics are told. None of them stands in a run folder, and nothing comes out differently for that.
+
+use crate::server::{Server, completion, number_of};
+use crate::suites::write_suite;
+use crate::support::{Ended, Workspace};
+use std::fs;
+use std::path::Path;
+
+const SUITE: &str = "config/custom/words.yaml";
+
+/// The name of a variable, where it stands in the suite, and its value.
+const SECRETS: [(&str, &str, &str); 5] = [
+    ("FOLDER", "a folder of the dataset", "folder-of-me-1"),
+    ("SYSTEM", "what a preprocessor puts into each Sample", "system-of-me-1"),
+    ("PROMPT", "a prompt", "prompt-of-me-1"),
+    ("WHO", "a parameter of a prompt", "parameter-of-me-1"),
+    ("STYLE", "a parameter of a metric", "(style-of-me-1|answer [0-7]$)"),
+];
+
+/// A suite that takes each of them out of a variable, whose name has an ending.
+fn workspace(server: &Server, ending: &str) -> Workspace {
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let variable = |name: &str| format!("${{{name}{ending}}}");
+    let suite = workspace.read(SUITE);
+    let ask = "{{ sample.messages[1].content[0].text }}";
+    let edited = suite
+        .replace("/data/rows.jsonl", &format!("/data/{}/rows.jsonl", variable("FOLDER")))
+        .replace(
+            "    params:\n",
+            &format!(
+                "    params:\n      preprocess_kwargs: {{system_prompt: 'Be {}'}}\n",
+                variable("SYSTEM")
+            ),
+        )
+        .replace(
+            "prompt_id: ask}",
+            &format!("prompt_id: ask, prompt_params: {{who: '{}'}}}}", variable("WHO")),
+        )
+        .replace(
+            "{{ sample.messages[0].content[0].text }}",
+            &format!("{} {{{{ params.who }}}} {ask}", variable("PROMPT")),
+        )
+        .replace(
+            "metrics: [exact_match, words]",
+            &format!("metrics: [exact_match, {{regex_match: {{pattern: '{}'}}}}, words]", variable("STYLE")),
+        );
+    workspace.write(SUITE, edited);
+    let folder = workspace.path("config/data/folder-of-me-1");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::rename(workspace.path("config/data/rows.jsonl"), folder.join("rows.jsonl")).expect("moved");
+    workspace
+}
+
+fn run(workspace: &Workspace, ending: &str, arguments: &[&str]) -> Ended {
+    let variables = SECRETS.map(|(name, _, value)| (format!("{name}{ending}"), value));
+    Ended::of(workspace.program().args(arguments).envs(variables).output().expect("the program runs"))
+}
+
+fn texts_below(folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => texts_below(&path, found),
+            false => {
+                let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
+                found.push((path.display().to_string(), text));
+            }
+        }
+    }
+}
+
+/// Answers that say what was asked.
+fn repeating() -> Server {
+    Server::start(|request| match number_of(request) % 5 {
+        0 => completion(&String::from_utf8_lossy(&request.body)),
+        _ => completion(&format!("answer {}", number_of(request))),
+    })
+}
+
+#[test]
+fn no_secret_of_what_samples_are_made_of_stands_in_a_run_folder() {
+    let server = repeating();
+    let workspace = workspace(&server, "_TOKEN");
+    let with = |arguments: &[&str]| run(&workspace, "_TOKEN", arguments);
+    with(&["lock", SUITE]).expect_code(0);
+    with(&["run", SUITE, "--locked", "--run-id", "r", "--observability"]).expect_code(0);
+    for format in ["inspect", "lm-eval", "every-eval-ever", "csv"] {
+        with(&["export", "r", "--format", format]).expect_code(0);
+    }
+    with(&["report", "r"]).expect_code(0);
+    with(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    let mut texts = Vec::new();
+    texts_below(&workspace.path("runs"), &mut texts);
+    assert!(texts.iter().any(|(path, _)| path.ends_with("samples.jsonl")));
+    for (_, place, value) in SECRETS {
+        for (path, text) in &texts {
+            assert!(!text.contains(value), "{place} in {path}");
+        }
+    }
+    let sample = &workspace.samples("r")[1]["sample"];
+    assert_eq!(sample["messages"][0]["content"][0]["text"], "Be (secret)");
+    let path = sample["_dataset_metadata"]["path"].as_str().expect("a path");
+    assert!(path.ends_with("data/${FOLDER_TOKEN}/rows.jsonl"), "{path}");
+    // Nothing that is not scored by is needed to check it.
+    let style = ("STYLE_TOKEN", SECRETS[4].2);
+    for id in ["r", "again"] {
+        let mut verify = workspace.program();
+        let verified = verify.args(["verify", id]).envs([style]).output().expect("the program runs");
+        Ended::of(verified).expect_code(0);
+        with(&["verify", id]).expect_code(0);
+    }
+}
+
+#[test]
+fn what_is_blanked_changes_neither_figures_nor_what_goes_on() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    let (secret, open) = (workspace(&server, "_TOKEN"), workspace(&server, "_WORD"));
+    run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "r"]).expect_code(0);
+    run(&open, "_WORD", &["run", SUITE, "--run-id", "r"]).expect_code(0);
+    let figures = |workspace: &Workspace| {
+        let metrics = workspace.json("r", "summary.json")["metrics"].clone();
+        let metrics = metrics.as_array().expect("metrics").clone();
+        metrics.iter().map(|metric| metric["value"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(&secret), figures(&open));
+    assert_eq!(figures(&secret)[1], 0.4);
+    // Where no variable is a secret, nothing is looked for.
+    assert!(open.read("runs/r/samples.jsonl").contains("system-of-me-1"));
+    run(&secret, "_TOKEN", &["run", SUITE, "--run-id", "parts", "--max-samples", "7"]).expect_code(0);
+    run(&secret, "_TOKEN", &["run", SUITE, "--resume", "parts"]).expect_code(0);
+    for file in ["samples.jsonl", "summary.json"] {
+        assert_eq!(secret.read(&format!("runs/parts/{file}")), secret.read(&format!("runs/r/{file}")));
+    }
+}
+
+/// Such a value is sent, and stands beside the figures as what was sent.
+#[test]
+fn what_is_sent_out_of_a_secret_is_named_beside_the_figures() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    for (from, to) in [
+        ("  steps:", "  sampling_params: {stop: ['${END_KEY}']}\n  steps:"),
+        ("model: m", "model: m, default_params: {stop: ['${END_KEY}']}"),
+    ] {
+        let workspace = Workspace::new();
+        write_suite(&workspace, &server.backend(""), "");
+        let suite = workspace.read(SUITE);
+        assert!(suite.contains(from), "{suite}");
+        workspace.write(SUITE, suite.replace(from, to));
+        let mut program = workspace.program();
+        let ran = program.args(["run", SUITE, "--run-id", "r"]).env("END_KEY", "end-of-me-1");
+        Ended::of(ran.output().expect("the program runs")).expect_code(0);
+        let mut texts = Vec::new();
+        texts_below(&workspace.path("runs"), &mut texts);
+        assert!(texts.iter().all(|(_, text)| !text.contains("end-of-me-1")));
+        let stop = &workspace.json("r", "summary.json")["tasks"][0]["sampling_params"]["stop"];
+        assert_eq!(stop, &serde_json::json!(["${END_KEY}"]));
+        workspace.run(&["verify", "r"]).expect_code(0);
+        workspace.run(&["score", "runs/r", "--run-id", "again"]).expect_code(0);
+    }
+}
+
+#[test]
+fn a_name_out_of_a_secret_is_refused() {
+    let server = Server::start(|request| completion(&format!("answer {}", number_of(request))));
+    for (from, to, place) in [
+        ("metadata: {name: words}", "metadata: {name: '${NAME_KEY}'}", "metadata.name"),
+        ("metadata: {name: words}", "metadata: {name: 'a ${NAME_KEY:-b}'}", "metadata.name"),
+        ("task_id: rows,", "task_id: '${NAME_KEY}',", "tasks[0].task_id"),
+        (
+            "metrics: [exact_match, words]",
+            "metrics: [exact_match, {metric_id: '${NAME_KEY}', implementation: contains}]",
+            "metrics[1].metric_id",
+        ),
+    ] {
+        let workspace = Workspace::new();
+        write_suite(&workspace, &server.backend(""), "");
+        let suite = workspace.read(SUITE);
+        assert!(suite.contains(from), "{from}");
+        workspace.write(SUITE, suite.replace(from, to));
+        for command in [
+            ["validate", SUITE].as_slice(),
+            &["lock", SUITE],
+            &["run", SUITE],
+            &["distill", SUITE, "--builtin-name", "x"],
+        ] {
+            let mut program = workspace.program();
+            let refused =
+                program.args(command).env("NAME_KEY", "the-name-1").output().expect("the program runs");
+            let refused = Ended::of(refused).expect_code(2);
+            assert!(
+                refused.stderr.contains(place)
+                    && refused.stderr.contains("take it from a variable without KEY"),
+                "{}",
+                refused.stderr
+            );
+            assert!(!refused.stderr.contains("the-name-1"), "{}", refused.stderr);
+        }
+        assert!(
+            !workspace.path("config/custom/words.gage.lock").exists() && !workspace.path("runs").exists()
+        );
+    }
+}
