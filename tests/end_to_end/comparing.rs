@@ -107,11 +107,15 @@ fn a_gate_on_what_is_never_compared_is_refused_before_a_run() {
     let workspace = workspace();
     let text = workspace.read("right.yaml");
     for (metrics, gated, said) in [
-        ("[exact_match, latency]", "latency", "the gate on `latency` judges nothing: it reads a clock"),
+        (
+            "[exact_match, latency]",
+            "latency",
+            "the gate on `latency` judges nothing: the metric is never compared, since it reads a clock",
+        ),
         (
             "[{metric_id: exact_match, aggregation: categorical}]",
             "exact_match",
-            "the gate on `exact_match` judges nothing: it is aggregated by `categorical`",
+            "the gate on `exact_match` judges nothing: the metric is never compared, since it is aggregated by",
         ),
     ] {
         let gate = format!("gate:\n  - {{metric: {gated}, margin: 0.1}}\n");

@@ -57,14 +57,14 @@ pub(super) fn check_gate(config: &PipelineConfig, scorings: &[&Scoring], problem
             match compared.is_empty() {
                 true => {
                     let message = format!(
-                        "the gate on `{}` judges nothing: {why}, and is never compared",
+                        "the gate on `{}` judges nothing: the metric is never compared, since {why}",
                         gate.metric_id
                     );
                     problems.error(gate.span, "gate.metric", message).help(help);
                 }
                 false => {
                     let message = format!(
-                        "the gate on `{}` does not judge the task `{task_id}`: there {why}, and is never compared",
+                        "the gate on `{}` does not judge the task `{task_id}`: there it is never compared, since {why}",
                         gate.metric_id
                     );
                     problems.warning(gate.span, "gate.metric", message);

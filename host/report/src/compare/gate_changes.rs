@@ -70,6 +70,10 @@ fn unjudged(one: &ComparedSource, other: &ComparedSource, gate: &[GateSpec], nam
             && other.figures(task_id).iter().any(|figure| figure.metric_id == metric_id)
     };
     let mut changes = Vec::new();
+    // What has not ended does not say which metrics it has.
+    if other.summary().is_none() {
+        return changes;
+    }
     for task_id in one.task_ids() {
         for figure in one.figures(task_id) {
             let metric_id = &figure.metric_id;

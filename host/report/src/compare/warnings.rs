@@ -75,15 +75,17 @@ pub(super) fn of_margins(
         let (low, high) = judged.scores.range().filter(|_| !planned.has_scale)?;
         (margin >= (high - low).max(low.abs()).max(high.abs()) && (low, high) != (0.0, 0.0)).then(|| {
             let sub_score = metric.sub_score.iter().map(|name| format!(" · {name}")).collect::<String>();
+            let name = shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id));
+            let scores = match low < high {
+                true => format!("from {} to {}", number(low), number(high)),
+                false => format!("all {}", number(low)),
+            };
             ComparisonWarning {
                 task_id: Some(metric.task_id.clone()),
                 what: format!(
-                    "the margin {} of {} is as wide as the scores of both runs, which are from {} to {}: the gate could hardly \
-                     fail; name the largest loss that you accept",
-                    number(margin),
-                    shortened(&format!("{}{sub_score} of {}", metric.metric_id, metric.task_id)),
-                    number(low),
-                    number(high)
+                    "the margin {} of {name} is as wide as the scores of both runs, which are {scores}: the gate could \
+                     hardly fail; name the largest loss that you accept",
+                    number(margin)
                 ),
             }
         })

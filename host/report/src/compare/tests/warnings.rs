@@ -10,6 +10,7 @@ use crate::Aggregation;
 use crate::html::comparisons_with_first;
 use crate::test_records::description;
 use gage_config::{GateSpec, SubScoreGate};
+use gage_record::RunStatus;
 use serde_json::{Value, json};
 
 /// A run whose samples are in groups of ten by `metadata.text`, and which counts them together by a path.
@@ -112,6 +113,7 @@ fn a_margin_that_nothing_is_as_large_as_is_told_where_no_scale_is_declared() {
                 what.starts_with(&format!("the margin {margin} of m · mae of t is as wide as the scores")),
                 "{what}"
             );
+            assert_eq!(what.contains("which are all 1:"), values == [1.0, 1.0], "{what}");
         }
     }
 }
@@ -185,6 +187,18 @@ fn a_gate_that_judges_nothing_of_a_task_is_told_for_either_run() {
                 && xml.contains("the whole task"),
             "{xml}"
         );
+    }
+    // What was killed does not say which metrics it has.
+    let root = tempfile::tempdir().unwrap();
+    let whole = ComparedSource::open(&Run::of(&scores(40, 0)).write(root.path(), "whole")).unwrap();
+    let killed = Run { status: RunStatus::Running, ..Run::of(&scores(20, 0)) }.write(root.path(), "killed");
+    for file in ["summary.json", "samples.jsonl", "timings.json"] {
+        std::fs::remove_file(killed.join(file)).unwrap();
+    }
+    let killed = ComparedSource::open(&killed).unwrap();
+    let options = CompareOptions { gate: gate(0.1), ..CompareOptions::default() };
+    for (base, new) in [(&whole, &killed), (&killed, &whole)] {
+        assert!(compare(base, new, &options).unwrap().gate_changes.is_empty());
     }
     // A gate of one task alone, whose task is there.
     let own = vec![GateSpec { task_id: Some("t".to_owned()), ..GateSpec::new("m", 0.1) }];
