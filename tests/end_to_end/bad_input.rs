@@ -110,7 +110,9 @@ fn paths_that_are_spelled_as_no_path_is_are_refused() {
         ("metadata..right", "has a dot too many"),
         ("references.-1.answer", "indexes are counted from 0"),
     ] {
-        let steps = format!("{{step: extract, extractors: [{{last_number: {{text_field: {path:?}}}}}]}}, {{step: auto_eval}}");
+        let steps = format!(
+            "{{step: extract, extractors: [{{last_number: {{text_field: {path:?}}}}}]}}, {{step: auto_eval}}"
+        );
         let text = suite(NOBODY, &format!("[{{exact_match: {{label_field: {path:?}}}}}]"));
         workspace.write("suite.yaml", text.replace("{step: auto_eval}", &steps));
         let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(2);
