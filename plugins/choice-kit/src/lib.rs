@@ -16,4 +16,4 @@ mod selection;
 pub use choices::{Choices, several};
 pub use extraction::{boxed, extract};
 pub use letters::last_letter;
-pub use selection::extract_all;
+pub use selection::{extract_all, list_of};

@@ -17,11 +17,17 @@ const SEPARATORS: &[char] = &[',', '，', '、', ';', '；', '/', '&', '+', '|',
 /// The longest text that may be a list of options, in bytes.
 const LONGEST_LIST: usize = 4096;
 
-/// Gives the labels of all options that an answer names, in upper case. The first of these that is a
-/// list of labels, or of texts of options, counts: the whole answer; the last `\boxed{…}`; what stands
-/// behind the last phrase like `the answer is …`. Otherwise it is each letter that stands alone and is
-/// not denied, and where there is none the one option that [`extract`] finds.
+/// Gives the labels of all options that an answer names, in upper case: those that it lists ([`list_of`]), otherwise
+/// each letter that stands alone and is not denied, and where there is none the one option that [`extract`] finds.
 pub fn extract_all(answer: &str, choices: &Choices, by_text: bool) -> BTreeSet<String> {
+    let letters = || Answer::new(readable(answer).as_ref()).letters(choices).map(String::from).collect();
+    let found: BTreeSet<String> = list_of(answer, choices, by_text).unwrap_or_else(letters);
+    if found.is_empty() { extract(answer, choices, by_text).into_iter().collect() } else { found }
+}
+
+/// The labels of the options that an answer lists, in upper case. The first of these that is a list of labels, or of texts
+/// of options, counts: the whole answer; the last `\boxed{…}`; what stands behind the last phrase like `the answer is …`.
+pub fn list_of(answer: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<String>> {
     let readable = readable(answer);
     let text = readable.as_ref();
     let by_text = by_text && !choices.is_unknown();
@@ -31,11 +37,7 @@ pub fn extract_all(answer: &str, choices: &Choices, by_text: bool) -> BTreeSet<S
         let end = rest.find(['\n', '。', '.']).unwrap_or(rest.len());
         rest.get(..end)
     };
-    let found =
-        listed(text).or_else(|| listed(boxed(text)?)).or_else(|| listed(announced()?)).unwrap_or_else(|| {
-            Answer::new(text).letters(choices).map(String::from).collect::<BTreeSet<String>>()
-        });
-    if found.is_empty() { extract(answer, choices, by_text).into_iter().collect() } else { found }
+    listed(text).or_else(|| listed(boxed(text)?)).or_else(|| listed(announced()?))
 }
 
 /// The labels that a text lists, where it is a list and nothing else.

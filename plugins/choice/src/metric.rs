@@ -1,6 +1,6 @@
 //! `multi_choice_accuracy`: whether the answer names the right option.
 
-use gage_choice_kit::{Choices, extract, extract_all, several};
+use gage_choice_kit::{Choices, extract, extract_all, list_of, several};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard, json};
@@ -164,11 +164,15 @@ impl MultiChoiceAccuracy {
     ) -> ScoreCard {
         let asked = self.several.unwrap_or(usual);
         let answer = as_text(prediction);
-        let all = |answer: &str| extract_all(answer, choices, self.allow_text_match);
-        let one = |answer: &str| extract(answer, choices, self.allow_text_match);
+        let by_text = self.allow_text_match;
+        // A list that the answer gives is its answer; letters in its reasons are not.
+        let listed = |answer: &str| {
+            list_of(answer, choices, by_text)
+                .unwrap_or_else(|| extract(answer, choices, by_text).into_iter().collect())
+        };
         let chosen = answer.as_deref().map_or_else(BTreeSet::new, |answer| match asked {
-            Several::Any => one(answer).map_or_else(|| all(answer), |label| BTreeSet::from([label])),
-            Several::All => all(answer),
+            Several::Any => listed(answer),
+            Several::All => extract_all(answer, choices, by_text),
         });
         let pass = expected.as_ref().is_some_and(|expected| match asked {
             Several::Any => !chosen.is_empty() && chosen.is_subset(expected),
@@ -262,6 +266,9 @@ mod tests {
             (&any, text("AC"), text("A"), 1.0, &[]),
             (&any, text("B"), text("A"), 0.0, &["wrong_answer"]),
             (&any, text("ABC"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("A, B and C"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("The answer is A, C"), text("A"), 1.0, &[]),
+            (&any, text("A swims and B does not, so it is C or so. The answer is C"), text("A"), 1.0, &[]),
             (&any, text("none"), text("A"), 0.0, &["no_choice_found"]),
             (&any, Value::Absent, text("A"), 0.0, &["missing_prediction"]),
             // The suite names another field.
