@@ -64,7 +64,7 @@ fn lines_of_others_behind_a_journal_are_told_and_kept() {
     fs::write(&path, &journal).expect("written");
     let resumed = workspace.run(&["run", SUITE, "--resume", "r"]).expect_code(0);
     let aside = "runs/r/journal/set-aside-000001-1";
-    for part in ["journal/000001.jsonl", "3 whole lines", aside] {
+    for part in ["journal/000001.jsonl", "line ends: 3", aside] {
         assert!(resumed.stderr.contains(part), "{part}: {}", resumed.stderr);
     }
     assert_eq!(fs::read(workspace.path(aside)).expect("what was set aside"), strange);

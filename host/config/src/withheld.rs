@@ -49,7 +49,7 @@ impl Withheld {
 
     /// Whether it stands elsewhere than in the settings of a backend.
     pub(crate) fn may_reach_samples(&self) -> bool {
-        !settings(&self.path).is_some_and(|(section, _)| section == "backends")
+        settings(&self.path).is_none_or(|(section, _)| section != "backends")
     }
 }
 

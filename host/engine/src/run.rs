@@ -211,8 +211,8 @@ pub fn run(
     if let Some(SetAside { journal, path, lines, bytes }) = &set_aside {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
-            "behind the records of {journal} stood {bytes} bytes with {lines} whole lines that are none of this run; they lie in \
-             {path} now, and nothing that was recorded is lost"
+            "behind the records of {journal} stood what is no record of this run ({bytes} bytes, line ends: {lines}); it lies in {path} \
+             now, and nothing that was recorded is lost"
         );
     } else if dropped_bytes > 0 {
         tracing::info!(dropped_bytes, "the journal ended in the middle of a record, which is written again");

@@ -181,6 +181,14 @@ fn is_secret_parameter(name: &str) -> bool {
     is_secret_key(name) || ["key", "sig", "pass"].contains(&name.to_lowercase().as_str())
 }
 
+/// Whether a secret was taken out already, whatever closes the address behind the mark: its own brace closes none.
+fn is_mark(value: &str) -> bool {
+    value.strip_prefix(SECRET_MARK).is_some_and(|rest| rest.chars().all(|one| CLOSING.contains(&one)))
+}
+
+/// What may stand behind an address and is none of it.
+const CLOSING: [char; 6] = ['"', '\'', '`', ',', '>', ')'];
+
 /// The values of parameters with names of secrets: `?api_key=…`.
 fn secret_parameters(word: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -190,9 +198,10 @@ fn secret_parameters(word: &str) -> Vec<Range<usize>> {
         if let Some((name, value)) = part.split_once('=')
             && is_secret_parameter(name)
             && !value.starts_with("${")
+            && !is_mark(value)
         {
             let start = at + name.len() + 1;
-            let value = value.trim_end_matches(['"', '\'', '`', ',', '>', ')']);
+            let value = value.trim_end_matches(CLOSING);
             found.push(start..start + value.len());
         }
         at += part.len() + 1;
@@ -235,6 +244,10 @@ mod tests {
             ("me@example.org", "me@example.org"),
             ("Question: what is a@b?", "Question: what is a@b?"),
             ("http://(secret)@a.b", "http://(secret)@a.b"),
+            // As it was recorded, and is read again.
+            ("https://a.b/v1?sig=(secret)", "https://a.b/v1?sig=(secret)"),
+            ("(see https://a.b/v1?sig=(secret)),", "(see https://a.b/v1?sig=(secret)),"),
+            ("(see https://a.b/v1?sig=s1),", "(see https://a.b/v1?sig=(secret)),"),
             ("http://me:${PW}@a.b", "http://me:${PW}@a.b"),
             ("http://me:${PW:-}@a.b", "http://me:${PW:-}@a.b"),
             ("http://me:${PW:-p}@a.b", "http://(secret)@a.b"),
