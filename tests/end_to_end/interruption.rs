@@ -207,7 +207,8 @@ fn the_coverage_of_a_run_over_filtered_rows_is_of_those_that_the_filter_keeps() 
     Ended::of(child.wait_with_output().expect("the program ends")).expect_code(130);
     let samples = workspace.json("r", "summary.json")["samples"].clone();
     assert_eq!(samples["total"], 12, "{samples}");
-    assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=5).contains(&left)), "{samples}");
+    // Four are sent at once, not always in their order, so that some before the one that was asked for may be left.
+    assert!(samples["not_reached"].as_u64().is_some_and(|left| (1..=8).contains(&left)), "{samples}");
 }
 
 /// The end of a terminal is as good as Ctrl-C, unless the run was begun to outlive it.

@@ -211,7 +211,7 @@ mod tests {
                 outcome: Outcome::Scored,
                 scores: Scores { scored_together: *together, ..Scores::default() },
             };
-            writer.append_batch(&[answer, JournalEntry::Scores(&scores)]).expect("written");
+            writer.append_batch([answer, JournalEntry::Scores(&scores)]).expect("written");
         }
         let index = Arc::new(JournalIndex::read(&folder).expect("read"));
         (root, index)

@@ -73,7 +73,7 @@ fn write(root: &Path, run_id: &str, run: u64, samples: u64) -> Result<(), Box<dy
             let records: Vec<SampleRecord> =
                 numbers.map(|index| record(task_id, task as u64, index, run, count)).collect();
             let entries: Vec<JournalEntry> = records.iter().map(JournalEntry::Whole).collect();
-            journal.append_batch(&entries)?;
+            journal.append_batch(entries)?;
         }
     }
     drop(journal);

@@ -135,12 +135,12 @@ mod tests {
     #[test]
     fn a_full_disk_leaves_the_last_good_batch() {
         let mut appender = Appender::new(disk(2 * LINE + 5), 0);
-        appender.append(&[1]).unwrap();
+        appender.append([1]).unwrap();
         let good = appender.store.bytes.clone();
         assert_eq!(good.len(), LINE);
-        assert!(appender.append(&[2, 3]).is_err());
+        assert!(appender.append([2, 3]).is_err());
         assert_eq!(appender.store.bytes, good);
-        appender.append(&[4]).unwrap();
+        appender.append([4]).unwrap();
         assert_eq!(appender.store.bytes.len(), 2 * LINE);
     }
 
@@ -148,22 +148,22 @@ mod tests {
     fn a_batch_that_could_not_be_synced_is_taken_back() {
         let mut appender = Appender::new(disk(100), 0);
         appender.store.fails_to_sync = true;
-        assert!(appender.append(&[1]).is_err());
+        assert!(appender.append([1]).is_err());
         assert!(appender.store.bytes.is_empty());
     }
 
     #[test]
     fn a_torn_end_that_could_not_be_cut_is_cut_before_the_next_batch() {
         let mut appender = Appender::new(disk(LINE + 5), 0);
-        appender.append(&[1]).unwrap();
+        appender.append([1]).unwrap();
         appender.store.fails_to_cut = true;
-        assert!(appender.append(&[2]).is_err());
+        assert!(appender.append([2]).is_err());
         assert_eq!(appender.store.bytes.len(), LINE + 5);
-        assert!(appender.append(&[3]).is_err());
+        assert!(appender.append([3]).is_err());
 
         appender.store.fails_to_cut = false;
         appender.store.room = 2 * LINE;
-        appender.append(&[4]).unwrap();
+        appender.append([4]).unwrap();
         let lines: Vec<&[u8]> = appender.store.bytes.split_inclusive(|byte| *byte == b'\n').collect();
         assert_eq!(
             lines.iter().filter_map(|line| line::decode(line, Seed::NONE).ok()).collect::<Vec<_>>(),
@@ -175,6 +175,6 @@ mod tests {
     fn nothing_to_append_is_no_write() {
         let mut appender = Appender::new(disk(0), 0);
         let nothing: [u8; 0] = [];
-        appender.append(&nothing).unwrap();
+        appender.append(nothing).unwrap();
     }
 }

@@ -443,7 +443,7 @@ mod tests {
         clocked.model_output = Some(json!({"answer": "b", "clock": 1}));
         let (_root, folder) = written(&[]);
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch(&[answer(&first), answer(&clocked)]).unwrap();
+        writer.append_batch([answer(&first), answer(&clocked)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         assert_eq!((index.len(), index.outcomes("t").total()), (2, 0));
         assert!(answers(&index, &["t"]).is_empty());
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!((&records[0].metrics, records[0].timing.scoring_fuel), (&second.metrics, 7));
         assert!(index.get("t", 1).unwrap().is_finished());
         // Asked once more, it awaits its scores once more.
-        writer.append_batch(&[answer(&second)]).unwrap();
+        writer.append_batch([answer(&second)]).unwrap();
         assert!(!JournalIndex::read(&folder).unwrap().get("t", 1).unwrap().is_finished());
     }
 
@@ -481,7 +481,7 @@ mod tests {
         };
         let (_root, folder) = written(&[]);
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch(&[unjudged(&first), unjudged(&second)]).unwrap();
+        writer.append_batch([unjudged(&first), unjudged(&second)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         let sample = index.get("t", 1).unwrap();
         assert!(sample.awaits_judges() && !sample.is_answered() && !sample.is_finished());
@@ -492,14 +492,14 @@ mod tests {
 
         // One is judged; of the other the judge fails, and nothing is scored before either.
         let failed = SampleRecord { outcome: Outcome::JudgeUnparseable, ..second.clone() };
-        writer.append_batch(&[answer(&first), JournalEntry::Whole(&failed)]).unwrap();
+        writer.append_batch([answer(&first), JournalEntry::Whole(&failed)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         assert!(index.get("t", 0).unwrap().is_answered() && !index.get("t", 1).unwrap().is_answered());
         assert_eq!(index.outcomes("t").get(Outcome::JudgeUnparseable), 1);
         assert_eq!(index.answers().read_whole("t", 1).unwrap().unwrap().sample_id, "s-1");
         assert_eq!(index.answers().read_whole("t", 0).unwrap(), None);
         writer
-            .append_batch(&[unjudged(&first), JournalEntry::Scores(&scores(&first, Outcome::Scored))])
+            .append_batch([unjudged(&first), JournalEntry::Scores(&scores(&first, Outcome::Scored))])
             .unwrap();
         let error = JournalIndex::read(&folder).unwrap_err().to_string();
         assert!(error.contains("has scores and no answer"), "{error}");
@@ -509,7 +509,7 @@ mod tests {
     fn scores_without_an_answer_are_damage() {
         let (_root, folder) = written(&[]);
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch(&[JournalEntry::Scores(&scores(&record("t", 3, "a"), Outcome::Scored))]).unwrap();
+        writer.append_batch([JournalEntry::Scores(&scores(&record("t", 3, "a"), Outcome::Scored))]).unwrap();
         let error = JournalIndex::read(&folder).unwrap_err().to_string();
         assert!(error.contains("sample 3 of the task `t` has scores and no answer"), "{error}");
     }

@@ -242,7 +242,7 @@ mod tests {
             outcome: Outcome::Refused,
             scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: 7, ..Scores::default() },
         };
-        writer.append_batch(&[JournalEntry::Answer(answer), JournalEntry::Scores(&scores)]).unwrap();
+        writer.append_batch([JournalEntry::Answer(answer), JournalEntry::Scores(&scores)]).unwrap();
         let mut tail = JournalTail::new(folder.path(), "run");
         let mut entries = Vec::new();
         tail.read_new(|entry| entries.push(entry)).unwrap();

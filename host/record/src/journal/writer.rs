@@ -92,7 +92,7 @@ impl JournalWriter {
         let appender = Appender::new(file, good_bytes);
         let mut writer = JournalWriter { path, appender, recorded, lines };
         if good_bytes == 0 {
-            writer.append(&[Header::new(folder.run_id())])?;
+            writer.append([Header::new(folder.run_id())])?;
         }
         writer.appender.begin_records(seed_of(JOURNAL_VERSION, folder.run_id()), own_lines.max(1) + 1);
         Ok(OpenedJournal { writer, index: builder.finish(), dropped_bytes: end.torn_bytes, set_aside })

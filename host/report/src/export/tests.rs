@@ -42,7 +42,7 @@ fn write_run_that_came_to(
     manifest.created_at = "2026-01-31T09:05:00Z".to_owned();
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
+    journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
     let sampling = json!({"max_new_tokens": 64, "temperature": 0, "stop": ["\n"], "min_p": 0.1});
     let sampling_params = sampling.as_object().unwrap().clone();
     let slices = vec!["metadata.topic".to_owned()];

@@ -20,7 +20,7 @@ fn write_run(root: &Path, run_id: &str, records: &[SampleRecord]) -> PathBuf {
     let mut manifest = Manifest::new(run_id, "0.1.0", json!({}));
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
+    journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
     write_reports(&folder, &[task("t")], &Reaches::new(), &Phases::default(), &no_folds).unwrap();
     manifest.finish(RunStatus::Complete);
     manifest.write(&folder).unwrap();
@@ -130,7 +130,7 @@ fn a_run_that_has_not_ended_has_a_page() {
     let empty = page(root.path(), &[folder.path().to_owned()]);
     assert_eq!(blocks(&empty, "columns").len(), 0);
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
-    journal.append_batch(&[JournalEntry::Whole(&sample("t", 0, 1.0, 1.0))]).unwrap();
+    journal.append_batch([JournalEntry::Whole(&sample("t", 0, 1.0, 1.0))]).unwrap();
     let one = page(root.path(), &[folder.path().to_owned()]);
     let head: Value = serde_json::from_str(&blocks(&one, "head")[0]).unwrap();
     assert_eq!((&head["runs"][0]["status"], &head["runs"][0]["summary"]), (&json!("running"), &Value::Null));
@@ -151,7 +151,7 @@ fn answers_that_await_scores_are_shown_as_such() {
         answer(&records[2], true),
         JournalEntry::Whole(&records[3]),
     ];
-    journal.append_batch(&entries).unwrap();
+    journal.append_batch(entries).unwrap();
     let page = page(root.path(), &[folder.path().to_owned()]);
     let columns: Value = serde_json::from_str(&blocks(&page, "columns")[0]).unwrap();
     assert_eq!(columns["outcomes"], json!(["scored", "not_scored_yet", "not_judged_yet"]));

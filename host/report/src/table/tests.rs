@@ -55,7 +55,7 @@ fn a_run_is_a_table_its_ends_and_its_times() {
       task        metric    value     95% interval  scored  coverage
       ──────────────────────────────────────────────────────────────
       arithmetic  m        0.8000  0.4902 – 0.9433   10/12     83.3%
-                  latency      20    20.00 – 20.00   10/12     83.3%
+                  latency      20                –   10/12     83.3%
       empty       m             –                –     0/0         –
                   latency       –                –     0/0         –
 
@@ -192,9 +192,9 @@ fn parts_of_a_metric_stand_below_it() {
                     precision_2              40                       10
                     data_tag=test         31.25                –     3/5     60.0%
                     data_tag=train        31.25                –     7/7      100%
-                  latency (p90)              20    20.00 – 20.00   10/12     83.3%
-                    data_tag=test            20    20.00 – 20.00     3/5     60.0%
-                    data_tag=train           20    20.00 – 20.00     7/7      100%
+                  latency (p90)              20                –   10/12     83.3%
+                    data_tag=test            20                –     3/5     60.0%
+                    data_tag=train           20                –     7/7      100%
 
       arithmetic: 1 truncated, 1 backend_error
 

@@ -54,7 +54,7 @@ fn a_run_is_followed_until_it_has_ended() {
     manifest.write(&folder).unwrap();
     let mut journal = JournalWriter::open(&folder).unwrap().writer;
     let mut append = |records: &[SampleRecord]| {
-        journal.append_batch(&records.iter().map(JournalEntry::Whole).collect::<Vec<_>>()).unwrap();
+        journal.append_batch(records.iter().map(JournalEntry::Whole)).unwrap();
     };
     let now = unix_milliseconds();
     let began = json!({"kind": "run_started", "level": "info", "unix_ms": now - 10_000});
@@ -129,7 +129,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
         awaits_scores: true,
         awaits_judges: false,
     };
-    journal.append_batch(&[JournalEntry::Answer(answer)]).unwrap();
+    journal.append_batch([JournalEntry::Answer(answer)]).unwrap();
     let followers = Followers::default();
     let pace = |told: &Value| {
         let bins = told["pace"]["samples_per_s"].as_array().unwrap().iter();
@@ -149,7 +149,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
         outcome: Outcome::Scored,
         scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: now - 1_000, ..Scores::default() },
     };
-    journal.append_batch(&[JournalEntry::Scores(&scores)]).unwrap();
+    journal.append_batch([JournalEntry::Scores(&scores)]).unwrap();
     let scored = look(&followers, folder.path());
     assert_eq!(scored["done"], 1);
     assert!((left(&scored) - 2.0).abs() < 1e-9, "{scored:#}");

@@ -168,7 +168,7 @@ fn identity() -> Value {
 
 pub(crate) fn append(writer: &mut JournalWriter, records: &[SampleRecord]) {
     let entries: Vec<JournalEntry<'_>> = records.iter().map(JournalEntry::Whole).collect();
-    writer.append_batch(&entries).expect("appended");
+    writer.append_batch(entries).expect("appended");
 }
 
 /// Ends a run that has begun, with figures of `exact_match`.

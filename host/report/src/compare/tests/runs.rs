@@ -81,7 +81,7 @@ impl Run {
         manifest.write(&folder).unwrap();
         let mut journal = JournalWriter::open(&folder).unwrap().writer;
         let entries: Vec<JournalEntry> = self.records.iter().map(JournalEntry::Whole).collect();
-        journal.append_batch(&entries).unwrap();
+        journal.append_batch(entries).unwrap();
         let reaches = Reaches::from([("t".to_owned(), self.reach)]);
         let written = write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_folds).unwrap();
         manifest.files = written.files;
