@@ -22,8 +22,8 @@ tokio::task_local! {
 /// What a request takes up among those in flight.
 #[async_trait]
 pub trait Place: Send + Sync {
-    /// Makes room for others.
-    fn leave(&self);
+    /// Makes room for others: for requests that were begun, and where it `invites` for those that were not.
+    fn leave(&self, invites: bool);
 
     /// Waits until there is room again.
     async fn take(&self);
@@ -34,13 +34,14 @@ pub fn in_place<F: Future>(place: Arc<dyn Place>, request: F) -> impl Future<Out
     PLACE.scope(place, request)
 }
 
-/// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards.
-pub async fn pause(time: Duration) {
+/// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards. `invites` says whether
+/// something new may begin in it: not where that would be refused as well.
+pub async fn pause(time: Duration, invites: bool) {
     let _mark = Mark::set();
     // Outside of a run nobody else wants it.
     let place = PLACE.try_with(Arc::clone).ok();
     if let Some(place) = &place {
-        place.leave();
+        place.leave(invites);
     }
     tokio::time::sleep(time).await;
     if let Some(place) = place {
@@ -132,8 +133,8 @@ mod tests {
 
     #[async_trait]
     impl Place for Counted {
-        fn leave(&self) {
-            self.0.lock().expect("no panic").push("left");
+        fn leave(&self, invites: bool) {
+            self.0.lock().expect("no panic").push(if invites { "left" } else { "lent" });
         }
 
         async fn take(&self) {
@@ -146,15 +147,15 @@ mod tests {
         let place = Arc::new(Counted::default());
         let request = in_place(Arc::clone(&place) as Arc<dyn Place>, async {
             waiting(ready(())).await;
-            pause(Duration::from_secs(1)).await;
+            pause(Duration::from_secs(1), true).await;
             7
         });
         assert_eq!(cancellable(request, pending(), pending()).await, Some(7));
         assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken"]);
-        let given_up = in_place(Arc::clone(&place) as Arc<dyn Place>, pause(Duration::from_secs(1)));
+        let given_up = in_place(Arc::clone(&place) as Arc<dyn Place>, pause(Duration::from_secs(1), false));
         assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
-        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken", "left"]);
-        pause(Duration::from_secs(1)).await;
+        assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken", "lent"]);
+        pause(Duration::from_secs(1), true).await;
     }
 
     #[tokio::test]

@@ -40,9 +40,9 @@ impl Place {
 
 #[async_trait]
 impl gage_backend::Place for Place {
-    fn leave(&self) {
+    fn leave(&self, invites: bool) {
         drop(self.taken.lock().unwrap_or_else(PoisonError::into_inner).take());
-        if let Some(lent) = &self.lent {
+        if let Some(lent) = self.lent.as_ref().filter(|_| invites) {
             drop(lent.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
     }
@@ -72,7 +72,9 @@ mod tests {
         let lent: Lent = Arc::new(Mutex::new(Some(permit)));
         let place = Place::taken(vec![Arc::clone(&room)], None, Some(lent)).await;
         assert_eq!((room.available_permits(), begun.available_permits()), (0, 0));
-        place.leave();
+        place.leave(false);
+        assert_eq!((room.available_permits(), begun.available_permits()), (1, 0));
+        place.leave(true);
         assert_eq!((room.available_permits(), begun.available_permits()), (1, 1));
         let other = Arc::clone(&room).acquire_owned().await.expect("room");
         let back = tokio::spawn({

@@ -19,6 +19,12 @@ use std::time::{Duration, Instant, SystemTime};
 /// So much of the body of a refusal is read.
 const MOST_REFUSAL_BYTES: usize = 64 * 1024;
 
+/// What an attempt costs of the tries of a request, in quarters of one.
+const TRY: u32 = 4;
+
+/// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
+const REFUSED_TRY: u32 = 1;
+
 /// So long the end of a stream may take to come behind its answer.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
@@ -86,8 +92,9 @@ impl HttpClient {
         Counters::add(&self.counters.requests, 1);
         let retry = &self.config.retry;
         let digest = self.tape.as_ref().map(|_| self.digest_of(&call));
-        let mut attempts = 0;
+        let (mut attempts, mut tried) = (0, 0_u32);
         loop {
+            let answers_before = self.host.answers();
             let (attempt, latency) = match self.replayed(&call, digest.as_deref(), &reader, &reading).await {
                 Some(attempt) => (attempt, Duration::ZERO),
                 None => {
@@ -124,13 +131,18 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             let failure = self.patient(failure);
-            if failure.may_pass && attempts <= retry.most && !self.is_replay() {
+            let is_refused = failure.kind == BackendErrorKind::RateLimited;
+            let waits_its_turn = is_refused && self.host.answers() > answers_before;
+            tried = tried.saturating_add(if waits_its_turn { REFUSED_TRY } else { TRY });
+            if failure.may_pass && tried <= retry.most.saturating_mul(TRY) && !self.is_replay() {
                 self.counters.sent_again(failure.kind);
                 let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
                 tracing::debug!(
                     request = %call.id, attempts, ?wait, "sent again: {}", without_secrets(&failure.message)
                 );
-                pause(wait).await;
+                // A sample more would only be one more that is refused and uses up its tries, but where refusals have
+                // nothing to do with load.
+                pause(wait, !is_refused || self.host.refuses_at_random()).await;
                 continue;
             }
             self.counters.failed(failure.kind);

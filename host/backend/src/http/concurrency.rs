@@ -152,6 +152,11 @@ impl Concurrency {
         self.is_refusing
     }
 
+    /// Whether a share of overloaded answers is put up with, since a lower limit does not help.
+    pub(super) fn tolerates(&self) -> bool {
+        self.tolerated > 0.0
+    }
+
     /// Whether the limit still doubles.
     pub(super) fn is_slow_start(&self) -> bool {
         self.is_adaptive && self.is_slow_start && self.limit < self.most

@@ -72,8 +72,7 @@ struct State {
     owed: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
-    /// When the request was sent that was sent last of those that were answered.
-    answered: Option<Instant>,
+    taking: Taking,
     /// When the limit may double next.
     hurry_at: Option<Instant>,
     breaker: Breaker,
@@ -97,6 +96,54 @@ impl State {
     }
 }
 
+/// Whether a host that refuses requests takes others meanwhile, as one does that allows so many a second. One that allows so
+/// many in a minute takes none until that is over.
+#[derive(Default)]
+struct Taking {
+    /// When a request was sent that was refused, where none is known to be answered that was sent later.
+    refusing_since: Option<Instant>,
+    /// When an answer came last, and how many there were.
+    answered: Option<Instant>,
+    answers: u64,
+    /// In seconds, weighted towards the last ones: how long answers take, and what lies between them.
+    latency: f64,
+    gap: f64,
+}
+
+impl Taking {
+    /// A request that was sent then is answered now.
+    fn took(&mut self, sent: Instant, now: Instant) {
+        self.answers += 1;
+        let approach = |mean: &mut f64, seen: Duration| *mean += (seen.as_secs_f64() - *mean) / 4.0;
+        match self.answered.replace(now) {
+            Some(before) => {
+                approach(&mut self.latency, now.saturating_duration_since(sent));
+                approach(&mut self.gap, now.saturating_duration_since(before));
+            }
+            None => self.latency = now.saturating_duration_since(sent).as_secs_f64(),
+        }
+        self.refusing_since = self.refusing_since.filter(|since| sent <= *since);
+    }
+
+    /// A request that was sent then is refused.
+    fn refused(&mut self, sent: Instant) {
+        self.refusing_since.get_or_insert(sent);
+    }
+
+    /// All wait; what was refused before says nothing about what is sent behind the pause.
+    fn paused(&mut self) {
+        self.refusing_since = None;
+    }
+
+    /// Whether an answer to a request that was sent behind the refused ones may only not be there yet: within twice the time that
+    /// answers take, and four times what usually lies between them.
+    fn may_take_others(&self, now: Instant) -> bool {
+        let longest = Duration::try_from_secs_f64(2.0 * self.latency + 4.0 * self.gap).unwrap_or_default();
+        self.answered.is_some()
+            && self.refusing_since.is_none_or(|since| now.saturating_duration_since(since) <= longest)
+    }
+}
+
 impl Host {
     fn new(limits: &HttpLimits, retry: &HttpRetry) -> Host {
         let concurrency = Concurrency::new(limits.max_concurrency, limits.is_adaptive);
@@ -113,7 +160,7 @@ impl Host {
             owed: 0,
             in_flight: 0,
             paused_until: None,
-            answered: None,
+            taking: Taking::default(),
             hurry_at: None,
             breaker,
             requests: None,
@@ -148,6 +195,16 @@ impl Host {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many requests it has answered.
+    pub(super) fn answers(&self) -> u64 {
+        self.state().taking.answers
+    }
+
+    /// Whether some requests are refused whatever the load.
+    pub(super) fn refuses_at_random(&self) -> bool {
+        self.state().concurrency.tolerates()
     }
 
     /// Waits until a request may be sent that takes about so many tokens, and at most so long.
@@ -309,8 +366,10 @@ impl Pass<'_> {
         let mut state = self.host.state();
         let now = now();
         if let Some(sent) = self.sent.take() {
-            if ending == Ending::Answered {
-                state.answered = state.answered.max(Some(sent.at));
+            match ending {
+                Ending::Answered => state.taking.took(sent.at, now),
+                Ending::Refused => state.taking.refused(sent.at),
+                Ending::Late | Ending::Broken => {}
             }
             let end = match ending {
                 Ending::Refused => End::Refused,
@@ -326,14 +385,14 @@ impl Pass<'_> {
             Ending::Broken => state.breaker.failed(now),
             Ending::Late => state.breaker.abandoned(),
         }
-        // One refusal among many answers concerns that request. Where most are refused, all wait; unless the host took
-        // another within the time that it asks for, as one does that allows so many a second.
-        let concerns_all = |wait: &Duration| {
-            let takes_others = state.answered.is_some_and(|at| now.saturating_duration_since(at) <= *wait);
-            ending == Ending::Refused && state.concurrency.is_refusing() && !takes_others
-        };
-        if let Some(wait) = asked.filter(concerns_all) {
+        // One refusal among many answers concerns that request. Where most are refused, and none is answered that was sent
+        // behind them, all wait.
+        let concerns_all = ending == Ending::Refused
+            && state.concurrency.is_refusing()
+            && !state.taking.may_take_others(now);
+        if let Some(wait) = asked.filter(|_| concerns_all) {
             Host::pause(&mut state, wait);
+            state.taking.paused();
         }
         if let Some(wait) = exhausted {
             Host::pause(&mut state, wait);
@@ -427,32 +486,63 @@ mod tests {
         assert_eq!((now() - began).as_secs(), 5);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_host_that_takes_some_all_the_time_is_not_left_alone() {
+    /// Asks a host for twenty seconds, as often as its limit lets it; what is refused is asked to wait so long. How many requests
+    /// were taken and refused, and how often all waited.
+    async fn asked(mut takes: impl FnMut(Duration) -> bool, wait: Duration) -> (u32, u32, u64) {
         let host = Host::new(&limits(64), &retry());
         let began = now();
-        for round in 0..30 {
-            for refused in 0..16 {
-                let pass = host.enter(1, LONGEST).await.expect("a pass");
-                let (ending, asked) = match refused {
-                    0 => (Ending::Answered, None),
-                    _ => (Ending::Refused, Some(Duration::from_secs(1))),
-                };
-                pass.end(ending, asked, None, None);
+        let (mut taken, mut refused) = (0, 0);
+        let mut under_way: Vec<(Instant, Pass<'_>)> = Vec::new();
+        while now() - began < Duration::from_secs(20) {
+            while under_way.first().is_some_and(|(end, _)| *end <= now()) {
+                under_way.remove(0).1.end(Ending::Answered, None, None, None);
             }
-            assert_eq!(now(), began + round * Duration::from_millis(50));
-            tokio::time::advance(Duration::from_millis(50)).await;
-        }
-        assert_eq!(host.statistics()["pauses"], 0);
-        // From when it takes nobody any more, all wait.
-        tokio::time::advance(Duration::from_secs(1)).await;
-        for _ in 0..64 {
-            if host.statistics()["pauses"] == 0 {
-                let pass = host.enter(1, LONGEST).await.expect("a pass");
-                pass.end(Ending::Refused, Some(Duration::from_secs(1)), None, None);
+            let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, LONGEST)).await;
+            let Ok(pass) = entered else { continue };
+            let pass = pass.expect("a pass");
+            if takes(now() - began) {
+                taken += 1;
+                under_way.push((now() + Duration::from_millis(50), pass));
+            } else {
+                refused += 1;
+                pass.end(Ending::Refused, Some(wait), None, None);
             }
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert_eq!(host.statistics()["pauses"], 1);
+        let pauses = host.statistics()["pauses"].as_u64().expect("a number");
+        (taken, refused, pauses)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_takes_some_all_the_time_is_not_left_alone_and_one_that_takes_nobody_is() {
+        let second = Duration::from_secs(1);
+        for rate in [10_u32, 80, 400] {
+            // A fresh token every so often, and a few that were kept.
+            let mut given = 0;
+            let by_rate = |time: Duration| {
+                let there = 4 + (time.as_secs_f64() * f64::from(rate)) as u32;
+                let takes = given < there;
+                given += u32::from(takes);
+                takes
+            };
+            let (taken, refused, pauses) = asked(by_rate, second).await;
+            // At first nobody knows what lies between its answers.
+            assert!(taken >= 20 * rate * 9 / 10 && pauses <= 1, "{rate}: {taken} {refused} {pauses}");
+        }
+        for (most, window) in [(60, 10), (20, 4), (200, 5)] {
+            let (mut given, mut number) = (0, 0);
+            let by_window = |time: Duration| {
+                if time.as_secs() / window != number {
+                    (given, number) = (0, time.as_secs() / window);
+                }
+                given += u32::from(given < most);
+                given < most
+            };
+            let (taken, refused, pauses) = asked(by_window, Duration::from_secs(window)).await;
+            let windows = 20 / window;
+            assert!(pauses >= windows - 1, "{most} in {window}: {taken} {refused} {pauses}");
+            assert!(u64::from(refused) <= 250 * windows, "{most} in {window}: {taken} {refused} {pauses}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
