@@ -156,6 +156,10 @@ fn an_answer_without_a_text_is_no_failure_and_a_wrong_vector_is() {
                 "{message}"
             );
             assert_eq!(sample["model_output"]["answer"], answer, "what the model said is kept");
+            // Vectors that were paid for and cannot be compared are in no record.
+            let unrecorded = &workspace.json("r", "manifest.json")["unrecorded_usage"]["vectors"];
+            let tokens = if answer == "nowhere" { json!(4) } else { Value::Null };
+            assert_eq!(unrecorded["prompt_tokens"], tokens, "{answer}");
         }
     }
 }

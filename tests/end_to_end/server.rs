@@ -63,6 +63,12 @@ impl Server {
         received.map_or(0, |requests| requests.len())
     }
 
+    /// The bodies of the requests that came, at whatever path.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        let received = self.runtime.block_on(self.server.received_requests()).unwrap_or_default();
+        received.iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
+    }
+
     /// Answers requests at a further path.
     pub(crate) fn also_at(
         &self,

@@ -4,7 +4,9 @@
 use crate::crowd::Crowd;
 use crate::server::{Server, completion, number_of};
 use crate::support::{Ended, Workspace, rows, suite};
+use gage_core::Object;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
@@ -312,6 +314,58 @@ fn an_interrupt_does_not_wait_for_requests_that_only_wait() {
     is_well.store(true, Ordering::SeqCst);
     workspace.run(&[&run[..], &["--resume"]].concat()).expect_code(0);
     assert_eq!(workspace.samples("r").len(), 30);
+}
+
+/// Protocols do not have words for all parameters, some have words of their own, and some are always sent.
+#[test]
+fn what_a_protocol_has_no_word_for_is_not_recorded_as_sent() {
+    const ALL: &str = "{max_new_tokens: 8, temperature: 0.5, top_p: 0.9, top_k: 7, min_p: 0.1, seed: 2, stop: [x], \
+                       presence_penalty: 0.25, frequency_penalty: 0.75, repetition_penalty: 1.5}";
+    let own_names = |name: &str| {
+        let name = match name {
+            "max_tokens" | "max_completion_tokens" | "maxOutputTokens" => "max_new_tokens",
+            "stop_sequences" | "stopSequences" => "stop",
+            "topP" => "top_p",
+            "topK" => "top_k",
+            "presencePenalty" => "presence_penalty",
+            "frequencyPenalty" => "frequency_penalty",
+            "do_sample" => "temperature",
+            other => other,
+        };
+        gage_core::SamplingParams::NAMES.contains(&name).then(|| name.to_owned())
+    };
+    for (kind, further, params) in [
+        ("openai_http", ", omit_params: [top_p, seed]", ALL),
+        ("openai_http", ", max_tokens_name: max_completion_tokens", ALL),
+        ("openai_http", ", omit_params: [temperature]", "{}"),
+        ("openai_http", "", "{}"),
+        ("anthropic_http", "", ALL),
+        ("anthropic_http", "", "{}"),
+        ("anthropic_http", ", extra_body: {thinking: {type: enabled}}", "{}"),
+        ("gemini_http", "", ALL),
+        ("gemini_http", "", "{}"),
+        ("tgi", "", ALL),
+        ("tgi", "", "{}"),
+        ("tgi", "", "{temperature: 1, top_p: 1, top_k: 0}"),
+    ] {
+        let server = Server::start(|_| ResponseTemplate::new(404));
+        let uri = server.server.uri();
+        let backend =
+            format!("type: {kind}\n    config: {{base_url: '{uri}/v1', model: m, max_retries: 0{further}}}");
+        let text = suite(&backend, "[exact_match]")
+            .replace("backend_id: model}", &format!("backend_id: model, sampling_params: {params}}}"));
+        let workspace = workspace(1, &text);
+        workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(4);
+        let recorded = workspace.json("r", "summary.json")["tasks"][0]["sampling_params"].clone();
+        let recorded: BTreeSet<String> =
+            recorded.as_object().into_iter().flat_map(Object::keys).cloned().collect();
+        let bodies = server.bodies();
+        let body = bodies.first().expect("a request");
+        let settings = ["generationConfig", "parameters"].iter().find_map(|key| body.get(key));
+        let settings = settings.unwrap_or(body).as_object().expect("an object");
+        let sent: BTreeSet<String> = settings.keys().filter_map(|name| own_names(name)).collect();
+        assert_eq!(recorded, sent, "{kind}{further} {params}: {body}");
+    }
 }
 
 #[test]

@@ -21,8 +21,9 @@ mod withheld;
 
 pub use elements::backend::custom_script::CustomScriptConfig;
 pub use elements::backend::http::{
-    ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits, HttpProtocol, HttpRetry,
-    KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret, TokenLimitName,
+    ANTHROPIC_MAX_TOKENS, ApiKey, Header, HttpBackendConfig, HttpConnection, HttpKind, HttpLimits,
+    HttpProtocol, HttpRetry, KeyError, KeySource, LikelihoodSource, OpenAiOptions, Proxy, Secret,
+    TokenLimitName,
 };
 pub use elements::backend::llama_cpp::{
     CacheType, ChatTemplate, FlashAttention, Isolation, Kernels, LlamaCppConfig, LoraConfig, OnLongPrompt,

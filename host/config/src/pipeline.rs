@@ -147,6 +147,13 @@ impl PipelineConfig {
         }
     }
 
+    /// Those of a task's sampling parameters that its backend sends.
+    pub fn sent_params_of(&self, task: &TaskSpec) -> SamplingParams {
+        let params = self.sampling_params_of(task);
+        let backend = self.inference_role_of(task).and_then(|role| self.backend_of(role));
+        backend.map_or(params.clone(), |backend| backend.sent(params))
+    }
+
     /// What the tokens of a backend cost: by its id, or else by its model.
     pub fn price_of(&self, backend: &BackendSpec) -> Option<&PriceSpec> {
         let of = |wanted: Priced| self.pricing.iter().find(|price| price.of == wanted);

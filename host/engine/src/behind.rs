@@ -4,6 +4,7 @@ use crate::active::ActiveTask;
 use crate::embedding::Embedding;
 use crate::inference::Inferred;
 use crate::judging::Judging;
+use crate::spending;
 use gage_core::Outcome;
 use std::sync::Arc;
 
@@ -24,16 +25,21 @@ impl Behind {
         // Taken apart only when an answer has come: whoever writes it into the journal has it until then.
         let compared = match &self.embedding {
             Some(embedding) => {
+                let open = spending::open();
                 let compared = embedding.compare(task, &inferred).await?;
+                if !compared.holds_usage() {
+                    task.spending.unrecorded_since(open);
+                }
                 Arc::new(compared.of(Arc::unwrap_or_clone(inferred)))
             }
             None => inferred,
         };
         match &self.judging {
             Some(judging) if compared.outcome == Outcome::Scored => {
+                let open = spending::open();
                 let judged = judging.judge(task, &compared).await?;
                 if !judged.holds_usage() {
-                    task.spending.unrecorded();
+                    task.spending.unrecorded_since(open);
                 }
                 Some(judged.of(Arc::unwrap_or_clone(compared)))
             }

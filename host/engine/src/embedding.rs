@@ -158,11 +158,16 @@ impl Embedding {
         let request = EmbedRequest { id: format!("embed:{sample_id}"), texts };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            // Whoever waits here has an answer that was paid for.
-            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None).await;
-            in_place(place, self.backend.embed(request)).await
+            // Whoever waits here has an answer that was paid for, so a signal does not end it.
+            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None);
+            let place = task.unless_spent(place).await?;
+            let reply = in_place(Arc::clone(&place) as _, self.backend.embed(request)).await;
+            Some((reply, place))
         };
-        match cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await? {
+        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await;
+        // Its place is free when it is known what it took, so that nobody begins behind a budget.
+        let (reply, _place) = asked.flatten()?;
+        match reply {
             Ok(reply) => {
                 // What was kept costs nothing.
                 if reply.timing.attempts > 0 {
@@ -180,6 +185,11 @@ impl Embedding {
 pub(crate) struct Compared(Result<Option<Value>, Failure>);
 
 impl Compared {
+    /// Whether what it took is told in the record, with the similarities.
+    pub(crate) fn holds_usage(&self) -> bool {
+        self.0.is_ok()
+    }
+
     /// The answer with it.
     pub(crate) fn of(self, mut inferred: Inferred) -> Inferred {
         match self.0 {

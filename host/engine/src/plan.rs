@@ -62,6 +62,8 @@ pub struct PlannedTask {
     pub role: RoleAdapterSpec,
     /// What is sent where a Sample says nothing of its own: task over role over backend.
     pub sampling_params: SamplingParams,
+    /// Its backend, which knows which of them are sent.
+    pub(crate) backend: BackendSpec,
     /// Whether a failed sample that ends the task ends the run.
     pub ends_run: bool,
     /// What renders requests; without it the sample's own messages are sent.
@@ -284,11 +286,13 @@ fn plan_task(
         .or_insert_with(|| PlannedDataset::new(dataset, registry, problems).map(Arc::new));
     let dataset = planned.clone();
     let role = role?;
+    let backend = config.backend_of(role)?;
     let mut planned = PlannedTask {
         spec: task.clone(),
         dataset: ordered(dataset?, task),
         role: role.clone(),
         sampling_params: config.sampling_params_of(task),
+        backend: backend.clone(),
         ends_run: config.failure_policy == Some(FailurePolicy::FailFast),
         prompt: prompt?,
         support: helpers?,

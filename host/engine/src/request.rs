@@ -3,7 +3,7 @@
 use crate::plan::PlannedTask;
 use crate::support;
 use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest, RollingRequest};
-use gage_config::{ContinuationText, RequestKind};
+use gage_config::{BackendSpec, ContinuationText, RequestKind};
 use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::PromptContext;
@@ -30,10 +30,10 @@ impl Request {
         self.messages().iter().any(Message::has_media)
     }
 
-    /// The sampling parameters that go with it, as JSON.
-    pub(crate) fn params(&self) -> Option<Value> {
+    /// The sampling parameters that a backend sends with it, as JSON.
+    pub(crate) fn sent_params(&self, backend: &BackendSpec) -> Option<Value> {
         match self {
-            Request::Generate(request) => serde_json::to_value(&request.params).ok(),
+            Request::Generate(request) => serde_json::to_value(backend.sent(request.params.clone())).ok(),
             Request::Loglikelihood(_) | Request::Rolling(_) => None,
         }
     }

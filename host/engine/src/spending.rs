@@ -34,6 +34,11 @@ pub(crate) fn recorded() {
     let _ = OPEN.try_with(|open| open.take());
 }
 
+/// How much of what was spent on the sample is open so far, for [`Spending::unrecorded_since`].
+pub(crate) fn open() -> usize {
+    OPEN.try_with(|open| open.borrow().len()).unwrap_or_default()
+}
+
 /// What a run has spent, by backend. Counts all processes of the run.
 pub(crate) struct Spending {
     budget: BudgetSpec,
@@ -198,7 +203,17 @@ impl Spending {
 
     /// The sample of this task has no record that tells what was spent on it.
     pub(crate) fn unrecorded(&self) {
-        let open = OPEN.try_with(|open| open.take()).unwrap_or_default();
+        self.unrecorded_since(0);
+    }
+
+    /// The same of what was spent since so much was open.
+    pub(crate) fn unrecorded_since(&self, told: usize) {
+        let open = OPEN.try_with(|open| {
+            let mut open = open.borrow_mut();
+            let told = told.min(open.len());
+            open.split_off(told)
+        });
+        let open = open.unwrap_or_default();
         open.iter().for_each(|(backend_id, usage)| self.add_unrecorded(backend_id, *usage));
     }
 
@@ -361,11 +376,17 @@ mod tests {
             spending.spend("a", Some(usage(9)), &Stop::default());
             spending.unrecorded();
             spending.unrecorded();
+            // What a record tells is left.
+            spending.spend("a", Some(usage(11)), &Stop::default());
+            let told = open();
+            spending.spend("a", Some(usage(13)), &Stop::default());
+            spending.unrecorded_since(told);
+            recorded();
         })
         .await;
-        let kept = Usage { prompt_tokens: 16, completion_tokens: 2 };
+        let kept = Usage { prompt_tokens: 29, completion_tokens: 3 };
         assert_eq!(spending.all_unrecorded(), BTreeMap::from([("a".to_owned(), kept)]));
-        assert_eq!(spending.spent().prompt_tokens, 21);
+        assert_eq!(spending.spent().prompt_tokens, 45);
     }
 
     #[test]

@@ -2,12 +2,9 @@
 
 use crate::api::{BackendError, GenerateRequest};
 use crate::conversation::{ToolChoice, call_of, function_of, inline_media, is_plain, merge, unsupported};
-use gage_config::HttpBackendConfig;
+use gage_config::{ANTHROPIC_MAX_TOKENS, HttpBackendConfig};
 use gage_core::{ContentPart, MediaKind, Message, Object, Role};
 use serde_json::{Value, json};
-
-/// The API wants a number; this one where nobody gives any.
-const LONGEST: u32 = 4096;
 
 /// The body of a request, and the most tokens that it may generate.
 pub(super) fn body_of(
@@ -16,7 +13,7 @@ pub(super) fn body_of(
     stream: bool,
 ) -> Result<(Object, u32), BackendError> {
     let params = request.params.over(&config.default_params);
-    let longest = params.max_new_tokens.unwrap_or(LONGEST);
+    let longest = params.max_new_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS);
     let mut messages = request.messages;
     if let Some(prompt) = request.prompt {
         messages = vec![Message::text(Role::User, prompt)];

@@ -64,6 +64,16 @@ impl BackendSpec {
         }
     }
 
+    /// Of sampling parameters that count for a request those that it is sent with, defaults among them: protocols do not have words for
+    /// all.
+    pub fn sent(&self, params: SamplingParams) -> SamplingParams {
+        let params = params.over(self.default_params());
+        match &self.kind {
+            BackendKind::Http(config) => config.sent(params),
+            BackendKind::LlamaCpp(_) | BackendKind::CustomScript(_) => params,
+        }
+    }
+
     /// The model's name, for a backend that asks a server by it.
     pub fn model(&self) -> Option<&str> {
         match &self.kind {

@@ -251,9 +251,9 @@ pub(in crate::commands) fn describe_requests(
         // A secret that is sent so is named here; that of a run that is scored again is no longer known.
         let named = public.as_ref().and_then(|public| {
             let task = public.tasks.iter().find(|task| task.task_id == spec.task_id)?;
-            Some(public.sampling_params_of(task))
+            Some(public.sent_params_of(task))
         });
-        let params = serde_json::to_value(named.unwrap_or_else(|| config.sampling_params_of(spec)));
+        let params = serde_json::to_value(named.unwrap_or_else(|| config.sent_params_of(spec)));
         task.sampling_params = match params {
             Ok(Value::Object(params)) if spec.steps.inference.request == RequestKind::Generate => params,
             _ => Object::new(),

@@ -17,6 +17,9 @@ use crate::source::Span;
 use crate::table::Table;
 use gage_core::{Object, SamplingParams};
 
+/// The most tokens of an answer where nothing says how many: this protocol wants a number.
+pub const ANTHROPIC_MAX_TOKENS: u32 = 4096;
+
 /// A server that is asked over HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpBackendConfig {
@@ -52,6 +55,42 @@ impl HttpBackendConfig {
     /// Which kind of backend it is.
     pub fn kind(&self) -> HttpKind {
         self.protocol.kind()
+    }
+
+    /// Of sampling parameters those that are sent, with those that always are.
+    pub(super) fn sent(&self, params: SamplingParams) -> SamplingParams {
+        let greedy = params.temperature.unwrap_or(0.0);
+        match &self.protocol {
+            HttpProtocol::OpenAi(options) => {
+                options.without_omitted(SamplingParams { temperature: Some(greedy), ..params })
+            }
+            HttpProtocol::Anthropic { .. } => {
+                let thinks = self.extra_body.contains_key("thinking");
+                SamplingParams {
+                    max_new_tokens: Some(params.max_new_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS)),
+                    temperature: params.temperature.or((!thinks).then_some(0.0)),
+                    top_p: params.top_p,
+                    top_k: params.top_k,
+                    stop: params.stop,
+                    ..SamplingParams::default()
+                }
+            }
+            HttpProtocol::Gemini { .. } => {
+                SamplingParams { temperature: Some(greedy), min_p: None, repetition_penalty: None, ..params }
+            }
+            HttpProtocol::Tgi { .. } | HttpProtocol::HfInferenceEndpoint => {
+                let draws = !params.is_greedy();
+                SamplingParams {
+                    temperature: Some(greedy),
+                    top_p: params.top_p.filter(|top_p| draws && *top_p < 1.0),
+                    top_k: params.top_k.filter(|top_k| draws && *top_k > 0),
+                    stop: params.stop.filter(|stop| !stop.is_empty()),
+                    min_p: None,
+                    presence_penalty: None,
+                    ..params
+                }
+            }
+        }
     }
 
     /// What is wrong, and what to do, where it cannot say how likely a continuation is.

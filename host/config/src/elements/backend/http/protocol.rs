@@ -3,6 +3,7 @@
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::table::Table;
+use gage_core::SamplingParams;
 use serde_json::Value;
 
 /// The kinds of HTTP backends.
@@ -150,6 +151,27 @@ impl HttpProtocol {
 }
 
 impl OpenAiOptions {
+    /// Sampling parameters without those that are left out of bodies.
+    pub(super) fn without_omitted(&self, params: SamplingParams) -> SamplingParams {
+        let is_sent = |name: &str| !self.omit_params.iter().any(|omitted| omitted == name);
+        let longest = match self.token_limit {
+            TokenLimitName::MaxTokens => "max_tokens",
+            TokenLimitName::MaxCompletionTokens => "max_completion_tokens",
+        };
+        SamplingParams {
+            max_new_tokens: params.max_new_tokens.filter(|_| is_sent(longest)),
+            temperature: params.temperature.filter(|_| is_sent("temperature")),
+            top_p: params.top_p.filter(|_| is_sent("top_p")),
+            top_k: params.top_k.filter(|_| is_sent("top_k")),
+            min_p: params.min_p.filter(|_| is_sent("min_p")),
+            seed: params.seed.filter(|_| is_sent("seed")),
+            stop: params.stop.filter(|_| is_sent("stop")),
+            presence_penalty: params.presence_penalty.filter(|_| is_sent("presence_penalty")),
+            frequency_penalty: params.frequency_penalty.filter(|_| is_sent("frequency_penalty")),
+            repetition_penalty: params.repetition_penalty.filter(|_| is_sent("repetition_penalty")),
+        }
+    }
+
     fn read(stream: bool, table: &mut Table<'_>, problems: &mut Problems) -> OpenAiOptions {
         const SOURCES: [(&str, LikelihoodSource); 2] =
             [("echo", LikelihoodSource::Echo), ("prompt_logprobs", LikelihoodSource::PromptLogprobs)];
