@@ -121,6 +121,13 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     // How many samples a run that was stopped left out cannot be found out from those that it has.
     let summary = Summary::from_value(before.clone()).ok();
     let tasks_before = summary.iter().flat_map(|summary| &summary.tasks);
+    // Older programs recorded the parameters that count, whether or not the protocol has a word for them.
+    for ((task, spec), before) in tasks.iter_mut().zip(&config.tasks).zip(tasks_before.clone()) {
+        let counted = serde_json::to_value(config.sampling_params_of(spec)).unwrap_or_default();
+        if before.task_id == spec.task_id && counted.as_object() == Some(&before.sampling_params) {
+            task.sampling_params = before.sampling_params.clone();
+        }
+    }
     let reaches = tasks_before.map(|task| (task.task_id.clone(), Reach::of(task))).collect();
     let written =
         write_reports(&scored.folder, &tasks, &reaches, &Phases::default(), &|task_id, metric_id| {
