@@ -18,7 +18,8 @@ const SHOWN_DIGITS: usize = 12;
 /// Why a metric has its verdict; `is_too_few` where no scores of so few samples could have passed.
 pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_few: bool) -> String {
     let change = change(metric, gain);
-    let margin = number(gate.margin);
+    // As it was written: rounded it could be another.
+    let margin = gate.margin.to_string();
     match gate.verdict {
         Verdict::Pass => {
             let ruled_out =
