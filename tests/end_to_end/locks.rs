@@ -175,6 +175,36 @@ fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secr
 }
 
 #[test]
+fn what_a_run_config_sets_may_be_set_by_a_flag() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let suite = workspace.read(SUITE).replace(
+        "metrics: [exact_match, words]",
+        "metrics: [exact_match, {regex_match: {pattern: '${runtime.global.pattern:-answer}'}}]",
+    );
+    workspace.write(SUITE, suite);
+    workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
+    workspace.run(&["init", "words"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
+    let set = ["--set", "runtime.global.pattern=nothing", "--set", "runtime.tasks.rows.max_samples=3"];
+    workspace.run(&[&["run", RUN_CONFIG, "--run-id", "r"][..], &set].concat()).expect_code(0);
+    assert!(workspace.read("runs/r/config.yaml").contains("pattern: nothing"));
+    assert_eq!(workspace.samples("r").len(), 3);
+    let locked = workspace.run(&[&["run", RUN_CONFIG, "--locked"][..], &set].concat()).expect_code(3);
+    assert!(locked.stderr.contains("settings.metrics[1]"), "{}", locked.stderr);
+    for (file, set, expected) in [
+        (RUN_CONFIG, "runtime.global.patterns=x", "no placeholder ${runtime.global.patterns}"),
+        (RUN_CONFIG, "runtime.tasks.rows.dataset_id=x", "the template says it"),
+        (RUN_CONFIG, "runtime.globals.pattern=x", "unknown key `globals` in `runtime`"),
+        (SUITE, "runtime.global.pattern=x", "unknown key `runtime`"),
+    ] {
+        let refused = workspace.run(&["validate", file, "--set", set]).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{set}: {}", refused.stderr);
+    }
+}
+
+#[test]
 fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
     let server = served();
     let workspace = Workspace::new();
