@@ -205,6 +205,20 @@ fn what_a_run_config_sets_may_be_set_by_a_flag() {
 }
 
 #[test]
+fn a_default_of_a_key_that_a_template_loses_is_named() {
+    let workspace = Workspace::new();
+    let backend = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, api_key: '${MY_OWN:-value-1}', headers: {X-Api-Key: '${OTHER:-value-2}'}}";
+    write_suite(&workspace, backend, "");
+    let made = workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
+    for (key, variable) in [("api_key", "MY_OWN"), ("X-Api-Key", "OTHER")] {
+        let said = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
+        assert!(made.stderr.contains(&said), "{}", made.stderr);
+    }
+    let template = workspace.read("config/builtin_templates/words/v1.yaml");
+    assert!(template.contains("${MY_OWN:-}") && !template.contains("value-"), "{template}");
+}
+
+#[test]
 fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
     let server = served();
     let workspace = Workspace::new();
