@@ -170,6 +170,44 @@ fn an_interrupt_finishes_what_is_in_flight_and_can_be_resumed() {
     assert!(again.stderr.contains("the run r is interrupted"), "{}", again.stderr);
     expect_part("scored");
     workspace.run(&["verify", "scored"]).expect_code(0);
+    // What it came to is verified, and what was edited of it is told.
+    let verified = workspace.run(&["verify", "r"]).expect_code(0);
+    for part in ["scored again: 1 figure and every sample came out the same", "r: verified, and not complete"]
+    {
+        assert!(verified.stdout.contains(part), "{}", verified.stdout);
+    }
+    assert!(verified.stdout.contains("the run is interrupted"), "{}", verified.stdout);
+    for (file, from, to) in
+        [("summary.json", "\"total\": 40", "\"total\": 41"), ("samples.jsonl", "scored", "storen")]
+    {
+        let path = format!("runs/r/{file}");
+        let before = workspace.read(&path);
+        let edited = before.replacen(from, to, 1);
+        assert_ne!(before, edited, "{file}");
+        // Files are put in their place by renaming.
+        workspace.write("edited", edited);
+        std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
+        let ended = workspace.run(&["verify", "r"]).expect_code(3);
+        assert!(ended.stdout.contains(&format!("{file}: CHANGED")), "{}", ended.stdout);
+        if file == "summary.json" {
+            for arguments in [
+                ["runs", "list"].as_slice(),
+                &["runs", "show", "r"],
+                &["report", "r", "--output", "r.html"],
+                &["export", "r", "--format", "csv", "--partial", "--force"],
+            ] {
+                let told = workspace.run(arguments).expect_code(0).stderr;
+                assert!(
+                    told.contains("figures") && told.contains("cannot be trusted"),
+                    "{arguments:?}: {told}"
+                );
+            }
+        }
+        workspace.write("edited", before);
+        std::fs::rename(workspace.path("edited"), workspace.path(&path)).expect("as it was");
+    }
+    workspace.run(&["verify", "r", "--quiet"]).expect_code(0);
+    std::fs::remove_dir_all(workspace.path("runs/r/exports")).expect("not wanted any more");
     holding.answers_all.store(true, Ordering::SeqCst);
     // The newest run of the suite that has not come to its end, and there is one; then there is none.
     let newest = ["run", "suite.yaml", "-j", "4", "--resume"];

@@ -175,6 +175,50 @@ fn a_placeholder_within_a_longer_text_is_filled_locked_and_no_way_out_for_a_secr
 }
 
 #[test]
+fn what_a_run_config_sets_may_be_set_by_a_flag() {
+    let server = served();
+    let workspace = Workspace::new();
+    write_suite(&workspace, &server.backend(""), "");
+    let suite = workspace.read(SUITE).replace(
+        "metrics: [exact_match, words]",
+        "metrics: [exact_match, {regex_match: {pattern: '${runtime.global.pattern:-answer}'}}]",
+    );
+    workspace.write(SUITE, suite);
+    workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
+    workspace.run(&["init", "words"]).expect_code(0);
+    workspace.run(&["lock", RUN_CONFIG]).expect_code(0);
+    let set = ["--set", "runtime.global.pattern=nothing", "--set", "runtime.tasks.rows.max_samples=3"];
+    workspace.run(&[&["run", RUN_CONFIG, "--run-id", "r"][..], &set].concat()).expect_code(0);
+    assert!(workspace.read("runs/r/config.yaml").contains("pattern: nothing"));
+    assert_eq!(workspace.samples("r").len(), 3);
+    let locked = workspace.run(&[&["run", RUN_CONFIG, "--locked"][..], &set].concat()).expect_code(3);
+    assert!(locked.stderr.contains("settings.metrics[1]"), "{}", locked.stderr);
+    for (file, set, expected) in [
+        (RUN_CONFIG, "runtime.global.patterns=x", "no placeholder ${runtime.global.patterns}"),
+        (RUN_CONFIG, "runtime.tasks.rows.dataset_id=x", "the template says it"),
+        (RUN_CONFIG, "runtime.globals.pattern=x", "unknown key `globals` in `runtime`"),
+        (SUITE, "runtime.global.pattern=x", "unknown key `runtime`"),
+    ] {
+        let refused = workspace.run(&["validate", file, "--set", set]).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{set}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_default_of_a_key_that_a_template_loses_is_named() {
+    let workspace = Workspace::new();
+    let backend = "type: openai_http\n    config: {base_url: 'http://127.0.0.1:9/v1', model: m, api_key: '${MY_OWN:-value-1}', headers: {X-Api-Key: '${OTHER:-value-2}'}}";
+    write_suite(&workspace, backend, "");
+    let made = workspace.run(&["distill", SUITE, "--builtin-name", "words"]).expect_code(0);
+    for (key, variable) in [("api_key", "MY_OWN"), ("X-Api-Key", "OTHER")] {
+        let said = format!("{key}: the secret is not in the template; set ${{{variable}}} where it runs");
+        assert!(made.stderr.contains(&said), "{}", made.stderr);
+    }
+    let template = workspace.read("config/builtin_templates/words/v1.yaml");
+    assert!(template.contains("${MY_OWN:-}") && !template.contains("value-"), "{template}");
+}
+
+#[test]
 fn what_is_updated_may_be_named_before_the_suite_and_cures_what_differs() {
     let server = served();
     let workspace = Workspace::new();

@@ -291,7 +291,16 @@ fn variables_of_gage_eval_are_obeyed_below_those_of_their_successors() {
     for wrong in ["0", "abc"] {
         let ended = run(&[("GAGE_HOST_MAX_INFLIGHT", wrong)], "e").expect_code(2);
         assert!(ended.stderr.contains("max_inflight"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("GAGE_HOST_MAX_INFLIGHT"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("--set"), "{}", ended.stderr);
     }
+    for name in ["GAGE_HOST_MAX_SAMPLES", "GAGE_EVAL_MAX_SAMPLES"] {
+        let ended = run(&[(name, "abc")], "f").expect_code(2);
+        let expected = format!("The value is that of the variable {name}.");
+        assert!(ended.stderr.contains(&expected), "{}", ended.stderr);
+    }
+    let flag = workspace.run(&["run", "suite.yaml", "--max-samples", "abc"]).expect_code(2);
+    assert!(!flag.stderr.contains("variable"), "{}", flag.stderr);
 }
 
 #[test]

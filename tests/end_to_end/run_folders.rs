@@ -210,11 +210,15 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
     for run in ["one", "two"] {
         begin(&workspace, run);
     }
+    // One that is edited later.
+    workspace.run(&["runs", "baseline", "two"]).expect_code(0);
     let told = |arguments: &[&str]| workspace.run(arguments).expect_code(0).stderr;
-    let shown: [&[&str]; 4] = [
+    let shown: [&[&str]; 6] = [
         &["runs", "list"],
         &["runs", "list", "--json"],
         &["runs", "trend", "words"],
+        &["runs", "show", "two"],
+        &["runs", "show", "two", "--json"],
         &["export", "two", "--format", "csv", "--force"],
     ];
     for arguments in shown {
@@ -232,18 +236,28 @@ fn a_run_that_was_edited_is_told_wherever_its_figures_are_shown() {
         fs::rename(workspace.path("edited"), workspace.path(&path)).expect("edited");
         for arguments in shown.into_iter().chain([["report", "two", "--output", "r.html"].as_slice()]) {
             let said = told(arguments);
-            let expected = if arguments[0] == "runs" {
+            let is_list = arguments[0] == "runs" && arguments[1] != "show";
+            let expected = if is_list {
                 format!("two: {part} cannot be trusted")
             } else {
                 format!("{part} of two cannot be trusted")
             };
-            assert!(said.contains(&expected) || arguments.contains(&"--json"), "{arguments:?}: {said}");
+            assert!(
+                said.contains(&expected) || is_list && arguments.contains(&"--json"),
+                "{arguments:?}: {said}"
+            );
         }
         let listed: Value =
             serde_json::from_str(&workspace.run(&["runs", "list", "--json"]).stdout).expect("JSON");
         let runs = listed["runs"].as_array().expect("runs");
         let edited: Vec<bool> = runs.iter().map(|run| !run["edited"].is_null()).collect();
         assert_eq!(edited.iter().filter(|edited| **edited).count(), 1, "{listed}");
+        let edited = format!("{part} cannot be trusted");
+        let chosen = workspace.run(&["runs", "baseline", "two"]).expect_code(2);
+        let expected = format!("run 'two' cannot be a baseline: {edited}");
+        assert!(chosen.stderr.contains(&expected), "{}", chosen.stderr);
+        let listed = workspace.run(&["runs", "baseline"]).expect_code(0);
+        assert!(listed.stdout.contains("was edited, and cannot be trusted"), "{}", listed.stdout);
         let compared = workspace.run(&["compare", "one", "two"]).expect_code(3);
         assert!(compared.stdout.contains("INVALID"), "{}", compared.stdout);
         workspace.write("edited", before);

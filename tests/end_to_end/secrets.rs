@@ -92,7 +92,19 @@ struct Case {
     secret: &'static str,
 }
 
-const CASES: [Case; 16] = [
+const CASES: [Case; 18] = [
+    Case {
+        name: "a token behind Bearer",
+        keys: "extra_body: {note: 'Bearer abc-123.def456'}",
+        variable: None,
+        secret: "abc-123.def456",
+    },
+    Case {
+        name: "a token of the web",
+        keys: "extra_body: {note: 'it is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOjF9.c2ln-_A'}",
+        variable: None,
+        secret: "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOjF9.c2ln-_A",
+    },
     Case {
         name: "no scheme",
         keys: "extra_body: {upstream: 'me:p,w\"x1@host'}",

@@ -3,7 +3,7 @@
 use crate::server::{Server, completion};
 use crate::suites::{served, write_suite};
 use crate::support::{Workspace, rows, suite};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn finished() -> (Server, Workspace) {
     let server = Server::start(|_| completion("answer 1"));
@@ -122,18 +122,26 @@ fn a_run_of_an_older_program_is_verified_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_run_that_has_not_ended_is_not_verified() {
+fn a_run_without_figures_is_not_verified_and_its_edited_manifest_is_told() {
     let (_server, workspace) = finished();
+    let mut manifest = workspace.json("r", "manifest.json");
+    manifest["files"] = json!({});
     for status in ["running", "interrupted"] {
-        let manifest = workspace.read("runs/r/manifest.json");
-        workspace.write(
-            "runs/r/manifest.json",
-            manifest.replace("\"status\": \"complete\"", &format!("\"status\": \"{status}\"")),
-        );
+        manifest["status"] = status.into();
+        workspace.write("runs/r/manifest.json", sealed(manifest.clone()));
         let ended = workspace.run(&["verify", "r"]).expect_code(2);
         let expected = format!("the run r is {status}: it has no figures yet");
         assert!(ended.stderr.contains(&expected) && ended.stderr.contains("--resume"), "{}", ended.stderr);
-        workspace.write("runs/r/manifest.json", manifest);
+        let edited = workspace.read("runs/r/manifest.json").replacen("exact_match", "contains", 1);
+        workspace.write("runs/r/manifest.json", edited);
+        let ended = workspace.run(&["verify", "r"]).expect_code(3);
+        assert!(ended.stdout.contains("manifest.json: DAMAGED: it was edited"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("r: NOT verified"), "{}", ended.stdout);
+        // Nothing is said of files whose digests are not known.
+        assert!(!ended.stdout.contains("samples.jsonl"), "{}", ended.stdout);
+        assert_eq!(state(&workspace, "manifest.json"), "damaged");
+        let shown = workspace.run(&["runs", "show", "r"]).expect_code(0);
+        assert!(shown.stderr.contains("the manifest of r cannot be trusted"), "{}", shown.stderr);
     }
 }
 

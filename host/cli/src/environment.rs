@@ -6,8 +6,10 @@ mod others;
 
 use crate::arguments::Arguments;
 use clap::builder::FalseyValueParser;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
 pub(crate) use earlier::{EARLIER, Successor};
+use gage_config::Problems;
 pub(crate) use others::OTHERS;
 use serde_json::Value;
 
@@ -19,8 +21,35 @@ pub(crate) const CACHE_FOLDERS: [&str; 3] = ["GAGE_HOST_CACHE_DIR", "GAGE_CACHE_
 
 /// Reads the command line and the environment. Ends the process where they cannot be read.
 pub(crate) fn parse() -> Arguments {
-    let matches = command(&variable).get_matches();
+    let command = command(&variable);
+    let matches = command.clone().try_get_matches().unwrap_or_else(|error| {
+        let message = error.print();
+        if let Some(name) = variable_behind(&command, &error).filter(|_| message.is_ok()) {
+            eprintln!("\nThe value is that of the variable {name}.");
+        }
+        std::process::exit(error.exit_code())
+    });
     Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The variable that a value is from which a flag does not take; nothing where the flag itself was given.
+fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let long = flag.split([' ', '=', '[']).next()?.strip_prefix("--")?;
+    let is_given = |argument: std::ffi::OsString| {
+        let argument = argument.to_string_lossy().into_owned();
+        argument.strip_prefix("--").is_some_and(|rest| rest.split('=').next() == Some(long))
+    };
+    if std::env::args_os().any(is_given) {
+        return None;
+    }
+    fn named(command: &Command, long: &str) -> Option<String> {
+        let own = command.get_arguments().find(|arg| arg.get_long() == Some(long));
+        let name = own.and_then(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()));
+        let name = name.filter(|name| variable(name).is_some());
+        name.or_else(|| command.get_subcommands().find_map(|command| named(command, long)))
+    }
+    named(command, long)
 }
 
 /// Makes the passwords of addresses known that came with the command line, and those of proxies and hubs.
@@ -131,6 +160,33 @@ fn defaults_with(document: &Value, variable: &dyn Fn(&str) -> Option<String>) ->
         defaults.extend(silent.map(|(place, _)| format!("{list}.{place}.{key}={value}")));
     }
     defaults
+}
+
+/// Calls values that variables have set by the names of these, where they stand in messages as if `--set` had set them.
+pub(crate) fn name_variables(problems: &mut Problems) {
+    let is_set_by_flag = |key: &str| {
+        let begin = format!("{key}=");
+        let given = std::env::args_os().filter_map(|argument| argument.into_string().ok());
+        let by_variable = variable("GAGE_HOST_SET");
+        given.chain(by_variable).any(|text| text.trim_start_matches("--set=").starts_with(&begin))
+    };
+    problems.sources.rename(|name| {
+        let key = name.strip_prefix("--set ")?;
+        variable_of(key, &variable).filter(|_| !is_set_by_flag(key)).map(str::to_owned)
+    });
+}
+
+/// The variable that sets a value of a suite: `GAGE_HOST_MAX_INFLIGHT` of `tasks.0.max_inflight`.
+fn variable_of(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<&'static str> {
+    EARLIER.iter().find_map(|earlier| {
+        let Successor::Suite { name, list, key: of_entry, .. } = earlier.successor else { return None };
+        let place = key.strip_suffix(of_entry)?.strip_suffix('.')?;
+        let number = place.strip_prefix(list).and_then(|place| place.strip_prefix('.'));
+        let is_of_list = number.is_some_and(|number| number.parse::<usize>().is_ok());
+        let is_of_template = list == "tasks" && ["custom", "builtin"].contains(&place);
+        let set = [name, earlier.name].into_iter().find(|name| variable(name).is_some())?;
+        (is_of_list || is_of_template).then_some(set)
+    })
 }
 
 /// Warns of variables that are set and change nothing.
@@ -253,6 +309,23 @@ mod tests {
             ),
         ] {
             assert_eq!(defaults_with(&document, &given), expected, "{document}");
+        }
+    }
+
+    #[test]
+    fn what_a_variable_sets_is_called_by_its_name() {
+        let given = |name: &str| {
+            ["GAGE_HOST_MAX_INFLIGHT", "GAGE_EVAL_SHUFFLE"].contains(&name).then(|| "x".to_owned())
+        };
+        for (key, expected) in [
+            ("tasks.0.max_inflight", Some("GAGE_HOST_MAX_INFLIGHT")),
+            ("custom.max_inflight", Some("GAGE_HOST_MAX_INFLIGHT")),
+            ("datasets.12.params.shuffle", Some("GAGE_EVAL_SHUFFLE")),
+            ("tasks.rows.max_inflight", None),
+            ("datasets.0.max_inflight", None),
+            ("tasks.0.prefetch_factor", None),
+        ] {
+            assert_eq!(variable_of(key, &given), expected, "{key}");
         }
     }
 

@@ -54,6 +54,7 @@ pub use elements::support_step::{SupportStep, ToolLoop};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
+pub use overrides::apply as apply_override;
 pub use pipeline::{
     API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };

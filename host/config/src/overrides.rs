@@ -6,9 +6,9 @@ use crate::parse::parse;
 use crate::problems::Problems;
 use crate::source::Span;
 
-/// Applies one override. The key is a path of dots; a segment below a list is an index or the
+/// Applies one override to a document of any kind. What is wrong is added to `problems`. The key is a path of dots; a segment below a list is an index or the
 /// id of an entry (`backends.tiny.config.slots`). What does not exist yet is added.
-pub(crate) fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problems: &mut Problems) {
+pub fn apply(root: &mut Node, text: &str, environment: &Environment<'_>, problems: &mut Problems) {
     // What it is set to may be a secret, and is not part of the name.
     let name = format!("--set {}", text.split('=').next().unwrap_or_default().trim());
     let number = problems.sources.add(name.clone(), text);

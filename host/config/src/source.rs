@@ -29,6 +29,15 @@ impl Sources {
         self.0.iter()
     }
 
+    /// Gives those texts another name of which `name_of` knows one.
+    pub fn rename(&mut self, name_of: impl Fn(&str) -> Option<String>) {
+        for source in &mut self.0 {
+            if let Some(name) = name_of(&source.name) {
+                source.name = name;
+            }
+        }
+    }
+
     /// Adds a text and returns its number.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
         self.0.push(Source { name: name.into(), text: text.into() });

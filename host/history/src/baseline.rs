@@ -34,6 +34,8 @@ pub enum BaselineState {
     Gone,
     /// It holds other samples than when it was chosen.
     Changed,
+    /// Its manifest or its figures were edited.
+    Edited,
 }
 
 /// The run that others are compared with.
@@ -122,10 +124,11 @@ impl History {
                 Err(HistoryError::BaselineGone { suite, run_id, folder: self.folder.clone(), copies })
             }
             BaselineState::Changed => Err(HistoryError::BaselineChanged { suite, run_id }),
-            BaselineState::There if baseline.path == run.path => {
+            BaselineState::There | BaselineState::Edited if baseline.path == run.path => {
                 Err(HistoryError::IsBaseline { suite, run_id })
             }
-            BaselineState::There => {
+            // Whoever compares with one that was edited says so.
+            BaselineState::There | BaselineState::Edited => {
                 // By its folder: others may have its id.
                 self.run(baseline.folder_name())
             }
@@ -150,13 +153,17 @@ impl History {
     /// Makes a run the baseline of its suite, in place of any other.
     ///
     /// # Errors
-    /// When the run has not ended, is of no suite, and when the file cannot be written.
+    /// When the run has not ended, is of no suite, when its manifest or its figures were edited, and when the file cannot be
+    /// written.
     pub fn choose_baseline(&mut self, run: &HistoryRun) -> Result<Baseline, HistoryError> {
         let Some(suite) = run.suite.clone() else {
             return Err(HistoryError::NoSuite { run_id: run.run_id.clone() });
         };
         if !run.has_ended() {
             return Err(HistoryError::NotEnded { run_id: run.run_id.clone(), status: run.state() });
+        }
+        if let Some(edited) = run.edited.clone() {
+            return Err(HistoryError::Edited { run_id: run.run_id.clone(), edited });
         }
         let folder = Some(run.folder_name().to_owned()).filter(|name| *name != run.run_id);
         let chosen = Chosen {
@@ -194,12 +201,16 @@ impl History {
         let is_as_it_was = |run: &HistoryRun| run.samples_digest == chosen.samples && run.has_ended();
         let mut runs = self.runs_named(folder, &chosen.run_id)?;
         runs.retain(is_chosen);
+        let state_of = |run: &HistoryRun| match run.edited {
+            Some(_) => BaselineState::Edited,
+            None => BaselineState::There,
+        };
         let (state, path) = match runs.iter().find(|run| run.folder_name() == folder) {
-            Some(run) if is_as_it_was(run) => (BaselineState::There, run.path.clone()),
+            Some(run) if is_as_it_was(run) => (state_of(run), run.path.clone()),
             Some(run) => (BaselineState::Changed, run.path.clone()),
             None => match runs.iter().filter(|run| is_as_it_was(run)).collect::<Vec<_>>().as_slice() {
                 // Its folder has another name now.
-                [moved] => (BaselineState::There, moved.path.clone()),
+                [moved] => (state_of(moved), moved.path.clone()),
                 _ => (BaselineState::Gone, self.folder.join(folder)),
             },
         };

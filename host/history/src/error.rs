@@ -117,6 +117,17 @@ pub enum HistoryError {
         status: &'static str,
     },
 
+    /// A run of which something was edited was to be a baseline.
+    #[error(
+        "run '{run_id}' cannot be a baseline: {edited}; restore it from a copy, and see what `gage-host verify` says"
+    )]
+    Edited {
+        /// The run.
+        run_id: String,
+        /// What cannot be trusted, and why.
+        edited: String,
+    },
+
     /// Nobody chose a baseline for the suite.
     #[error("the suite '{suite}' has no baseline in {}; choose one with `gage-host runs baseline RUN`", .folder.display())]
     NoBaseline {

@@ -1,7 +1,7 @@
 //! Reads a run that was written, for everything that looks at runs.
 
 use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus, SampleLine, Seal};
+use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine, Seal};
 use gage_core::Digest;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -66,14 +66,14 @@ impl RunReader {
         self.seal
     }
 
-    /// What was edited of what is shown of a run: its manifest, or its figures when it had ended. The other files are compared
-    /// by whoever verifies it.
+    /// What was edited of what is shown of a run: its manifest, or its figures where it has come so far as to write some. The
+    /// other files are compared by whoever verifies it.
     pub fn edited(&self) -> Option<Edited> {
         if let Some(wrong) = self.seal.wrong() {
             return Some(Edited { part: "manifest", wrong });
         }
-        let has_ended = matches!(self.manifest.status, RunStatus::Complete | RunStatus::Incomplete);
-        let written = self.manifest.files.get(SUMMARY_FILE).filter(|_| has_ended)?;
+        // A run that goes on, or was killed, has written none, or those of before count no more.
+        let written = self.manifest.files.get(SUMMARY_FILE)?;
         match self.folder.digest_of(SUMMARY_FILE) {
             Ok(Some(found)) if found == *written => None,
             Ok(Some(_)) => {
@@ -210,7 +210,22 @@ mod tests {
         assert_eq!(lines, expected);
         assert_eq!(reader.journal().unwrap().len(), 2);
 
+        assert_eq!(reader.edited(), None);
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
+        let changed = "summary.json is another than the run has written";
+        let edited = Some(Edited { part: "figures", wrong: changed });
+        for (status, edited) in [(RunStatus::Complete, edited), (RunStatus::Interrupted, edited)] {
+            manifest.finish(status);
+            manifest.write(&folder).unwrap();
+            assert_eq!(RunReader::open(folder.path()).unwrap().edited(), edited, "{status:?}");
+        }
+        // One that goes on writes them anew.
+        let mut goes_on = manifest.clone();
+        goes_on.reopen();
+        goes_on.write(&folder).unwrap();
+        assert_eq!(RunReader::open(folder.path()).unwrap().edited(), None);
+        manifest.finish(RunStatus::Complete);
+        manifest.write(&folder).unwrap();
         let error = reader.verify().unwrap_err().to_string();
         assert!(error.contains("summary.json") && error.contains("changed"), "{error}");
     }

@@ -36,4 +36,6 @@ pub use parameters::Parameter;
 pub use runs::{Deletion, Found, Headline, RunEntry, delete, leftovers, list, newest_unfinished};
 pub use template::{BuiltinTemplate, TemplateRef};
 pub use variables::{secret_variables, without_default};
-pub use verify::{Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ};
+pub use verify::{
+    CHECKSUMS, Checked, FileFinding, FileState, check_run, is_of_older_summary, samples_differ,
+};

@@ -4,7 +4,9 @@ use crate::document::text_of;
 use crate::files;
 use crate::run_config::{Folders, compile};
 use crate::{SuiteError, TemplateRef, placeholders};
-use gage_config::{Environment, Node, PipelineConfig, Problems, load_document, parse_document, shown_path};
+use gage_config::{
+    Environment, Node, PipelineConfig, Problems, apply_override, load_document, parse_document, shown_path,
+};
 use gage_core::Digest;
 use std::path::Path;
 
@@ -77,15 +79,26 @@ pub(crate) fn portable(
 
 /// What a RunConfig sets, its own placeholders left at their defaults; nothing for a suite of another kind. What is wrong
 /// with it is told when it is read to be used.
-fn runtime_of(name: &str, text: &str, environment: &Environment<'_>) -> Option<Node> {
+fn runtime_of(name: &str, text: &str, overrides: &[String], environment: &Environment<'_>) -> Option<Node> {
     let variable = |variable: &str| match variable.starts_with("runtime.") {
         true => Some(String::new()),
         false => (environment.variable)(variable),
     };
     let unfilled = Environment { variable: &variable, config_dir: environment.config_dir.clone() };
-    let root = parse_document(name, text, Some(&unfilled), &mut Problems::default())?;
-    let is_run_config = text_of(&root, "kind") == Some("RunConfig");
-    root.get("runtime").filter(|_| is_run_config).cloned()
+    let mut root = parse_document(name, text, Some(&unfilled), &mut Problems::default())?;
+    if text_of(&root, "kind") != Some("RunConfig") {
+        return None;
+    }
+    for text in overrides {
+        apply_override(&mut root, text, &unfilled, &mut Problems::default());
+    }
+    root.get("runtime").filter(|runtime| !runtime.is_null()).cloned()
+}
+
+/// Whether an override is of what a RunConfig sets, and not of the suite that comes of it.
+fn is_of_runtime(text: &str) -> bool {
+    let key = text.split('=').next().unwrap_or_default().trim();
+    key == "runtime" || key.starts_with("runtime.")
 }
 
 fn read(
@@ -107,8 +120,10 @@ fn read(
     let config_dir = spell(&own);
     let environment = Environment { variable, config_dir: config_dir.clone() };
     let name = path.display().to_string();
+    let (of_runtime, of_suite): (Vec<String>, Vec<String>) =
+        overrides.iter().cloned().partition(|text| is_of_runtime(text));
     // The placeholders of a RunConfig have the values that it sets itself, as those of its template have.
-    let runtime = runtime_of(&name, &text, &environment);
+    let runtime = runtime_of(&name, &text, &of_runtime, &environment);
     let filling = |name: &str| match &runtime {
         Some(runtime) if name.starts_with("runtime.") => placeholders::mark(name, Some(runtime)),
         _ => variable(name),
@@ -117,12 +132,19 @@ fn read(
     let Some(mut root) = parse_document(&name, &text, Some(&filling), &mut problems) else {
         return Loaded::unusable(problems);
     };
+    let is_run_config = text_of(&root, "kind") == Some("RunConfig");
+    if is_run_config {
+        for text in &of_runtime {
+            apply_override(&mut root, text, &filling, &mut problems);
+        }
+    }
+    let overrides = if is_run_config { of_suite.as_slice() } else { overrides };
     if let Some(runtime) = &runtime {
         placeholders::check_values(runtime, &mut problems);
         placeholders::fill(&mut root, runtime, &mut problems);
     }
     let mut template = None;
-    if text_of(&root, "kind") == Some("RunConfig") {
+    if is_run_config {
         let folders = Folders { own: &own, spell };
         let mut other_template = None;
         match compile(&root, &folders, variable, &mut other_template, &mut problems) {

@@ -37,7 +37,7 @@ const MEDIA: &str = "media";
 const HEAD: &str = "\
 # Everything that this suite is made from that can change a figure. Written by `gage-host lock`, compared by
 # `gage-host run --locked`; `gage-host lock --check` says what differs, `gage-host lock --update` takes it over.
-# Not edited by hand: the last line is the digest of all others.
+# Not edited by hand: the last line is the digest of all parts, from `suite` on.
 ";
 
 /// One thing that is another than what was locked.
@@ -203,6 +203,9 @@ impl Lock {
         let Some(version) = version.as_ref().and_then(Value::as_u64) else {
             return Err(broken(path, "it has no `format_version`"));
         };
+        if version == 0 {
+            return Err(broken(path, "it has `format_version` 0, and the first is 1"));
+        }
         if version > LOCK_VERSION {
             return Err(SuiteError::refused(
                 format!(
@@ -212,9 +215,16 @@ impl Lock {
                 "use a newer gage-host",
             ));
         }
-        let demanded = parts.shift_remove("must-understand").unwrap_or_default();
-        for feature in demanded.as_array().into_iter().flatten() {
-            let name = feature.as_str().unwrap_or_default();
+        let Some(Value::Array(demanded)) = parts.shift_remove("must-understand") else {
+            return Err(broken(path, "it has no list `must-understand`, which every lock has"));
+        };
+        for feature in &demanded {
+            let Some(name) = feature.as_str() else {
+                return Err(broken(
+                    path,
+                    "its `must-understand` holds something that is no name of a feature",
+                ));
+            };
             if !FEATURES.contains(&name) {
                 return Err(SuiteError::refused(
                     format!(

@@ -104,8 +104,11 @@ fn replace(node: &mut Node, path: &str, owner: &str, used: &str, removed: &mut V
     if public == text {
         return;
     }
-    // A variable that is named stays, and only its default goes.
+    // A variable that is named stays, and only its default goes: whoever runs it sets the variable, or has none.
     let replacement = if public.contains("${") {
+        for variable in lost_defaults(&text, &public) {
+            removed.push(Removed { key: path.to_owned(), variable });
+        }
         public
     } else {
         let variable = unused(variable_of(owner, path), used, removed);

@@ -19,6 +19,9 @@ const ALWAYS: [&str; 3] = [CONFIG_FILE, SAMPLES_FILE, SUMMARY_FILE];
 /// What the manifests of older programs do not name, as the first part of a name.
 const OF_OLDER: [&str; 4] = [JOURNAL_FOLDER, TIMINGS_FILE, EVENTS_FILE, UNSENT_EVENTS_FILE];
 
+/// The name of what is found of the journal by its own checksums, the last of all findings.
+pub const CHECKSUMS: &str = "journal/ (checksums)";
+
 /// How a file was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileState {
@@ -110,7 +113,7 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
         Ok(_) => FileState::Intact,
         Err(error) => FileState::Damaged(error.to_string()),
     };
-    files.push(FileFinding { name: "journal/ (checksums)".to_owned(), written: None, state: journal });
+    files.push(FileFinding { name: CHECKSUMS.to_owned(), written: None, state: journal });
     Ok(Checked { run, files })
 }
 

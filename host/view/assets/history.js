@@ -19,7 +19,7 @@ function showHistory(answer) {
   byId("model").value = models.includes(before) ? before : "";
   byId("model").closest("label").hidden = models.length < 2;
   const suite = answer.suites.find((one) => one.name === answer.suite);
-  const states = { there: "", gone: " (gone)", changed: " (changed since)" };
+  const states = { there: "", gone: " (gone)", changed: " (changed since)", edited: " (edited)" };
   byId("overview").replaceChildren(facts([
     ["Suite", visible(answer.suite)], ["Runs", count(suite?.runs ?? 0)], ["First (UTC)", time(suite?.first)], ["Last (UTC)", time(suite?.last)],
     ["Baseline", answer.baseline ? `${visible(answer.baseline.label)}${states[answer.baseline.state] ?? ""}` : "none was chosen"],

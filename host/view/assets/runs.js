@@ -86,8 +86,11 @@ function runRow(run, low, high) {
 /** Says that a run is what the others of its suite are compared with. */
 function baselineMark({ baseline }) {
   if (!baseline) return null;
-  const isChanged = baseline === "changed";
-  return make("span", { class: "baseline-mark", title: isChanged ? "It holds other samples than when it was chosen." : "What the other runs of its suite are compared with." }, isChanged ? "baseline, changed since" : "baseline");
+  const [title, text] = {
+    changed: ["It holds other samples than when it was chosen.", "baseline, changed since"],
+    edited: ["Its manifest or its figures were edited, and cannot be trusted.", "baseline, edited"],
+  }[baseline] ?? ["What the other runs of its suite are compared with.", "baseline"];
+  return make("span", { class: "baseline-mark", title }, text);
 }
 
 function figureCells(figure, low, high) {

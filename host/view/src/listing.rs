@@ -38,8 +38,8 @@ struct RunLine {
     /// What it is called: its id, with the name of its folder where that is another.
     label: String,
     suite: Option<String>,
-    /// What it is as the baseline of its suite: `there`, or `changed` where it holds other samples than when it was
-    /// chosen.
+    /// What it is as the baseline of its suite: `there`, `changed` where it holds other samples than when it was chosen, or
+    /// `edited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<BaselineState>,
     model: Option<String>,

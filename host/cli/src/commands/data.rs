@@ -103,7 +103,9 @@ fn load(arguments: &DataArguments) -> Result<(Option<PipelineConfig>, Problems),
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
     let text = format!("{suite:#}");
     let read = |overrides: &[String]| load_datasets("(the command line)", &text, overrides, &environment);
-    Ok(read(&with_defaults(arguments, read(&arguments.overrides).0)))
+    let (config, mut problems) = read(&with_defaults(arguments, read(&arguments.overrides).0));
+    crate::environment::name_variables(&mut problems);
+    Ok((config, problems))
 }
 
 /// What the command line sets, and behind it what variables of the environment say where neither does: as a run

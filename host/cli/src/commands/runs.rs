@@ -95,6 +95,11 @@ fn show(arguments: &RunsShowArguments) -> anyhow::Result<ExitCode> {
         Err(error) => return Ok(refuse_run(error, &arguments.run, &arguments.output_dir)),
     };
     let manifest = run.manifest();
+    if let Some(edited) = run.edited() {
+        let warning =
+            format!("warning: {}; `gage-host verify` says what was changed", edited.of(&manifest.run_id));
+        terminal::say(gage_core::printable_line(&warning));
+    }
     if arguments.json {
         terminal::answer(format_args!("{:#}", serde_json::to_value(manifest)?))?;
         return Ok(ExitCode::Done);

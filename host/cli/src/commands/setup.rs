@@ -166,7 +166,9 @@ pub(crate) fn loaded(
     variables: &Variables,
     datasets_only: bool,
 ) -> Loaded {
-    gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only)
+    let mut loaded = gage_suite::load(path, overrides, &|name| variables.get(name), datasets_only);
+    environment::name_variables(&mut loaded.problems);
+    loaded
 }
 
 /// Whether a component, or a member of one, comes with the program.

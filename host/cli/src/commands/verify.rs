@@ -9,10 +9,10 @@ use crate::terminal;
 use anyhow::Context as _;
 use gage_config::{Environment, Recorded, load_recorded_to_score};
 use gage_engine::{NoProgress, Plan, Stop, rescore};
-use gage_record::format::{SAMPLES_FILE, SUMMARY_FILE};
+use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_report::{Phases, Reach, Summary, write_reports};
-use gage_suite::{Checked, FileState, check_run, is_of_older_summary, samples_differ};
+use gage_suite::{CHECKSUMS, Checked, FileState, check_run, is_of_older_summary, samples_differ};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -21,12 +21,15 @@ const MOST_SHOWN: usize = 20;
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
-    let checked = match check_run(&setup::run_folder(&arguments.run, &arguments.output_dir)) {
+    let mut checked = match check_run(&setup::run_folder(&arguments.run, &arguments.output_dir)) {
         Ok(checked) => checked,
         Err(error) => return Ok(refuse_run(error, &arguments.run, &arguments.output_dir)),
     };
     let manifest = checked.run.manifest();
-    if matches!(manifest.status, RunStatus::Running | RunStatus::Interrupted) {
+    if is_without_figures(&checked) && checked.run.seal().wrong().is_some() {
+        // Of the other files nothing is known.
+        checked.files.retain(|file| file.name == MANIFEST_FILE);
+    } else if is_without_figures(&checked) {
         let message =
             format!("the run {} is {}: it has no figures yet", manifest.run_id, manifest.status.name());
         let help = match RunFolder::is_being_written(checked.run.path()) {
@@ -48,9 +51,20 @@ pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     Ok(if is_good { ExitCode::Done } else { ExitCode::LockMismatch })
 }
 
+/// Whether a run goes on or was killed, so that it has written nothing but its journal for good. One that was interrupted has
+/// figures of what it came to.
+fn is_without_figures(checked: &Checked) -> bool {
+    let manifest = checked.run.manifest();
+    match manifest.status {
+        RunStatus::Running => true,
+        RunStatus::Interrupted => manifest.files.is_empty(),
+        RunStatus::Complete | RunStatus::Incomplete => false,
+    }
+}
+
 /// Without one whose checksums fit nothing can be scored.
 fn has_journal(checked: &Checked) -> bool {
-    checked.files.last().is_some_and(|journal| journal.state == FileState::Intact)
+    checked.files.last().is_some_and(|file| file.name == CHECKSUMS && file.state == FileState::Intact)
 }
 
 /// What came of scoring the answers once more.
@@ -188,7 +202,14 @@ fn report(checked: &Checked, again: &Again, is_good: bool) -> Value {
             "plugins": list(plugins),
         }),
     };
-    json!({"run_id": checked.run.manifest().run_id, "verified": is_good, "files": files, "scored_again": again})
+    let manifest = checked.run.manifest();
+    json!({
+        "run_id": manifest.run_id,
+        "status": manifest.status.name(),
+        "verified": is_good,
+        "files": files,
+        "scored_again": again,
+    })
 }
 
 fn state_name(state: &FileState) -> &'static str {
@@ -251,10 +272,19 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
             }
         }
     }
+    let manifest = checked.run.manifest();
+    let is_part = matches!(manifest.status, RunStatus::Interrupted | RunStatus::Running);
+    if is_part {
+        lines.push(format!(
+            "the run is {}: what it came to is compared; go on with it by `gage-host run SUITE --resume RUN`",
+            manifest.status.name()
+        ));
+    }
     lines.push(format!(
-        "{}: {}",
-        checked.run.manifest().run_id,
-        if is_good { "verified" } else { "NOT verified" }
+        "{}: {}{}",
+        manifest.run_id,
+        if is_good { "verified" } else { "NOT verified" },
+        if is_part && is_good { ", and not complete" } else { "" }
     ));
     gage_core::printable(&lines.join("\n")).to_string()
 }

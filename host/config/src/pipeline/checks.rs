@@ -40,39 +40,61 @@ pub(super) fn check_ids(config: &PipelineConfig, problems: &mut Problems) {
     );
 }
 
-/// Refuses a name that is a secret: names stand in locks, records and reports as they are.
+/// Refuses a name, or a path to a field, that is a secret: both stand in locks, records and reports as they are. Of the paths
+/// that metrics are given only these know, and whoever plans them checks them.
 pub(super) fn check_names(root: &Node, public: &Value, problems: &mut Problems) {
     const METRIC_IDS: [&str; 2] = ["metric_id", "implementation"];
-    let mut check = |node: Option<&Node>, public: &Value, path: String| {
+    let mut check = |noun: &str, node: Option<&Node>, public: &Value, path: String| {
         let Some(node) = node.filter(|node| node.as_text().is_some_and(|text| public != text)) else {
             return;
         };
         let spelled = public.as_str().filter(|public| public.contains("${"));
         let (what, help) = match spelled {
             Some(spelled) => (
-                format!("this name is made of `{spelled}`, and a variable of such a name holds a secret"),
-                "write the name out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name",
+                format!("this {noun} is made of `{spelled}`, and a variable of such a name holds a secret"),
+                "write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name",
             ),
-            None => ("this name holds a secret".to_owned(), "write another one"),
+            None => (format!("this {noun} holds a secret"), "write another one"),
         };
-        let message = format!("{what}: names stand in locks, records and reports as they are");
+        let message = format!("{what}: {noun}s stand in locks, records and reports as they are");
         problems.error(node.span, &path, message).help(help);
     };
     let metadata = root.get("metadata").and_then(|metadata| metadata.get("name"));
-    check(metadata, &public["metadata"]["name"], "metadata.name".to_owned());
+    check("name", metadata, &public["metadata"]["name"], "metadata.name".to_owned());
     for (section, id_key) in ENTRY_IDS {
         let entries = root.get(section).and_then(Node::as_list).unwrap_or_default();
         for (number, entry) in entries.iter().enumerate() {
             let path = format!("{section}[{number}].{id_key}");
-            check(entry.get(id_key), &public[section][number][id_key], path);
+            check("name", entry.get(id_key), &public[section][number][id_key], path);
         }
     }
-    let metrics = root.get("metrics").and_then(Node::as_list).unwrap_or_default();
-    for (number, metric) in metrics.iter().enumerate() {
-        let public = &public["metrics"][number];
-        check(Some(metric), public, format!("metrics[{number}]"));
-        for key in METRIC_IDS {
-            check(metric.get(key), &public[key], format!("metrics[{number}].{key}"));
+    let listed = |node: Option<&'_ Node>| node.and_then(Node::as_list).unwrap_or_default().to_vec();
+    for (number, dataset) in listed(root.get("datasets")).iter().enumerate() {
+        let field = dataset.get("params").and_then(|params| params.get("label_field"));
+        let public = &public["datasets"][number]["params"]["label_field"];
+        check("name", field, public, format!("datasets[{number}].params.label_field"));
+    }
+    // What tasks and their template may say.
+    let tasks = listed(root.get("tasks"));
+    let tasks = tasks.iter().enumerate().map(|(number, task)| {
+        (Some(task), &public["tasks"][number], format!("tasks[{number}]."), "metric_overrides")
+    });
+    let templates =
+        ["custom", "builtin"].map(|key| (root.get(key), &public[key], format!("{key}."), "metric_overrides"));
+    let whole = (Some(root), public, String::new(), "metrics");
+    for (node, public, path, metrics_key) in tasks.chain(templates).chain([whole]) {
+        let Some(node) = node else { continue };
+        check("path", node.get("cluster_by"), &public["cluster_by"], format!("{path}cluster_by"));
+        for (number, slice) in listed(node.get("slices")).iter().enumerate() {
+            check("path", Some(slice), &public["slices"][number], format!("{path}slices[{number}]"));
+        }
+        for (number, metric) in listed(node.get(metrics_key)).iter().enumerate() {
+            let public = &public[metrics_key][number];
+            let path = format!("{path}{metrics_key}[{number}]");
+            check("name", Some(metric), public, path.clone());
+            for key in METRIC_IDS {
+                check("name", metric.get(key), &public[key], format!("{path}.{key}"));
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ pub fn without_users<'t>(key: &str, text: &'t str) -> Cow<'t, str> {
 /// Where users with their passwords, and the values of secret parameters, stand in a text, from the front.
 pub(super) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
     let mut places: Vec<Range<usize>> = Vec::new();
+    let mut is_behind_bearer = false;
     for (start, word) in words(text) {
         let users = match word.contains("://") {
             true => users_of_addresses(word),
@@ -40,11 +41,16 @@ pub(super) fn secrets_in(key: &str, text: &str) -> Vec<Range<usize>> {
         };
         let is_address = word.contains("://") || !users.is_empty() || is_path_with_query(word);
         let parameters = if is_address { secret_parameters(word) } else { Vec::new() };
-        let found = users.into_iter().chain(parameters).chain(keys_by_shape(word));
+        let token = bearer_token(word).filter(|_| is_behind_bearer);
+        is_behind_bearer =
+            word.trim_start_matches(|one: char| !one.is_ascii_alphanumeric()).eq_ignore_ascii_case("bearer");
+        let found = token.into_iter().chain(users).chain(parameters);
+        let found = found.chain(web_tokens(word)).chain(keys_by_shape(word));
         places.extend(found.map(|place| start + place.start..start + place.end));
     }
     places.retain(|place| !place.is_empty() && !is_public(&text[place.clone()]));
-    places.sort_by_key(|place| place.start);
+    // Of two that begin alike the longer one.
+    places.sort_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
     places.dedup_by(|later, before| later.start < before.end);
     places
 }
@@ -144,7 +150,7 @@ fn is_path_with_query(word: &str) -> bool {
 
 /// What begins like the keys that well-known services hand out, and is long and odd enough to be one.
 fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
-    const BEGINNINGS: [&str; 12] = [
+    const BEGINNINGS: [&str; 14] = [
         "sk-",
         "sk_live_",
         "rk_live_",
@@ -157,6 +163,8 @@ fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
         "xoxb-",
         "xoxp-",
         "AIza",
+        "AKIA",
+        "gsk_",
     ];
     const SHORTEST: usize = 8;
     let is_of_key = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_';
@@ -174,6 +182,34 @@ fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
         start += word[start..].chars().next().map_or(0, char::len_utf8);
     }
     found
+}
+
+/// A token of the web (JWT): a header in Base64, which always begins with `eyJ`, and two more parts behind points.
+fn web_tokens(word: &str) -> Vec<Range<usize>> {
+    const SHORTEST: usize = 20;
+    let is_of_token = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
+    let mut found = Vec::new();
+    let mut start = 0;
+    for part in word.split(|one| !is_of_token(one)) {
+        let token = part.trim_end_matches('.');
+        if token.starts_with("eyJ") && token.matches('.').count() == 2 && token.len() >= SHORTEST {
+            found.push(start..start + token.len());
+        }
+        start += part.len();
+        start += word[start..].chars().next().map_or(0, char::len_utf8);
+    }
+    found
+}
+
+/// What stands behind `Bearer`, where it is long and odd enough to be a token: `the bearer certificates` is none.
+fn bearer_token(word: &str) -> Option<Range<usize>> {
+    const SHORTEST: usize = 8;
+    const LONG: usize = 20;
+    let is_of_token = |one: char| one.is_ascii_alphanumeric() || "-._~+/=".contains(one);
+    let token = &word[..word.find(|one| !is_of_token(one)).unwrap_or(word.len())];
+    let token = token.trim_end_matches('.');
+    let is_odd = token.contains(|one: char| one.is_ascii_digit()) && token.len() >= SHORTEST;
+    (is_odd || token.len() >= LONG).then_some(0..token.len())
 }
 
 /// Whether the parameter of an address holds a secret.
@@ -237,6 +273,16 @@ mod tests {
             ("a.b/v1?token=t1", "a.b/v1?token=(secret)"),
             ("who?key=a.b", "who?key=a.b"),
             ("use sk-proj-0123456789, or hf_abcdefghij1", "use (secret), or (secret)"),
+            ("AKIA0123456789ABCDEF gsk_abcdefgh1", "(secret) (secret)"),
+            ("Bearer abc-1234.x, then", "Bearer (secret), then"),
+            ("{\"a\": \"bearer abcdefghijklmnopqrst\"}", "{\"a\": \"bearer (secret)\"}"),
+            (
+                "Bearer of 12345678 shares, bearer certificates",
+                "Bearer of 12345678 shares, bearer certificates",
+            ),
+            ("Bearer ${MY_TOKEN}", "Bearer ${MY_TOKEN}"),
+            ("it is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOjF9.c2ln-_A.", "it is (secret)."),
+            ("eyJhbGciOiJIUzI1NiJ9 AKIA", "eyJhbGciOiJIUzI1NiJ9 AKIA"),
             ("sk-learn-pipeline sk-1 task-sk-0123456789", "sk-learn-pipeline sk-1 task-sk-0123456789"),
             ("{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}", "{\"a\":\"http://a.b:80\",\"b\":\"x@y\"}"),
             ("name:tag@sha256:0123456789ab", "name:tag@sha256:0123456789ab"),

@@ -33,7 +33,7 @@ pub(super) fn plan_metric(
             return None;
         }
     };
-    let odd = odd_paths(&metric.description().inputs, &spec.params.to_json());
+    let odd = odd_paths(&metric.description().inputs, &spec.params);
     if !odd.is_empty() {
         report_params(odd, Some(&spec.params), spec.span, "params", problems);
         return None;

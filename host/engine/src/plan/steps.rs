@@ -52,7 +52,7 @@ pub(super) fn plan_extractors(
         .iter()
         .map(|call| {
             let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
-            let odd = odd_paths(&extractor.description().inputs, &call.params.to_json());
+            let odd = odd_paths(&extractor.description().inputs, &call.params);
             if !odd.is_empty() {
                 report_params(odd, Some(&call.params), call.span, "extractors", problems);
                 return None;

@@ -93,6 +93,16 @@ fn a_lock_that_cannot_be_trusted_is_refused() {
     let half = &text[..text.len() / 2];
     for (case, bad, expected) in [
         ("newer", text.replace("format_version: 1", "format_version: 2"), "format version 2"),
+        ("of no version", text.replace("format_version: 1", "format_version: 0"), "the first is 1"),
+        (
+            "of a broken version",
+            text.replace("format_version: 1", "format_version: 1.5"),
+            "no `format_version`",
+        ),
+        ("demanding no list", text.replace("understand: []", "understand: 5"), "no list `must-understand`"),
+        ("demanding nothing", text.replace("must-understand: []\n", ""), "no list `must-understand`"),
+        ("demanding no name", text.replace("understand: []", "understand: [5]"), "no name of a feature"),
+        ("of more", format!("more: 1\n{text}"), "digest does not fit"),
         ("demanding", text.replace("must-understand: []", "must-understand: [tea]"), "demands `tea`"),
         ("cut off", half[..=half.rfind('\n').unwrap()].to_owned(), "cannot be used"),
         ("edited", text.replace("bytes: 12", "bytes: 13"), "digest does not fit"),
@@ -108,6 +118,16 @@ fn a_lock_that_cannot_be_trusted_is_refused() {
     assert!(Lock::read(&path).unwrap_err().to_string().contains("no text in UTF-8"));
     std::fs::remove_file(&path).unwrap();
     assert!(Lock::read(&path).unwrap_err().to_string().contains("there is no lock"));
+}
+
+/// What the digest is taken over: the head and the comments say nothing of the suite.
+#[test]
+fn comments_of_a_lock_may_be_others() {
+    let (_folder, path) = written(&lock());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let other = format!("# by hand\n{}", text.replace("# Not edited by hand", "# not edited by hand"));
+    std::fs::write(&path, other).unwrap();
+    assert_eq!(Lock::read(&path).unwrap(), lock());
 }
 
 #[test]

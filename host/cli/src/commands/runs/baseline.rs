@@ -89,6 +89,7 @@ fn row(baseline: &Baseline) -> [String; 4] {
         BaselineState::There => "there",
         BaselineState::Gone => "gone",
         BaselineState::Changed => "holds other samples than when it was chosen",
+        BaselineState::Edited => "was edited, and cannot be trusted",
     };
     let cells = [&baseline.suite, &baseline.label(), &baseline.chosen_at, state];
     cells.map(|cell| gage_core::printable_line(cell).into_owned())

@@ -64,6 +64,8 @@ pub(super) fn execute(arguments: &RunsListArguments) -> anyhow::Result<ExitCode>
             BaselineState::There => continue,
             BaselineState::Gone => "is gone",
             BaselineState::Changed => "holds other samples than when it was chosen",
+            // It is among the runs, and was told there.
+            BaselineState::Edited => continue,
         };
         let text = format!("the baseline of the suite '{suite}', run '{run_id}', {what}");
         terminal::say(format_args!("warning: {}", gage_core::printable(&text)));
