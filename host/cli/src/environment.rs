@@ -35,6 +35,7 @@ pub(crate) fn parse() -> Arguments {
 /// The variable that a value is from which a flag does not take; nothing where the flag itself was given.
 fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
     let long = flag.split([' ', '=', '[']).next()?.strip_prefix("--")?;
     let is_given = |argument: std::ffi::OsString| {
         let argument = argument.to_string_lossy().into_owned();
@@ -43,13 +44,13 @@ fn variable_behind(command: &Command, error: &clap::Error) -> Option<String> {
     if std::env::args_os().any(is_given) {
         return None;
     }
-    fn named(command: &Command, long: &str) -> Option<String> {
+    fn named(command: &Command, long: &str, value: &str) -> Option<String> {
         let own = command.get_arguments().find(|arg| arg.get_long() == Some(long));
         let name = own.and_then(|arg| Some(arg.get_env()?.to_string_lossy().into_owned()));
-        let name = name.filter(|name| variable(name).is_some());
-        name.or_else(|| command.get_subcommands().find_map(|command| named(command, long)))
+        let name = name.filter(|name| variable(name).as_deref() == Some(value));
+        name.or_else(|| command.get_subcommands().find_map(|command| named(command, long, value)))
     }
-    named(command, long)
+    named(command, long, value)
 }
 
 /// Makes the passwords of addresses known that came with the command line, and those of proxies and hubs.
