@@ -1,0 +1,93 @@
+//! Several right answers, and where rows, Samples and suites have them.
+
+use crate::support::{Workspace, suite};
+use serde_json::{Value, json};
+
+/// A workspace whose model gives each row's `say` as its answer.
+fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let answers: Value = rows
+        .iter()
+        .enumerate()
+        .map(|(number, row)| (format!("question {number}"), row["say"].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let written = rows.iter().enumerate().map(|(number, row)| {
+        let mut row = row.clone();
+        row["id"] = json!(format!("q{number}"));
+        row["question"] = json!(format!("question {number}"));
+        row.to_string() + "\n"
+    });
+    workspace.write("rows.jsonl", written.collect::<String>());
+    let backend = format!(
+        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{answers: {answers}}}}}"
+    );
+    workspace.write("suite.yaml", suite(&backend, metrics) + further);
+    workspace
+}
+
+/// The scores of each sample, in the order of the metrics.
+fn scores(workspace: &Workspace) -> Vec<Vec<Option<f64>>> {
+    let of_sample = |sample: &Value| {
+        let metrics = sample["metrics"].as_array().cloned().unwrap_or_default();
+        metrics.iter().map(|metric| metric["card"]["primary_score"].as_f64()).collect()
+    };
+    workspace.samples("r").iter().map(of_sample).collect()
+}
+
+#[test]
+fn each_of_several_references_is_right() {
+    let metric = |id: &str, name: &str, params: Value| json!({"metric_id": id, "implementation": name, "params": params});
+    let any = |field: &str| json!({"any_reference": true, "label_field": field});
+    let canonical = json!({
+        "answer_field": "model_output.answer", "reference_field": "references", "answer_type": "number",
+        "any_reference": true,
+    });
+    let metrics = json!([
+        metric("listed", "exact_match", any("metadata.right")),
+        metric("own", "exact_match", any("references")),
+        metric("second", "exact_match", json!({"label_field": "references.1"})),
+        metric("parts", "exact_match", json!({"label_field": "sample.references.1.answer"})),
+        metric("label", "exact_match", json!({})),
+        metric("held", "contains", any("metadata.right")),
+        metric("held_own", "contains", any("references")),
+        metric("number", "numeric_match", any("references")),
+        metric("near", "numeric_error", any("metadata.right")),
+        metric("canonical", "canonical_answer", canonical),
+    ]);
+    let row = |say: &str, right: Value| json!({"say": say, "answer": right, "right": right});
+    let rows = [
+        row("two", json!(["one", "two"])),
+        row("2.0", json!(["1", 2])),
+        row("true", json!([false, true])),
+        row("it is two", json!(["one", "two"])),
+        row("three", json!(["one", "two"])),
+    ];
+    let workspace = workspace(&rows, &metrics.to_string(), "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found = scores(&workspace);
+    let expected = [
+        [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
+        // Of two texts none is compared by value, but for the metrics on numbers.
+        [1, 0, 0, 0, 0, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, 0, 0, 0],
+        [0; 10],
+    ];
+    for ((found, expected), row) in found.into_iter().zip(expected).zip(&rows) {
+        assert_eq!(found, expected.map(|score| Some(f64::from(score))), "{row}");
+    }
+}
+
+#[test]
+fn references_that_are_given_as_such_are_read_alike() {
+    let metrics = "[{exact_match: {any_reference: true, label_field: references}}, squad]";
+    let rows = [
+        json!({"say": "two", "references": ["one", "two"]}),
+        json!({"say": "two", "references": [{"answer": [{"type": "text", "text": "two"}]}]}),
+    ];
+    let workspace = workspace(&rows, metrics, "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(scores(&workspace), [[Some(1.0), Some(1.0)], [Some(1.0), Some(1.0)]]);
+}
