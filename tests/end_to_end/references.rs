@@ -91,3 +91,33 @@ fn references_that_are_given_as_such_are_read_alike() {
     workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
     assert_eq!(scores(&workspace), [[Some(1.0), Some(1.0)], [Some(1.0), Some(1.0)]]);
 }
+
+#[test]
+fn what_does_not_vary_has_no_error() {
+    let row = |number: usize| json!({"say": "right", "answer": if number % 4 == 0 { "wrong" } else { "right" }, "group": number / 4});
+    let rows: Vec<Value> = (0..24).map(row).collect();
+    let figure = |id: &str, aggregation: &str| json!({"metric_id": id, "implementation": "exact_match", "aggregation": aggregation});
+    let metrics = json!([
+        figure("mean", "mean"),
+        figure("weighted", "weighted_mean"),
+        figure("median", "median"),
+        figure("p90", "p90"),
+    ]);
+    let clustered = workspace(&rows, &metrics.to_string(), "  cluster_by: metadata.group\n");
+    clustered.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let figures = &clustered.json("r", "summary.json")["metrics"];
+    assert_eq!((&figures[0]["value"], &figures[0]["interval"]["method"]), (&json!(0.75), &json!("wilson")));
+    assert_eq!(figures[1]["interval"], figures[0]["interval"]);
+    for place in [2, 3] {
+        assert_eq!((&figures[place]["stderr"], &figures[place]["interval"]), (&Value::Null, &Value::Null));
+    }
+    let alike: Vec<Value> = (0..6).map(|_| json!({"say": "right", "answer": "right"})).collect();
+    let metrics = json!([figure("passes", "pass_at_k"), figure("votes", "majority_vote")]);
+    let alike = workspace(&alike, &metrics.to_string(), "");
+    alike.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    for figure in alike.json("r", "summary.json")["metrics"].as_array().into_iter().flatten() {
+        assert_eq!((&figure["value"], &figure["stderr"]), (&json!(1.0), &Value::Null), "{figure}");
+        let named = figure["figures"].as_array().cloned().unwrap_or_default();
+        assert!(named.iter().all(|named| named["stderr"].is_null()), "{figure}");
+    }
+}
