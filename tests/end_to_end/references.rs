@@ -121,3 +121,25 @@ fn what_does_not_vary_has_no_error() {
         assert!(named.iter().all(|named| named["stderr"].is_null()), "{figure}");
     }
 }
+
+#[test]
+fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
+    let odd = ["references[0]", "", "sample..q", "sample.", "references.-1"];
+    let row = |path: &str| {
+        let config = json!({"metrics": {"exact_match": {"label_field": path}}});
+        json!({"say": "x", "answer": "x", "eval_config": config})
+    };
+    let mut rows: Vec<Value> = odd.iter().map(|path| row(path)).collect();
+    rows.push(row("references.0"));
+    let workspace = workspace(&rows, "[exact_match]", "  min_coverage: 0\n");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    for (sample, path) in samples.iter().zip(odd) {
+        let metric = &sample["metrics"][0];
+        assert_eq!(metric["outcome"], "invalid_sample", "{path:?}: {metric}");
+        let expected = format!("eval_config.metrics.exact_match: /label_field: the path `{path}` ");
+        let message = metric["error"].as_str().unwrap_or_default();
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(samples[odd.len()]["metrics"][0]["card"]["primary_score"], 1.0);
+}

@@ -22,13 +22,12 @@ use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
 };
-use gage_core::{FieldPath, Object, Problem, SamplingParams};
+use gage_core::{Object, Problem, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use needs::{check_answers, check_budget, check_gate, check_needs};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -394,17 +393,6 @@ fn report_missing(
     if !(is_unknown && registry.is_lacking()) {
         report_registry(error, span, key, name, problems);
     }
-}
-
-/// The paths among the parameters of a member that are spelled as no path is.
-fn odd_paths(inputs: &[gage_plugin::InputDescription], params: &Value) -> Vec<Problem> {
-    let keys = inputs.iter().flat_map(|input| &input.path_params);
-    let odd = keys.filter_map(|key| {
-        let path = params.get(key)?.as_str()?;
-        let oddity = FieldPath::new(path).oddity()?;
-        Some(Problem { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
-    });
-    odd.collect()
 }
 
 /// Points at the parameters that are wrong.

@@ -1,6 +1,6 @@
 //! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
 
-use super::{CLOCKS, PlannedMetric, odd_paths, report_missing, report_params};
+use super::{CLOCKS, PlannedMetric, report_missing, report_params};
 use gage_config::{AggregationSpec, PluginReference, Problems};
 use gage_core::Root;
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
@@ -33,11 +33,6 @@ pub(super) fn plan_metric(
             return None;
         }
     };
-    let odd = odd_paths(&metric.description().inputs, &spec.params.to_json());
-    if !odd.is_empty() {
-        report_params(odd, Some(&spec.params), spec.span, "params", problems);
-        return None;
-    }
     let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
     let is_timing = reads_clock(metric.inputs());
     Some(PlannedMetric {

@@ -1,6 +1,6 @@
 //! The steps behind the model: judges, and extractors of the final answer.
 
-use super::{odd_paths, plan_prompt, report_missing, report_params};
+use super::{plan_prompt, report_missing, report_params};
 use gage_config::{
     Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, Span,
     TaskSpec,
@@ -52,11 +52,6 @@ pub(super) fn plan_extractors(
         .iter()
         .map(|call| {
             let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
-            let odd = odd_paths(&extractor.description().inputs, &call.params.to_json());
-            if !odd.is_empty() {
-                report_params(odd, Some(&call.params), call.span, "extractors", problems);
-                return None;
-            }
             if super::reads_clock(extractor.inputs()) {
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
