@@ -93,6 +93,30 @@ fn references_that_are_given_as_such_are_read_alike() {
 }
 
 #[test]
+fn several_options_of_a_row_are_right() {
+    let row = |say: &str, answer: Value| json!({"say": say, "choices": ["Paris", "Oslo", "Rome", "Bern"], "answer": answer});
+    let rows = [
+        row("C", json!(["A", "C"])),
+        row("Rome", json!([0, 2])),
+        row("A, C", json!(["Paris", "Rome"])),
+        row("A, B", json!(["A", "C"])),
+        row("A, B, C, D", json!(["A", "C"])),
+        row("A and D", json!(["A", "C"])),
+        row("B and A", json!(["A", "C"])),
+        row("AB", json!(["A", "C"])),
+    ];
+    let workspace = workspace(&rows, "[multi_choice_accuracy]", "");
+    let preprocess =
+        "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: question_only}}";
+    let text = workspace.read("suite.yaml").replace("{path: rows.jsonl}", preprocess);
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found: Vec<Option<f64>> = scores(&workspace).into_iter().flatten().collect();
+    let expected = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].map(Some);
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn what_does_not_vary_has_no_error() {
     let row = |number: usize| json!({"say": "right", "answer": if number % 4 == 0 { "wrong" } else { "right" }, "group": number / 4});
     let rows: Vec<Value> = (0..24).map(row).collect();
