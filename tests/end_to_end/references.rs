@@ -167,3 +167,29 @@ fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
     }
     assert_eq!(samples[odd.len()]["metrics"][0]["card"]["primary_score"], 1.0);
 }
+
+#[test]
+fn an_aggregator_with_parameters_of_its_own_is_told() {
+    let metric = |aggregation: Value| {
+        json!([{
+            "metric_id": "b", "implementation": "bleu", "params": {"smooth_method": "add-k", "lowercase": true},
+            "aggregation": aggregation,
+        }])
+    };
+    let rows = [json!({"say": "x", "answer": "x"})];
+    for (aggregation, is_told) in [
+        (json!("corpus_bleu"), true),
+        (json!({"corpus_bleu": {"smooth_method": "floor"}}), true),
+        (json!({"corpus_bleu": {"smooth_method": "add-k"}}), false),
+        (json!("mean"), false),
+    ] {
+        let workspace = workspace(&rows, &metric(aggregation.clone()).to_string(), "");
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let expected =
+            "the aggregator `corpus_bleu`, which has parameters of its own, and there `smooth_method` is";
+        assert_eq!(said.contains(expected), is_told, "{aggregation}: {said}");
+        assert!(!said.contains("`lowercase` of the metric"), "{said}");
+        assert_eq!(said.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_told, "{said}");
+    }
+}
