@@ -38,6 +38,7 @@ mod perplexity;
 mod planning;
 mod plugin_commands;
 mod plugins;
+mod references;
 mod run_folders;
 mod secret_texts;
 mod secrets;

@@ -98,7 +98,7 @@ impl FieldPath {
             () if keys().any(is_indexed) => {
                 Some("has an index in brackets; write it between dots, as in `references.0.answer`")
             }
-            () if keys().any(str::is_empty) => Some("has a dot too many"),
+            () if keys().any(str::is_empty) || text.ends_with('.') => Some("has a dot too many"),
             () if keys().any(|key| key.strip_prefix('-').is_some_and(is_number)) => {
                 Some("has a negative index; indexes are counted from 0")
             }
@@ -224,7 +224,9 @@ mod tests {
             ("a.", Some("a dot too many")),
             ("references.-1.answer", Some("negative index")),
             ("sample", None),
-            ("sample.", None),
+            ("sample.", Some("a dot too many")),
+            ("model_output.", Some("a dot too many")),
+            ("model_output", None),
             ("references.00.answer", None),
             ("metadata.a b", None),
             ("metadata.a[x]", None),

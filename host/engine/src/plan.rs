@@ -22,13 +22,12 @@ use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
 };
-use gage_core::{FieldPath, Object, Problem, SamplingParams};
+use gage_core::{Object, Problem, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
 use metric::plan_metric;
 use needs::{check_answers, check_budget, check_gate, check_needs};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
@@ -400,26 +399,20 @@ fn report_missing(
     }
 }
 
-/// The paths among the parameters of a member that are spelled as no path is, or are made of a secret: paths stand in figures
-/// and reports as they are.
-fn odd_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<Problem> {
+/// The paths among the parameters of a member that are made of a secret: paths stand in figures and reports as they are.
+fn secret_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<Problem> {
     let (given, public) = (params.to_json(), params.to_public_json());
     let keys = inputs.iter().flat_map(|input| &input.path_params);
-    let odd = keys.filter_map(|key| {
+    let found = keys.filter_map(|key| {
         let path = given.get(key)?.as_str()?;
-        let spelled = public.get(key).and_then(Value::as_str).filter(|public| *public != path);
-        if let Some(spelled) = spelled.filter(|spelled| spelled.contains("${")) {
-            let message = format!(
-                "this path is made of `{spelled}`, and a variable of such a name holds a secret: paths stand in records \
-                 and reports as they are; write it out, or take it from a variable without KEY, TOKEN, SECRET or \
-                 PASSWORD in its name"
-            );
-            return Some(Problem { pointer: format!("/{key}"), message });
-        }
-        let oddity = FieldPath::new(path).oddity()?;
-        Some(Problem { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
+        let spelled = public.get(key)?.as_str().filter(|public| *public != path && public.contains("${"))?;
+        let message = format!(
+            "this path is made of `{spelled}`, and a variable of such a name holds a secret: paths stand in records and reports \
+             as they are; write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name"
+        );
+        Some(Problem { pointer: format!("/{key}"), message })
     });
-    odd.collect()
+    found.collect()
 }
 
 /// Points at the parameters that are wrong.

@@ -108,7 +108,9 @@ pub(crate) fn split_params(
         let mut is_set = false;
         for key in &input.path_params {
             host_keys.push(key.clone());
-            match own.shift_remove(key) {
+            let given = own.shift_remove(key);
+            problems.extend(given.as_ref().and_then(Value::as_str).and_then(|path| oddity(key, path)));
+            match given {
                 None | Some(Value::Null) => {}
                 Some(Value::String(path)) if !is_set => {
                     if let Some(root) = meant_root(&path) {
@@ -151,6 +153,12 @@ pub(crate) fn split_params(
         }
         _ => Err(problems),
     }
+}
+
+/// What is wrong with a path that is spelled as no path is.
+fn oddity(key: &str, path: &str) -> Option<Problem> {
+    let oddity = FieldPath::new(path).oddity()?;
+    Some(Problem { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
 }
 
 /// The document that a path was probably meant to begin in, where it begins in none: a first

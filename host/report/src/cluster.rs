@@ -10,18 +10,17 @@ pub(crate) struct ClusterSums(BTreeMap<u64, Cluster>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cluster {
-    count: u64,
     weight: f64,
+    /// Of the scores times their weights.
     sum: CompensatedSum,
 }
 
 impl ClusterSums {
-    /// Adds a score; its weight says how much it counts for [`effective_count`](ClusterSums::effective_count) alone.
+    /// Adds a score with its weight, 1 where all count alike.
     pub(crate) fn add(&mut self, cluster: u64, score: f64, weight: f64) {
         let cluster = self.0.entry(cluster).or_default();
-        cluster.count += 1;
         cluster.weight += weight;
-        cluster.sum.add(score);
+        cluster.sum.add(score * weight);
     }
 
     /// Number of clusters.
@@ -41,9 +40,9 @@ impl ClusterSums {
     }
 
     /// The cluster-robust standard error of the mean: the square root of
-    /// `G / (G − 1) · Σ (sum of the residuals of a cluster)² / n²` over G clusters. It is the
-    /// ordinary one where every sample is a cluster of its own. `None` for fewer than two clusters,
-    /// and beyond the range of `f64`.
+    /// `G / (G − 1) · Σ (sum of the residuals of a cluster)² / n²` over G clusters, where each sample counts as much as it
+    /// weighs. It is the ordinary one where every sample is a cluster of its own and they weigh the same. `None` for fewer
+    /// than two clusters, without any weight, and beyond the range of `f64`.
     ///
     /// The sandwich estimator of Liang and Zeger, "Longitudinal data analysis using generalized
     /// linear models", Biometrika 73 (1986), for a mean; with the correction for few clusters of
@@ -54,13 +53,13 @@ impl ClusterSums {
             return None;
         }
         let mut squares = CompensatedSum::default();
-        let mut samples = 0;
-        for Cluster { count, sum, .. } in self.0.values() {
-            let residual = (-(*count as f64)).mul_add(mean, sum.total());
+        let mut samples = 0.0;
+        for Cluster { weight, sum } in self.0.values() {
+            let residual = (-weight).mul_add(mean, sum.total());
             squares.add(residual * residual);
-            samples += count;
+            samples += weight;
         }
-        let (clusters, samples) = (self.0.len() as f64, samples as f64);
+        let clusters = self.0.len() as f64;
         let variance = clusters / (clusters - 1.0) * squares.total() / samples / samples;
         Some(variance.sqrt()).filter(|error| error.is_finite())
     }
@@ -86,6 +85,16 @@ mod tests {
         let expected = (1.5 * 2.0 / 36.0_f64).sqrt();
         assert!((error(&scores).unwrap() - expected).abs() < 1e-15);
         assert_eq!(error(&scores[..2]), None);
+        // Weighted, the mean is 0.75, and the residuals sum to 3 · 0.25 and -0.75.
+        let mut weighted = ClusterSums::default();
+        weighted.add(1, 1.0, 3.0);
+        weighted.add(2, 0.0, 1.0);
+        let expected = (2.0 * 2.0 * 0.75 * 0.75 / 16.0_f64).sqrt();
+        assert!((weighted.standard_error(0.75).unwrap() - expected).abs() < 1e-15);
+        let mut weightless = ClusterSums::default();
+        weightless.add(1, 1.0, 0.0);
+        weightless.add(2, 0.0, 0.0);
+        assert_eq!(weightless.standard_error(0.0), None);
         assert_eq!(error(&[]), None);
     }
 

@@ -1,5 +1,6 @@
 //! Aggregations that the host does not ship: a component makes figures of the score cards.
 
+use crate::statistics::is_no_spread;
 use gage_core::ScoreCard;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,8 @@ impl FoldState {
         self.0.as_ref().is_ok_and(|fold| fold.counts_unscored(card))
     }
 
-    /// The figures: at least one, all of them finite.
+    /// The figures: at least one, all of them finite. A standard error of nothing is none: it is that of samples that do not vary,
+    /// and says nothing of what may be true.
     pub(crate) fn finish(self) -> Result<Vec<NamedFigure>, String> {
         let mut figures = self.0?.finish()?;
         let is_wrong = |figure: &&NamedFigure| {
@@ -106,6 +108,9 @@ impl FoldState {
             );
         }
         figures.truncate(MOST_FIGURES);
+        for figure in &mut figures {
+            figure.stderr = figure.stderr.filter(|error| !is_no_spread(*error, figure.value.abs()));
+        }
         Ok(figures)
     }
 }

@@ -12,6 +12,15 @@ pub const Z_95: f64 = 1.959_963_984_540_054;
 /// The level of all intervals.
 pub const LEVEL_95: f64 = 0.95;
 
+/// Below this share of a size a standard error is nothing.
+const NO_SPREAD: f64 = 1e-14;
+
+/// Whether a standard error is that of samples that do not vary, beside the size of the scale or of the value: it is what rounding
+/// leaves, and one sample that differs makes more of it.
+pub(crate) fn is_no_spread(error: f64, size: f64) -> bool {
+    error <= NO_SPREAD * size
+}
+
 /// How an interval was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

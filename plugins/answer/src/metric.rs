@@ -11,6 +11,7 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::json::read;
+use gage_text_kit::references::plain_json;
 use gage_text_kit::text::collapse;
 use gage_text_kit::value::as_text;
 
@@ -57,6 +58,9 @@ const SUB_SCORES: [&str; 12] = [
 /// and without a unit are taken to be in it; where the ground truth has no unit, that of the answer is not
 /// looked at. Booleans are no numbers. Aliases of a list are an object of lists
 /// with the items as keys. Keywords are found as whole words.
+///
+/// A ground truth in the form of the Sample's references is its text. With `any_reference` it is a list of right answers, of
+/// which the best counts.
 ///
 /// Parameters count before what the ground truth says of itself, but for `unit`, which is that of a ground
 /// truth without one. Without `threshold` a card passes where nothing is wrong: all items in order, all
@@ -113,32 +117,60 @@ impl Metric for CanonicalAnswer {
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
         let answer = Unwrapped::new(read(inputs.value(ANSWER), "answer")?, "prediction")?.value;
-        let reference = Unwrapped::new(read(inputs.value(REFERENCE), "reference")?, "ground_truth")?;
+        let reference = plain_json(&read(inputs.value(REFERENCE), "reference")?).into_owned();
+        let reference = Unwrapped::new(reference, "ground_truth")?;
         let choices = Choices::new(inputs.value(OPTIONS));
         let kind = as_text(inputs.value(KIND)).and_then(|kind| AnswerType::parse(&kind));
         let named = match self.settings.answer_type {
             Some(given) => Some(given),
             None => AnswerType::named(&reference.around)?,
         };
-        let reference = reference.value;
+        let case = Case { answer: &answer, named, kind, choices: &choices };
+        let right = match &reference.value {
+            Value::Array(items) if self.settings.any_reference && !items.is_empty() => items.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let cards = right.iter().map(|right| self.card(&case, right));
+        let cards: Vec<ScoreCard> = cards.collect::<Result<_, PluginError>>()?;
+        let rank = |card: &ScoreCard| (card.pass == Some(true), card.primary_score.unwrap_or_default());
+        // The first of those that are equally good.
+        let best = cards.into_iter().reduce(|best, card| if rank(&card) > rank(&best) { card } else { best });
+        best.ok_or_else(untold)
+    }
+}
+
+/// What an answer is held against the right ones with.
+struct Case<'item> {
+    answer: &'item Value,
+    /// The type that is named for the answer.
+    named: Option<AnswerType>,
+    /// What it was extracted as.
+    kind: Option<AnswerType>,
+    choices: &'item Choices,
+}
+
+impl CanonicalAnswer {
+    /// The card of one right answer.
+    fn card(&self, case: &Case<'_>, reference: &Value) -> Result<ScoreCard, PluginError> {
+        let Case { answer, named, kind, choices } = *case;
         let answer_type = match named {
             Some(named) => Some(named),
-            None => AnswerType::of(&reference, kind, &choices)?,
+            None => AnswerType::of(reference, kind, choices)?,
         };
         let Some(answer_type) = answer_type else {
-            let (tag, why) = match (is_nothing(&answer), is_nothing(&reference)) {
+            let (tag, why) = match (is_nothing(answer), is_nothing(reference)) {
                 (true, _) => ("missing_prediction", "there is no parsed answer"),
                 (_, true) => ("missing_reference", "there is no ground truth"),
                 _ => return Err(untold()),
             };
-            let failed = Judged::failed(tag, why, &[], shown(&answer), shown(&reference));
+            let failed = Judged::failed(tag, why, &[], shown(answer), shown(reference));
             return Ok(finished(failed, None, answer.is_null()));
         };
         let judged = match answer_type {
-            AnswerType::Reasoning => reasoning::score(&self.settings, kind, &answer, &reference, &choices)?,
+            AnswerType::Reasoning => reasoning::score(&self.settings, kind, answer, reference, choices)?,
             plain => {
-                let (given, expected) = (final_answer(&answer), final_answer(&reference));
-                plain::score(&self.settings, plain, given, expected, &choices)?
+                let (given, expected) = (final_answer(answer), final_answer(reference));
+                plain::score(&self.settings, plain, given, expected, choices)?
             }
         };
         Ok(finished(judged, Some(answer_type), answer.is_null()))

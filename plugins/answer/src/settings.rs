@@ -11,6 +11,7 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::{number_schema, optional_flag_schema};
+use gage_text_kit::references::any_reference_schema;
 use gage_text_kit::unit::Unit;
 
 /// How texts are made comparable.
@@ -47,12 +48,16 @@ pub(crate) struct Settings {
     /// In both forms.
     keywords: Option<[Keywords; 2]>,
     threshold: Option<f64>,
+    /// Whether a ground truth that is a list is several right answers.
+    pub(crate) any_reference: bool,
 }
 
 impl Settings {
     /// Adds the parameters to a specification.
     pub(crate) fn declared(spec: MetricSpec) -> MetricSpec {
+        let (any_reference, any_reference_schema) = any_reference_schema();
         spec.params(json!({
+            any_reference: any_reference_schema,
             "answer_type": {
                 "enum": ["choice", "number", "list", "text", "reasoning", null], "default": null,
                 "description": "The type of the answers; unless given what the ground truth or the kind of \
@@ -117,6 +122,7 @@ impl Settings {
             normalize,
             keywords: params.get("keywords").map(keywords).transpose()?,
             threshold,
+            any_reference: params.flag("any_reference", false)?,
         })
     }
 

@@ -402,6 +402,28 @@ fn whole_answers_and_thresholds() {
 }
 
 #[test]
+fn one_of_several_ground_truths_is_enough() {
+    let own = |text: &str| json!({ "answer": [{ "type": "text", "text": text }] });
+    let own = json!([own("1"), own("two")]);
+    let options = json!({ "options": { "A": "one", "B": "two" } });
+    for (answer_type, any, answer, reference, around, score) in [
+        ("number", true, json!(1), own.clone(), json!({}), 1.0),
+        ("number", true, json!(2), own.clone(), json!({}), 0.0),
+        ("number", false, json!(1), json!([1, 2]), json!({}), 0.0),
+        ("text", false, json!("two"), own.clone(), json!({}), 1.0),
+        ("text", false, json!("1"), own[0].clone(), json!({}), 1.0),
+        ("choice", true, json!("B"), json!(["A", "B"]), options.clone(), 1.0),
+        ("choice", false, json!("B"), json!(["A", "B"]), options, 0.0),
+        ("list", true, json!(["a", "b"]), json!([["c"], ["a"], ["a", "b"]]), json!({}), 1.0),
+        ("list", true, json!(["a", "b"]), json!([]), json!({}), 0.0),
+    ] {
+        let params = json!({ "answer_type": answer_type, "any_reference": any });
+        let Ok(card) = card(params, &answer, &reference, &around) else { panic!("{reference} is scored") };
+        assert_eq!(card.primary_score, Some(score), "{answer_type} {answer} {reference} {card:?}");
+    }
+}
+
+#[test]
 fn megabytes() {
     let long = "word 中文 e\u{301} ".repeat(55_000);
     let items: Vec<String> = (0..100_000).map(|number| format!("item {number}")).collect();

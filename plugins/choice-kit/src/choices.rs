@@ -248,6 +248,10 @@ pub fn several(reference: &Value) -> Option<Vec<Value>> {
 
 /// The text of a reference; of an object, that of its `value` or `answer`.
 fn reference_text(reference: &Value) -> Option<Cow<'_, str>> {
+    let plain = references::plain(reference);
+    if let Cow::Owned(Value::Text(text)) = plain {
+        return Some(Cow::Owned(text));
+    }
     if let Value::Json(json) = reference
         && let Ok(serde_json::Value::Object(entry)) = serde_json::from_str::<serde_json::Value>(json)
         && let Some(value) = entry.get("value").or_else(|| entry.get("answer"))
@@ -293,6 +297,8 @@ mod tests {
             (Value::Text("none".to_owned()), Some("D")),
             (Value::Number(3.0), Some("C")),
             (Value::Json(r#"{"value":"B"}"#.to_owned()), Some("B")),
+            (Value::Json(r#"{"answer":[{"type":"text","text":"Dolphin"}]}"#.to_owned()), Some("B")),
+            (Value::Json(r#"[{"type":"text","text":"B"}]"#.to_owned()), Some("B")),
             (Value::Text("A. Dolphin".to_owned()), None),
             (Value::Text("E".to_owned()), None),
             (Value::Text(" ".to_owned()), None),

@@ -1,7 +1,9 @@
 //! `loglikelihood_accuracy`: whether the right option is the most likely continuation.
 
 use crate::continuations::{Continuation, best, log_sum_exp, read};
-use crate::metric::{alternatives, with_options, with_reference, with_references};
+use crate::metric::{
+    alternatives, unknown_alternatives, with_options, with_reference, with_references, with_unknown,
+};
 use gage_choice_kit::Choices;
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::serde_json;
@@ -60,7 +62,8 @@ impl Metric for LoglikelihoodAccuracy {
         };
         let reference = inputs.value(REFERENCE);
         let mut labels = choices.resolve_all(reference);
-        labels.extend(alternatives(reference, inputs.value(REFERENCES), &choices));
+        let alternatives = alternatives(reference, inputs.value(REFERENCES), &choices);
+        labels.extend_from_slice(&alternatives);
         let right = right_places(&labels, &choices, &continuations);
         if !right.contains(&true) {
             let tag = if *reference == Value::Absent { "missing_reference" } else { "unknown_reference" };
@@ -87,7 +90,13 @@ impl Metric for LoglikelihoodAccuracy {
         } else {
             card
         };
-        Ok(if pass { card } else { card.tag("wrong_answer") })
+        let card = if pass { card } else { card.tag("wrong_answer") };
+        let unknown = if alternatives.is_empty() {
+            Vec::new()
+        } else {
+            unknown_alternatives(inputs.value(REFERENCES), &choices)
+        };
+        Ok(with_unknown(card, &unknown))
     }
 }
 

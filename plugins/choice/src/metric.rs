@@ -6,6 +6,7 @@ use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::text::excerpt;
 use gage_text_kit::value::as_text;
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ const REFERENCES: usize = 3;
 /// scores 0, and so does a sample that does not say which option is right.
 ///
 /// Of several references of the Sample each is a right answer, and one of them is enough; an answer that names several options
-/// must name no wrong one. Where the label itself is a list of several options, all of them must be named and no other.
+/// must name no wrong one. References that are no option are passed over, and told by the tag `unknown_reference`. Where the label itself is a list of several options, all of them must be named and no other.
 /// `several` decides otherwise for both.
 pub struct MultiChoiceAccuracy {
     allow_text_match: bool,
@@ -80,6 +81,24 @@ pub(crate) fn alternatives(label: &Value, references: &Value, choices: &Choices)
     references.iter().filter_map(|reference| choices.resolve(reference)).collect()
 }
 
+/// The texts of those of several references of the Sample that are no option, where the options are known.
+pub(crate) fn unknown_alternatives(references: &Value, choices: &Choices) -> Vec<String> {
+    let known = Some(references).filter(|_| !choices.is_unknown()).and_then(several).unwrap_or_default();
+    let unknown = known.iter().filter(|reference| choices.resolve(reference).is_none());
+    unknown.filter_map(|reference| as_text(reference).map(|text| excerpt(&text).into_owned())).collect()
+}
+
+/// Says of a card that some references were passed over.
+pub(crate) fn with_unknown(card: ScoreCard, unknown: &[String]) -> ScoreCard {
+    /// References that are named.
+    const MOST_NAMED: usize = 8;
+    if unknown.is_empty() {
+        return card;
+    }
+    let named = unknown.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    card.tag("unknown_reference").explain(format!("of the references these are no options: {named}"))
+}
+
 impl Metric for MultiChoiceAccuracy {
     fn name() -> &'static str {
         "multi_choice_accuracy"
@@ -126,7 +145,8 @@ impl Metric for MultiChoiceAccuracy {
         let alternatives = alternatives(reference, inputs.value(REFERENCES), &choices);
         if !alternatives.is_empty() {
             let expected = Some(alternatives.into_iter().collect());
-            return Ok(self.score_several(prediction, expected, &choices, Several::Any));
+            let card = self.score_several(prediction, expected, &choices, Several::Any);
+            return Ok(with_unknown(card, &unknown_alternatives(inputs.value(REFERENCES), &choices)));
         }
         let expected = choices.resolve(reference);
         let chosen = as_text(prediction).and_then(|answer| extract(&answer, &choices, self.allow_text_match));
@@ -255,7 +275,7 @@ mod tests {
     #[test]
     fn each_reference_of_a_sample_is_right() {
         let text = |text: &str| Value::Text(text.to_owned());
-        let options = || Value::Json(r#"{"A":"Shark","B":"Dolphin","C":"Trout"}"#.to_owned());
+        let options = || Value::Json(r#"{"A":"Shark","B":"Dolphin","C":"Trout","D":"Octopus"}"#.to_owned());
         let references =
             r#"[{"answer":[{"type":"text","text":"A"}]},{"answer":[{"type":"text","text":"Trout"}]}]"#;
         let (any, all) = (json!({}), json!({ "several": "all" }));
@@ -267,6 +287,13 @@ mod tests {
             (&any, text("B"), text("A"), 0.0, &["wrong_answer"]),
             (&any, text("ABC"), text("A"), 0.0, &["wrong_answer"]),
             (&any, text("A, B and C"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("A, B, C, D"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("A, B"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("AB"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("B and A"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("C and D"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("Shark, dolphin"), text("A"), 0.0, &["wrong_answer"]),
+            (&any, text("The answer is C or D."), text("A"), 0.0, &["wrong_answer"]),
             (&any, text("The answer is A, C"), text("A"), 1.0, &[]),
             (&any, text("A swims and B does not, so it is C or so. The answer is C"), text("A"), 1.0, &[]),
             (&any, text("none"), text("A"), 0.0, &["no_choice_found"]),
@@ -284,6 +311,20 @@ mod tests {
             assert_eq!(card.error_tags, tags, "{params} {answer:?} {}", card.detail);
         }
         assert!(MultiChoiceAccuracy::prepare(json!({ "several": "most" })).is_err());
+        for (answer, score, tags) in
+            [("A", 1.0, &["unknown_reference"][..]), ("B", 0.0, &["wrong_answer", "unknown_reference"])]
+        {
+            let Ok(metric) = MultiChoiceAccuracy::prepare(json!({})) else { panic!("the defaults") };
+            let references = Value::Json(r#"["A","Z","no fish"]"#.to_owned());
+            let Ok(card) = metric.score(Inputs::new(&[text(answer), text("A"), options(), references]))
+            else {
+                panic!("a card is made")
+            };
+            assert_eq!((card.primary_score, card.pass), (Some(score), Some(score == 1.0)), "{answer}");
+            assert_eq!(card.error_tags, tags, "{answer}");
+            let expected = "of the references these are no options: Z, no fish";
+            assert_eq!(card.explain.as_deref(), Some(expected));
+        }
     }
 
     #[test]

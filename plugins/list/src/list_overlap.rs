@@ -7,6 +7,7 @@ use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::{PredictionField, field_schema, key, with_parsed};
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::references::plain;
 use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::as_text;
 
@@ -93,7 +94,8 @@ impl Metric for ListOverlap {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
+        let (prediction, reference) = (self.field.prediction(inputs), plain(inputs.value(REFERENCE)));
+        let reference = reference.as_ref();
         check_size(&prediction, self.separator.as_deref(), "prediction")?;
         check_size(reference, self.separator.as_deref(), "reference")?;
         let key = |item: &serde_json::Value| key(item, self.normalization);

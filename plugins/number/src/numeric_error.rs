@@ -1,12 +1,13 @@
 //! `numeric_error`: how far the prediction is from the reference number.
 
-use gage_number_kit::{Format, Measurement, Pair, tolerance_parameter};
-use gage_sdk::metric::{Inputs, Metric, MetricSpec};
+use gage_number_kit::{Format, Measurement, Pair, best, tolerance_parameter};
+use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::serde_json;
 use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::answer::{PredictionField, field_schema, with_parsed};
 use gage_text_kit::params::number_schema;
+use gage_text_kit::references::{any_reference_schema, each, plain};
 use gage_text_kit::unit::Unit;
 use gage_text_kit::value::{shown, shown_float};
 
@@ -25,6 +26,8 @@ const REFERENCE: usize = 1;
 /// A prediction without a unit is taken to be in that of the reference. Without a known unit texts are
 /// read as Python's `float()` does; `number_format` says otherwise.
 ///
+/// With `any_reference` the reference is a list of right numbers, of which one is enough; the error is that from the nearest.
+///
 /// What is missing, no number, or not finite (`inf`, `1e400`) scores 0 and has no sub-scores. A reference with
 /// a tolerance that is none is an error.
 pub struct NumericError {
@@ -33,6 +36,7 @@ pub struct NumericError {
     tolerance_rel: f64,
     unit: Option<Unit>,
     format: Option<Format>,
+    any_reference: bool,
 }
 
 impl Metric for NumericError {
@@ -43,6 +47,7 @@ impl Metric for NumericError {
     fn spec() -> MetricSpec {
         let mut params = field_schema();
         params.extend([
+            any_reference_schema(),
             ("tolerance".to_owned(), number_schema("An older name of `tolerance_abs`")),
             ("tolerance_abs".to_owned(), number_schema("Largest error that still counts, 0 unless given")),
             (
@@ -94,12 +99,23 @@ impl Metric for NumericError {
             tolerance_rel: tolerance_parameter(&params, "tolerance_rel")?.unwrap_or(0.0).max(0.0),
             unit: params.text("unit")?.and_then(Unit::parse),
             format,
+            any_reference: params.flag("any_reference", false)?,
         })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let (prediction, reference) = (self.field.prediction(inputs), inputs.value(REFERENCE));
-        let (predicted, expected) = (Measurement::new(&prediction), Measurement::new(reference));
+        let (prediction, reference) = (self.field.prediction(inputs), plain(inputs.value(REFERENCE)));
+        let right = each(self.any_reference, &reference);
+        let cards: Result<Vec<ScoreCard>, PluginError> =
+            right.iter().map(|right| self.card(&prediction, right)).collect();
+        best(cards?).map_or_else(|| self.card(&prediction, &Value::Absent), Ok)
+    }
+}
+
+impl NumericError {
+    /// The card of one right answer.
+    fn card(&self, prediction: &Value, reference: &Value) -> Result<ScoreCard, PluginError> {
+        let (predicted, expected) = (Measurement::new(prediction), Measurement::new(reference));
         let is_unit_known = self.unit.is_some() || expected.unit().is_some();
         let format = self.format.unwrap_or(if is_unit_known { Format::Written } else { Format::Plain });
         let tolerance_abs = expected.tolerance_abs()?.unwrap_or(self.tolerance_abs);
@@ -107,7 +123,7 @@ impl Metric for NumericError {
         Ok(match Pair::read(&predicted, &expected, self.unit.as_ref(), format) {
             Ok(pair) => card(&pair, tolerance_abs, tolerance_rel),
             Err(failure) => ScoreCard::binary(false).tag(failure.tag()).detail(&json!({
-                "prediction": serde_json::Value::from(shown(&prediction)),
+                "prediction": serde_json::Value::from(shown(prediction)),
                 "reference": serde_json::Value::from(shown(reference)),
                 "unit": self.unit.as_ref().map(Unit::spelled),
             })),

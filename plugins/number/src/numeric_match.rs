@@ -1,10 +1,12 @@
 //! `numeric_match`: whether the prediction is the reference number, or near it.
 
-use gage_number_kit::tolerance_parameter;
+use gage_number_kit::{best, tolerance_parameter};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
-use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_sdk::serde_json::{self, Map};
+use gage_sdk::{PluginError, ScoreCard, json};
 use gage_text_kit::Params;
 use gage_text_kit::params::number_schema;
+use gage_text_kit::references::{any_reference_schema, each, plain};
 use gage_text_kit::value::{as_float, shown, shown_float};
 
 const PREDICTION: usize = 0;
@@ -17,12 +19,15 @@ const REFERENCE: usize = 1;
 /// separators make a text no number. A number that is not finite (`inf`, `nan`, `1e400`) never passes, on
 /// either side and whatever the mode, and scores 0, unless the tolerance is infinite as well. With a negative
 /// tolerance nothing passes.
+///
+/// With `any_reference` the reference is a list of right numbers, of which one is enough.
 pub struct NumericMatch {
     tolerance: f64,
     minimum: Option<Bound>,
     maximum: Option<Bound>,
     mode: Mode,
     fallback: f64,
+    any_reference: bool,
 }
 
 /// A bound, and how the suite spelled it.
@@ -66,19 +71,25 @@ impl Metric for NumericMatch {
     fn spec() -> MetricSpec {
         let bound =
             |description: &str| json!({ "type": ["number", "string", "null"], "description": description });
+        let mut params = Map::from_iter([any_reference_schema()]);
+        let mode = json!({
+            "type": "string", "default": "abs_diff",
+            "description": "`ge`: at least the reference, `le`: at most, anything else: within the tolerance",
+        });
+        params.extend(
+            [
+                ("tolerance", number_schema("Largest difference that still counts, 0 unless given")),
+                ("min_value", bound("Smaller predictions score 0")),
+                ("max_value", bound("Larger predictions score 0")),
+                ("mode", mode),
+                ("fallback", number_schema("Score where a number cannot be read, 0 unless given")),
+            ]
+            .map(|(name, schema)| (name.to_owned(), schema)),
+        );
         MetricSpec::new("3", "Whether the prediction is the reference number, or near it")
             .prediction("prediction_field")
             .reference()
-            .params(json!({
-                "tolerance": number_schema("Largest difference that still counts, 0 unless given"),
-                "min_value": bound("Smaller predictions score 0"),
-                "max_value": bound("Larger predictions score 0"),
-                "mode": {
-                    "type": "string", "default": "abs_diff",
-                    "description": "`ge`: at least the reference, `le`: at most, anything else: within the tolerance",
-                },
-                "fallback": number_schema("Score where a number cannot be read, 0 unless given"),
-            }))
+            .params(params.into())
     }
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
@@ -90,11 +101,21 @@ impl Metric for NumericMatch {
             maximum: Bound::read(&params, "max_value")?,
             mode: Mode::new(params.text("mode")?.unwrap_or("abs_diff")),
             fallback,
+            any_reference: params.flag("any_reference", false)?,
         })
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+        let (prediction, reference) = (inputs.value(PREDICTION), plain(inputs.value(REFERENCE)));
+        let right = each(self.any_reference, &reference);
+        let found = best(right.iter().map(|right| self.card(prediction, right)));
+        Ok(found.unwrap_or_else(|| self.card(prediction, &Value::Absent)))
+    }
+}
+
+impl NumericMatch {
+    /// The card of one right answer.
+    fn card(&self, prediction: &Value, reference: &Value) -> ScoreCard {
         let spelled = |bound: &Option<Bound>| bound.as_ref().map(|bound| bound.spelled.clone());
         let mut detail = json!({
             "prediction": null,
@@ -127,11 +148,9 @@ impl Metric for NumericMatch {
         };
         detail["prediction"] = shown_prediction;
         detail["reference"] = shown_reference;
-        Ok(card.detail(&detail))
+        card.detail(&detail)
     }
-}
 
-impl NumericMatch {
     /// Whether any difference is within the tolerance, as its suite says by an infinite one.
     fn allows_all(&self, difference: f64) -> bool {
         let is_near = matches!(self.mode, Mode::Near(_)) && self.minimum.is_none() && self.maximum.is_none();
@@ -211,6 +230,27 @@ mod tests {
             (json!({ "fallback": 1 }), Value::Number(4.0), 5.0, 0.0),
         ] {
             assert_eq!(score(params.clone(), prediction, reference), Some(expected), "{params}");
+        }
+    }
+
+    #[test]
+    fn one_of_several_numbers_is_enough() {
+        let json = |json: &str| Value::Json(json.to_owned());
+        let own = r#"[{"answer":[{"type":"text","text":"1"}]},{"answer":[{"type":"text","text":"2"}]}]"#;
+        for (any, reference, score, tags) in [
+            (true, json(own), 1.0, vec![]),
+            (true, json("[1,2]"), 1.0, vec![]),
+            (true, json(r#"["one",3]"#), 0.0, vec!["wrong_answer"]),
+            (true, json("[]"), 0.0, vec!["missing_reference"]),
+            (true, Value::Number(2.0), 1.0, vec![]),
+            (false, json("[2]"), 0.0, vec!["invalid_reference"]),
+            (false, json(r#"{"answer":[{"type":"text","text":"2.0"}]}"#), 1.0, vec![]),
+        ] {
+            let shown = format!("{any} {reference:?}");
+            let card = card(json!({ "any_reference": any }), "2".into(), reference);
+            let found = card.map(|card| (card.primary_score, card.error_tags));
+            let tags = tags.into_iter().map(str::to_owned).collect();
+            assert_eq!(found, Some((Some(score), tags)), "{shown}");
         }
     }
 

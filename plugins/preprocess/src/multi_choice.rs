@@ -158,8 +158,34 @@ mod tests {
     }
 
     #[test]
+    fn several_options_may_be_right() {
+        for (answer, expected) in [
+            (json!(["A", "C"]), &["A", "C"][..]),
+            (json!([2, 0]), &["C", "A"]),
+            (json!(["Paris", " rome ", "A"]), &["A", "C"]),
+            (json!(["(b)"]), &["B"]),
+        ] {
+            let row = json!({ "question": "q", "choices": ["Paris", "Oslo", "Rome"], "answer": answer });
+            let sample = convert::<MultiChoice>(json!({}), row).unwrap_or_default();
+            let references =
+                json!(expected.iter().map(|label| crate::sample::reference(*label)).collect::<Vec<_>>());
+            assert_eq!(sample["references"], references, "{answer}");
+            assert_eq!(sample["label"], expected[0], "{answer}");
+            let only = (expected.len() == 1).then_some(expected[0]);
+            assert_eq!(sample["metadata"]["correct_choice"].as_str(), only, "{answer}");
+        }
+        let row = json!({ "question": "q", "choices": ["Paris", "Oslo"], "answer": ["A", "Z"] });
+        let error = convert::<MultiChoice>(json!({}), row).err();
+        let message = error.map(|error| error.message).unwrap_or_default();
+        assert!(message.contains(r#"["A","Z"], of which "Z" is none of the 2 options"#), "{message}");
+    }
+
+    #[test]
     fn unusable_rows_are_errors() {
         for (row, expected) in [
+            (json!({ "question": "q", "choices": ["x"], "answer": [] }), "/answer"),
+            (json!({ "question": "q", "choices": ["x"], "answer": [["A"]] }), "/answer"),
+            (json!({ "question": "q", "choices": ["1", "2", "3"], "answer": ["A", "2"] }), "/answer"),
             (json!({ "question": "q", "choices": ["x"] }), "/answer"),
             (json!({ "question": "q", "choices": ["x"], "answer": "B" }), "/answer"),
             (json!({ "question": "q", "choices": ["1", "2", "3"], "answer": "2" }), "/answer"),

@@ -14,6 +14,8 @@ pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) options: Vec<Choice>,
     pub(crate) correct: Choice,
+    /// The labels of further options that are right as well.
+    pub(crate) also_correct: Vec<String>,
 }
 
 /// What the fields of a question are called in the row, for errors and for the record.
@@ -75,11 +77,11 @@ impl QuestionFields {
 }
 
 impl Question {
-    /// Makes a question of its parts.
+    /// Makes a question of its parts. An answer that is a list names several right options.
     ///
     /// # Errors
-    /// `invalid-input` when the options cannot be used, when none of them is the answer, or when it cannot be
-    /// told which.
+    /// `invalid-input` when the options cannot be used, when none of them is the answer, or one of the answers, or when
+    /// it cannot be told which.
     pub(crate) fn new(
         text: &str,
         choices: &Value,
@@ -88,12 +90,28 @@ impl Question {
         names: &Names<'_>,
     ) -> Result<Question, PluginError> {
         let options = options::read(choices, Labels::Letters).map_err(|why| unusable(names.choices, &why))?;
-        let correct = options::resolve(answer, &options, places)
-            .map_err(|ambiguous| unusable(names.answer, &ambiguous.to_string()))?;
-        let correct = correct.cloned().ok_or_else(|| {
-            unusable(names.answer, &format!("is {answer}, which is none of the {} options", options.len()))
-        })?;
-        Ok(Question { text: strip(text).to_owned(), options, correct })
+        let of_one = |item: &Value, why: &dyn Fn() -> String| {
+            let found = options::resolve(item, &options, places)
+                .map_err(|ambiguous| unusable(names.answer, &ambiguous.to_string()))?;
+            found.cloned().ok_or_else(|| unusable(names.answer, &why()))
+        };
+        let none = |of: &str| format!("is {answer}, {of} none of the {} options", options.len());
+        let (correct, others) = match answer.as_array().map(Vec::as_slice) {
+            Some([first, others @ ..]) => {
+                let why = |item: &Value| none(&format!("of which {item} is"));
+                let correct = of_one(first, &|| why(first))?;
+                let others = others.iter().map(|item| of_one(item, &|| why(item)));
+                (correct, others.collect::<Result<Vec<Choice>, PluginError>>()?)
+            }
+            _ => (of_one(answer, &|| none("which is"))?, Vec::new()),
+        };
+        let mut also_correct: Vec<String> = Vec::new();
+        for Choice { label, .. } in others {
+            if label != correct.label && !also_correct.contains(&label) {
+                also_correct.push(label);
+            }
+        }
+        Ok(Question { text: strip(text).to_owned(), options, correct, also_correct })
     }
 
     /// The Sample of this question with these messages. `used` are the fields of the row that need not
@@ -111,9 +129,13 @@ impl Question {
     /// The same before the rest of its row is added.
     pub(crate) fn into_draft(self, names: &Names<'_>, messages: Vec<Value>) -> Draft {
         let label = self.correct.label;
-        let metadata = Fields::from_iter([
-            ("option_map".to_owned(), Value::Object(options::option_map(&self.options))),
-            ("correct_choice".to_owned(), Value::from(label.as_str())),
+        let also_correct = self.also_correct.iter().map(String::as_str);
+        // Of several right options none is the right one.
+        let correct_choice = self.also_correct.is_empty().then(|| label.as_str());
+        let mut metadata =
+            Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);
+        metadata.extend(correct_choice.map(|label| ("correct_choice".to_owned(), label.into())));
+        metadata.extend([
             ("question_field".to_owned(), Value::from(names.question)),
             ("choices_field".to_owned(), Value::from(names.choices)),
             ("answer_field".to_owned(), Value::from(names.answer)),
@@ -123,7 +145,7 @@ impl Question {
             task_type: "multiple-choice",
             messages,
             options: Some(options::sample_options(&self.options)),
-            references: vec![reference(label.as_str())],
+            references: std::iter::once(label.as_str()).chain(also_correct).map(reference).collect(),
             label: Some(label),
             choices: Some(openai_choices::of_options(&self.options)),
             metadata,

@@ -4,6 +4,7 @@ use crate::correctness::passed;
 use crate::probability::{distribution, stated};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value, ValueKind};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::references::plain;
 use gage_text_kit::text::Normalization;
 use gage_text_kit::value::as_text;
 
@@ -98,7 +99,8 @@ fn of_distribution(value: &serde_json::Value, inputs: Inputs<'_>) -> ScoreCard {
         Ok(options) => options,
         Err(why) => return unknown("invalid_format", &format!("the distribution cannot be read: {why}")),
     };
-    let reference = inputs.value(REFERENCE);
+    let reference = plain(inputs.value(REFERENCE));
+    let reference = reference.as_ref();
     let Some(right) = options.iter().position(|(option, _)| same(reference, option)) else {
         let is_missing = *reference == Value::Absent;
         let tag = if is_missing { "missing_reference" } else { "unknown_reference" };

@@ -1,6 +1,8 @@
 //! Predictions and right answers that are texts, in the shapes in which suites and data sets have them.
 
+use crate::answer::value_of;
 use crate::json::read;
+use crate::params::flag_schema;
 use crate::text::strip;
 use crate::value::as_text;
 use gage_sdk::metric::Value;
@@ -160,6 +162,65 @@ pub fn text(value: &serde_json::Value) -> Option<String> {
     }
 }
 
+/// A reference as it is compared. In the form of the Sample's references,
+/// `{"answer": [{"type": "text", "text": "…"}]}`, it is its text; so is the list of parts itself; and a list of such
+/// references is one of their texts. Anything else is what it is.
+pub fn plain(reference: &Value) -> Cow<'_, Value> {
+    match reference {
+        // Nearly all references are neither.
+        Value::Json(spelled) if spelled.contains(r#""text""#) => match serde_json::from_str(spelled) {
+            Ok(json) => match plain_json(&json) {
+                Cow::Borrowed(_) => Cow::Borrowed(reference),
+                Cow::Owned(plain) => Cow::Owned(value_of(plain)),
+            },
+            Err(_) => Cow::Borrowed(reference),
+        },
+        _ => Cow::Borrowed(reference),
+    }
+}
+
+/// The same of JSON.
+pub fn plain_json(reference: &serde_json::Value) -> Cow<'_, serde_json::Value> {
+    if let Some(said) = said(reference) {
+        return Cow::Owned(said.into());
+    }
+    match reference.as_array() {
+        Some(items) if items.iter().any(|item| said(item).is_some()) => {
+            Cow::Owned(items.iter().map(|item| said(item).map_or_else(|| item.clone(), Into::into)).collect())
+        }
+        _ => Cow::Borrowed(reference),
+    }
+}
+
+/// The text of a reference in the form of the Sample's, or of its parts; `None` for anything else, and for media.
+fn said(reference: &serde_json::Value) -> Option<String> {
+    let parts = reference.get("answer").unwrap_or(reference).as_array().filter(|parts| !parts.is_empty())?;
+    let text = |part: &serde_json::Value| match (part.get("type")?.as_str()?, part.get("text")?) {
+        ("text", serde_json::Value::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    parts.iter().map(text).collect()
+}
+
+/// The parameter that says that a reference is a list of right answers.
+pub fn any_reference_schema() -> (String, serde_json::Value) {
+    let description = "Whether the reference is a list of right answers, of which one is enough";
+    ("any_reference".to_owned(), flag_schema(false, description))
+}
+
+/// The right answers of a reference: where it is a list of them (`any`) its items, otherwise itself.
+pub fn each(any: bool, reference: &Value) -> Cow<'_, [Value]> {
+    let single = Cow::Borrowed(std::slice::from_ref(reference));
+    match reference {
+        Value::Texts(texts) if any => texts.iter().cloned().map(Value::Text).collect(),
+        Value::Json(_) if any => match reference.to_json() {
+            serde_json::Value::Array(items) => items.into_iter().map(value_of).collect(),
+            _ => single,
+        },
+        _ => single,
+    }
+}
+
 /// Splits a reference that is one text at a separator; parts that are blank go.
 pub fn split(texts: Vec<String>, separator: Option<&str>) -> Vec<String> {
     match (texts.as_slice(), separator) {
@@ -191,6 +252,40 @@ mod tests {
         ] {
             assert_eq!(texts(&reference), expected);
         }
+    }
+
+    #[test]
+    fn references_of_the_sample_are_their_texts() {
+        let part = |text: &str| json!({ "type": "text", "text": text });
+        let image = json!({ "type": "image_url", "image_url": { "url": "text" }, "text": "a" });
+        for (reference, expected) in [
+            (json!({ "answer": [part("a")], "meta": { "k": 1 } }), Some(json!("a"))),
+            (json!({ "answer": [part("a"), part("b")] }), Some(json!("ab"))),
+            (json!([part("a")]), Some(json!("a"))),
+            (json!([{ "answer": [part("a")] }, "b", 3]), Some(json!(["a", "b", 3]))),
+            (json!({ "answer": "a", "text": "b" }), None),
+            (json!({ "answer": [part("a"), image] }), None),
+            (json!({ "answer": [] }), None),
+            (json!(["text"]), None),
+            (json!("text"), None),
+        ] {
+            let found = plain_json(&reference).into_owned();
+            let expected = expected.unwrap_or_else(|| reference.clone());
+            assert_eq!(found, expected, "{reference}");
+            let value = Value::Json(reference.to_string());
+            let as_value = if expected == reference { value.clone() } else { value_of(expected) };
+            assert_eq!(plain(&value).into_owned(), as_value, "{reference}");
+        }
+    }
+
+    #[test]
+    fn each_of_several_is_a_value_of_its_own_kind() {
+        let list = Value::Json(r#"["a",2,true,null]"#.to_owned());
+        let items = [Value::from("a"), Value::Number(2.0), Value::Boolean(true), Value::Absent];
+        assert_eq!(each(true, &list).into_owned(), items);
+        assert_eq!(each(false, &list).into_owned(), [list]);
+        assert_eq!(each(true, &Value::from("a")).into_owned(), [Value::from("a")]);
+        assert_eq!(each(true, &Value::Json("[]".to_owned())).len(), 0);
     }
 
     #[test]

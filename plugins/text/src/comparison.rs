@@ -5,6 +5,7 @@ use gage_sdk::serde_json::{self, Map};
 use gage_sdk::{PluginError, ScoreCard};
 use gage_text_kit::Params;
 use gage_text_kit::params::flag_schema;
+use gage_text_kit::references::any_reference_schema;
 use gage_text_kit::text::{Normalization, excerpt};
 use gage_text_kit::value::{Shown, shown};
 use serde::Serialize;
@@ -18,24 +19,8 @@ pub(crate) fn normalization_schema() -> Map<String, serde_json::Value> {
     Map::from_iter([
         ("case_sensitive".to_owned(), flag_schema(false, "Whether case counts")),
         ("strip_whitespace".to_owned(), flag_schema(true, "Whether white space at the ends is ignored")),
-        (
-            "any_reference".to_owned(),
-            flag_schema(false, "Whether the reference is a list of right answers, of which one is enough"),
-        ),
+        any_reference_schema(),
     ])
-}
-
-/// Whether a reference is met: as it is, or any item of it where the suite says that it is a list of right
-/// answers. What is no list then is the only one.
-pub(crate) fn meets(any: bool, reference: &Value, is_met: impl Fn(&Value) -> bool) -> bool {
-    match reference {
-        Value::Texts(texts) if any => texts.iter().any(|text| is_met(&Value::Text(text.clone()))),
-        Value::Json(_) if any => match reference.to_json() {
-            serde_json::Value::Array(items) => items.into_iter().any(|item| is_met(&Value::from(item))),
-            _ => is_met(reference),
-        },
-        _ => is_met(reference),
-    }
 }
 
 /// Reads the parameters that say how texts are compared.

@@ -3,6 +3,7 @@
 use crate::comparison::{self, PREDICTION, REFERENCE};
 use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, json, serde_json};
+use gage_text_kit::references::{each, plain};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text};
 use gage_text_kit::{Decimal, Params};
@@ -41,11 +42,11 @@ impl Metric for Contains {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let prediction = inputs.value(PREDICTION);
+        let (prediction, reference) = (inputs.value(PREDICTION), plain(inputs.value(REFERENCE)));
         let text = as_text(prediction);
         let pass = text.is_some_and(|text| {
             let text = self.normalization.apply(&text);
-            comparison::meets(self.any_reference, inputs.value(REFERENCE), |reference| {
+            each(self.any_reference, &reference).iter().any(|reference| {
                 let occurs = as_text(reference).is_some_and(|reference| {
                     let reference = self.normalization.apply(&reference);
                     !reference.is_empty() && text.contains(&*reference)
@@ -53,7 +54,7 @@ impl Metric for Contains {
                 occurs || is_same_number(prediction, reference)
             })
         });
-        Ok(comparison::card(inputs.value(PREDICTION), inputs.value(REFERENCE), pass, self.normalization))
+        Ok(comparison::card(prediction, &reference, pass, self.normalization))
     }
 }
 
@@ -95,6 +96,17 @@ mod tests {
         }
         let several = || Value::Texts(vec!["Rome".to_owned(), "Paris".to_owned()]);
         assert_eq!(score(json!({ "any_reference": true }), "In Paris.", several()), Some(1.0));
+        for (list, expected) in [
+            (r#"["Rome","Paris"]"#, 1.0),
+            (r#"["Rome",5]"#, 1.0),
+            (r#"[null,"Rome"]"#, 0.0),
+            (r#"[{"answer":[{"type":"text","text":"paris"}]}]"#, 1.0),
+        ] {
+            let list = Value::Json(list.to_owned());
+            assert_eq!(score(json!({ "any_reference": true }), "In Paris: 5.", list), Some(expected));
+        }
+        let own = Value::Json(r#"{"answer":[{"type":"text","text":"Paris"}]}"#.to_owned());
+        assert_eq!(score(json!({}), "In Paris.", own), Some(1.0));
         assert_eq!(score(json!({ "any_reference": true }), "In Oslo.", several()), Some(0.0));
         assert_eq!(score(json!({}), "In Paris.", several()), Some(0.0));
     }

@@ -5,6 +5,7 @@ use gage_sdk::metric::{Inputs, Metric, MetricSpec, Value};
 use gage_sdk::{PluginError, ScoreCard, serde_json};
 use gage_text_kit::answer::{PredictionField, field_schema, key_of, with_parsed};
 use gage_text_kit::params::optional_flag_schema;
+use gage_text_kit::references::{each, plain};
 use gage_text_kit::text::{Normalization, strip};
 use gage_text_kit::value::{as_decimal, as_text, boolean_text};
 use gage_text_kit::{Decimal, Params};
@@ -14,7 +15,8 @@ use gage_text_kit::{Decimal, Params};
 /// Texts are the same after white space at the ends and case are taken away. Other values are
 /// compared as JSON: numbers by value, lists and objects member by member. A text and a number are
 /// the same where the text spells that number; a text and a boolean where it spells `true` or
-/// `false`.
+/// `false`. A reference in the form of the Sample's own is its text. With `any_reference` the reference is a list of
+/// right answers, of which one is enough.
 ///
 /// With `pred_field` the prediction is that field of the parsed answer, and both are compared as the
 /// fields of answers are, see [`gage_text_kit::answer::key`]: white space inside texts does not count
@@ -56,18 +58,17 @@ impl Metric for ExactMatch {
     }
 
     fn score(&self, inputs: Inputs<'_>) -> Result<ScoreCard, PluginError> {
-        let (prediction, reference) = (inputs.value(PREDICTION), inputs.value(REFERENCE));
+        let reference = plain(inputs.value(REFERENCE));
+        let right = each(self.any_reference, &reference);
         if !self.field.is_set() {
-            let same = |reference: &Value| self.same(prediction, reference);
-            let pass = comparison::meets(self.any_reference, reference, same);
-            return Ok(comparison::card(prediction, reference, pass, self.normalization));
+            let prediction = inputs.value(PREDICTION);
+            let pass = right.iter().any(|right| self.same(prediction, right));
+            return Ok(comparison::card(prediction, &reference, pass, self.normalization));
         }
         let prediction = self.field.prediction(inputs);
         let key = key_of(prediction.as_ref(), self.normalization);
-        let pass = comparison::meets(self.any_reference, reference, |reference| {
-            key.is_some() && key == key_of(reference, self.normalization)
-        });
-        Ok(comparison::card(&prediction, reference, pass, self.normalization))
+        let pass = key.is_some() && right.iter().any(|right| key == key_of(right, self.normalization));
+        Ok(comparison::card(&prediction, &reference, pass, self.normalization))
     }
 }
 
@@ -158,11 +159,30 @@ mod tests {
         for (reference, expected) in [
             (Value::Texts(vec!["Rome".to_owned(), "paris".to_owned()]), 1.0),
             (json_text(r#"["Rome", 7, {"a": 1}]"#), 0.0),
+            (json_text(r#"["Rome", "Paris"]"#), 1.0),
+            (
+                json_text(
+                    r#"[{"answer":[{"type":"text","text":"Rome"}]},{"answer":[{"type":"text","text":"Paris"}]}]"#,
+                ),
+                1.0,
+            ),
             (text("Paris"), 1.0),
             (json_text("[]"), 0.0),
         ] {
             assert_eq!(score(any(), text("Paris"), reference), Some(expected));
         }
+        for (answer, expected) in [("true", 1.0), ("7.0", 1.0), ("b", 1.0), ("null", 0.0), ("", 0.0)] {
+            let reference = json_text(r#"[true, 7, null, "b"]"#);
+            assert_eq!(score(any(), text(answer), reference), Some(expected), "{answer}");
+        }
+        let own = json_text(r#"{"answer":[{"type":"text","text":"Paris"}]}"#);
+        assert_eq!(score(json!({}), text("paris"), own), Some(1.0));
+        let several = || json_text(r#"["Rome", "Paris"]"#);
+        assert_eq!(score(json!({}), text("Paris"), several()), Some(0.0));
+        let field = json!({ "pred_field": "p", "any_reference": true });
+        let Ok(metric) = ExactMatch::prepare(field) else { panic!("they are accepted") };
+        let inputs = [Value::Absent, several(), Value::from(json!({ "p": "paris" }))];
+        assert_eq!(metric.score(Inputs::new(&inputs)).ok().and_then(|card| card.primary_score), Some(1.0));
     }
 
     #[test]

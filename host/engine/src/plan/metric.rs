@@ -1,10 +1,10 @@
 //! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
 
-use super::{CLOCKS, PlannedMetric, odd_paths, report_missing, report_params};
+use super::{CLOCKS, PlannedMetric, report_missing, report_params, secret_paths};
 use gage_config::{AggregationSpec, PluginReference, Problems};
 use gage_core::Root;
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) fn plan_metric(
@@ -33,12 +33,15 @@ pub(super) fn plan_metric(
             return None;
         }
     };
-    let odd = odd_paths(&metric.description().inputs, &spec.params);
-    if !odd.is_empty() {
-        report_params(odd, Some(&spec.params), spec.span, "params", problems);
+    let secret = secret_paths(&metric.description().inputs, &spec.params);
+    if !secret.is_empty() {
+        report_params(secret, Some(&spec.params), spec.span, "params", problems);
         return None;
     }
     let (aggregation, aggregator) = plan_aggregation(spec, &metric, registry, problems)?;
+    if let Some(aggregator) = &aggregator {
+        warn_of_own_params(spec, aggregator, problems);
+    }
     let is_timing = reads_clock(metric.inputs());
     Some(PlannedMetric {
         metric_id: spec.metric_id.clone(),
@@ -56,6 +59,32 @@ pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
         path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
     };
     inputs.iter().any(|input| input.paths.iter().any(is_clock))
+}
+
+/// Warns of parameters of a metric that its aggregator has too, with another value: the figure is not that of the scores then.
+fn warn_of_own_params(spec: &gage_config::MetricSpec, aggregator: &Aggregator, problems: &mut Problems) {
+    let own = match &spec.aggregation {
+        Some(AggregationSpec::Plugin(call)) => call.params.to_json(),
+        Some(AggregationSpec::Host(_)) | None => Value::Null,
+    };
+    let schemas = &aggregator.description().params_schema["properties"];
+    let given = spec.params.to_json();
+    for (name, value) in given.as_object().into_iter().flatten() {
+        let Some(schema) = schemas.get(name) else { continue };
+        let counts = own.get(name).unwrap_or(&schema["default"]);
+        if counts == value {
+            continue;
+        }
+        let aggregator = aggregator.name();
+        let message = format!(
+            "`{name}` of the metric is for the scores of samples alone; the figure is made by the aggregator \
+             `{aggregator}`, which has parameters of its own, and there `{name}` is {counts}"
+        );
+        let span = spec.params.nearest(&format!("/{name}")).span;
+        problems
+            .warning(span, &format!("params.{name}"), message)
+            .help(format!("write aggregation: {{{aggregator}: {{{name}: {value}}}}}"));
+    }
 }
 
 /// How the scores of a metric become one figure: as the suite says, otherwise as the metric does.

@@ -1,6 +1,6 @@
 //! The steps behind the model: judges, and extractors of the final answer.
 
-use super::{odd_paths, plan_prompt, report_missing, report_params};
+use super::{plan_prompt, report_missing, report_params, secret_paths};
 use gage_config::{
     Combine, JudgeStep, PipelineConfig, PluginCall, PluginReference, Problems, RoleAdapterSpec, Span,
     TaskSpec,
@@ -52,9 +52,9 @@ pub(super) fn plan_extractors(
         .iter()
         .map(|call| {
             let extractor = configure::<ExtractorKind>(call, registry, "extractors", problems)?;
-            let odd = odd_paths(&extractor.description().inputs, &call.params);
-            if !odd.is_empty() {
-                report_params(odd, Some(&call.params), call.span, "extractors", problems);
+            let secret = secret_paths(&extractor.description().inputs, &call.params);
+            if !secret.is_empty() {
+                report_params(secret, Some(&call.params), call.span, "extractors", problems);
                 return None;
             }
             if super::reads_clock(extractor.inputs()) {

@@ -4,16 +4,12 @@ use crate::accumulator::per_mille;
 use crate::bootstrap::{Drawn, Reservoir, Statistic};
 use crate::cluster::ClusterSums;
 use crate::fold::{FoldRow, FoldState};
-use crate::statistics::{t_interval, wilson_of_proportion, wilson_on_scale};
+use crate::statistics::{is_no_spread, t_interval, wilson_of_proportion, wilson_on_scale};
 use crate::{Accumulator, Aggregation, Interval, IntervalMethod, NamedFigure, Scale, Spread};
 use gage_core::ScoreCard;
 
 /// From how many samples on the interval of a proportion is that of any mean.
 const MANY_SAMPLES: u64 = 300;
-
-/// A standard error below this share of the scale, or of the value, is that of samples that do not vary: it is what rounding
-/// leaves, and one sample that differs makes more of it.
-const NO_SPREAD: f64 = 1e-14;
 
 /// The scale of proportions.
 const PROPORTIONS: Scale = [0.0, 1.0];
@@ -179,19 +175,26 @@ impl Tally {
 
     /// The standard error and the interval of the value; null where there is no way to know them,
     /// and for fewer than two samples or clusters.
-    fn uncertainty(self, aggregation: &Aggregation, value: f64) -> (Option<f64>, Option<Interval>) {
+    fn uncertainty(mut self, aggregation: &Aggregation, value: f64) -> (Option<f64>, Option<Interval>) {
         let is_mean = matches!(aggregation, Aggregation::Mean | Aggregation::PassRate);
         let units = self.clusters.as_ref().map_or(self.scores.count(), ClusterSums::count);
         if units < 2 {
             return (None, None);
         }
         let scale = if self.is_binary { Some(PROPORTIONS) } else { self.scale };
-        if self.does_not_vary(is_mean, scale, value) {
+        let size = scale.map_or(value.abs(), |[least, greatest]| greatest - least);
+        if self.does_not_vary(aggregation, size, value) {
             return self.bounds(aggregation, scale, value);
         }
-        if let Some((statistic, reservoir)) = self.reservoir {
-            let resampled = reservoir.resample(statistic, self.clusters.is_some());
-            return (resampled.map(|found| found.stderr), resampled.map(|found| found.interval));
+        if let Some((statistic, reservoir)) = self.reservoir.take() {
+            return match reservoir.resample(statistic, self.clusters.is_some()) {
+                // Samples vary, but none of those that were drawn made another figure.
+                Some(found) if is_no_spread(found.stderr, size) => self.bounds(aggregation, scale, value),
+                Some(found) => {
+                    (Some(found.stderr), Some(found.interval).filter(|found| found.low < found.high))
+                }
+                None => (None, None),
+            };
         }
         if !is_mean {
             return (None, None);
@@ -209,11 +212,10 @@ impl Tally {
     }
 
     /// Whether nothing is known of how samples vary, as where all scores are equal: the spread between them is nothing then, and
-    /// says nothing of what may be true. Of means in clusters it is the spread between these.
-    fn does_not_vary(&self, is_mean: bool, scale: Option<Scale>, value: f64) -> bool {
-        let size = scale.map_or(value.abs(), |[least, greatest]| greatest - least);
-        let is_nothing = |error: f64| error <= NO_SPREAD * size;
-        let by_clusters = self.clusters.as_ref().filter(|_| is_mean);
+    /// says nothing of what may be true. Of means in clusters it is the spread between these. `size` is that of the scale, or of the value.
+    fn does_not_vary(&self, aggregation: &Aggregation, size: f64, value: f64) -> bool {
+        let is_nothing = |error: f64| is_no_spread(error, size);
+        let by_clusters = self.clusters.as_ref().filter(|_| is_any_mean(aggregation));
         let by_clusters = by_clusters.and_then(|clusters| clusters.standard_error(value));
         by_clusters.is_some_and(is_nothing) || self.spread.standard_error().is_some_and(is_nothing)
     }
@@ -225,14 +227,16 @@ impl Tally {
         scale: Option<Scale>,
         value: f64,
     ) -> (Option<f64>, Option<Interval>) {
-        let is_mean =
-            matches!(aggregation, Aggregation::Mean | Aggregation::PassRate | Aggregation::WeightedMean);
-        let Some(scale) = scale.filter(|_| is_mean) else { return (None, None) };
+        let Some(scale) = scale.filter(|_| is_any_mean(aggregation)) else { return (None, None) };
         let [weights, squares] = self.weights;
         let trials = self.clusters.as_ref().map_or(weights * weights / squares, ClusterSums::effective_count);
         let interval = wilson_on_scale(value, trials, scale);
         (interval.map(|_| 0.0), interval)
     }
+}
+
+fn is_any_mean(aggregation: &Aggregation) -> bool {
+    matches!(aggregation, Aggregation::Mean | Aggregation::PassRate | Aggregation::WeightedMean)
 }
 
 fn t(value: f64, stderr: Option<f64>, degrees: u64, method: IntervalMethod) -> Option<Interval> {

@@ -122,6 +122,14 @@ fn scores_that_do_not_vary_are_bounded_by_their_scale_or_by_nothing() {
         ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (5.0, 2.0)], tenfold(16.0 / 6.0)),
         ("weighted_mean", ten, Some(2), equal(5.0, 8), tenfold(4.0)),
         ("weighted_mean", None, None, equal(0.1, 7), None),
+        // Each of three clusters has the weighted mean 5, and the weight 4: as the mean of such clusters.
+        ("weighted_mean", ten, Some(2), [(2.0, 1.0), (6.0, 3.0)].repeat(3), tenfold(3.0)),
+        ("weighted_mean", None, Some(2), [(2.0, 1.0), (6.0, 3.0)].repeat(3), None),
+        // What has no weight makes no figure another.
+        ("weighted_mean", ten, None, vec![(5.0, 1.0), (5.0, 1.0), (9.0, 0.0)], tenfold(2.0)),
+        // All resamples come to the same.
+        ("p90", one, None, [equal(1.0, 8), equal(0.0, 2)].concat(), None),
+        ("median", None, Some(3), [(1.0, 1.0), (5.0, 1.0), (9.0, 1.0)].repeat(4), None),
         ("median", one, None, equal(0.5, 20), None),
         ("p90", None, Some(2), equal(7.0, 20), None),
         ("mean", one, None, equal(0.5, 1), None),
@@ -328,8 +336,9 @@ impl Fold for Weights {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<NamedFigure>, String> {
-        let figure =
-            |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr: Some(0.5), n: self.rows };
+        // Where all rows weigh the same, they do not vary.
+        let stderr = Some(if self.sum == self.rows as f64 { 0.0 } else { 0.5 });
+        let figure = |name: &str, value| NamedFigure { name: name.to_owned(), value, stderr, n: self.rows };
         match self.rows {
             3 => Ok(vec![figure("sum", self.sum), figure("rows", self.rows as f64)]),
             2 => Ok(vec![figure("sum", f64::NAN)]),
@@ -363,6 +372,18 @@ fn a_component_makes_the_figures_of_the_task_and_of_its_slices() {
         figure.figures.iter().map(|named| (named.name.as_str(), named.value, named.n)).collect();
     assert_eq!(names, [("sum", 4.5, 3), ("rows", 3.0, 3)]);
     assert_eq!((figure.slices[0].value, figure.slices[0].key.as_str()), (Some(4.5), "(none)"));
+    let alike = folded(&scores(&[1.0, 1.0, 1.0]), true);
+    assert_eq!((alike.value, alike.stderr, alike.slices[0].stderr), (Some(3.0), None, None));
+    assert!(alike.figures.iter().all(|named| named.stderr.is_none()), "{:?}", alike.figures);
+}
+
+/// Most resamples have the same median, and some another one.
+#[test]
+fn an_interval_without_width_is_none() {
+    let scored = [vec![(1.0, 1.0); 64], vec![(0.0, 1.0); 40]].concat();
+    let found = on_scale("median", None, None, &scored);
+    assert_eq!((found.value, found.interval), (Some(1.0), None));
+    assert!(found.stderr.is_some_and(|error| error > 0.0), "{found:?}");
 }
 
 #[test]

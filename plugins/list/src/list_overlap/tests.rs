@@ -40,6 +40,7 @@ fn overlaps() {
             1.0,
             &["wrong_order"],
         ),
+        (json!({}), json!(["a"]), json!([{ "answer": [{ "type": "text", "text": "a" }] }]), 1.0, &[]),
         (json!({}), json!(["e\u{301}"]), json!(["\u{e9}"]), 0.0, &["missing_item", "extra_item"]),
     ] {
         let card = card(params.clone(), list(prediction.clone()), list(reference));

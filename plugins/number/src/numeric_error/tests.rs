@@ -14,6 +14,24 @@ fn sub(card: &ScoreCard, name: &str) -> Option<f64> {
 }
 
 #[test]
+fn one_of_several_numbers_is_enough() {
+    let json = |json: &str| Value::Json(json.to_owned());
+    let own = r#"[{"answer":[{"type":"text","text":"1"}]},{"answer":[{"type":"text","text":"5"}]}]"#;
+    for (any, reference, score, mae) in [
+        (true, json(own), 1.0, Some(0.0)),
+        (true, json(r#"["none",9,7,1]"#), 0.0, Some(2.0)),
+        (true, json(r#"[{"value":9},{"value":7,"tolerance_abs":2}]"#), 1.0, Some(2.0)),
+        (true, json("[]"), 0.0, None),
+        (false, json("[5]"), 0.0, None),
+        (false, json(r#"{"answer":[{"type":"text","text":"5"}]}"#), 1.0, Some(0.0)),
+    ] {
+        let shown = format!("{reference:?}");
+        let card = card(json!({ "any_reference": any }), "5".into(), reference);
+        assert_eq!((card.primary_score, sub(&card, "mae")), (Some(score), mae), "{shown}");
+    }
+}
+
+#[test]
 fn tolerances() {
     let label = |json: &str| Value::Json(json.to_owned());
     for (params, prediction, reference, score, mae) in [

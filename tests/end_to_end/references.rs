@@ -1,0 +1,195 @@
+//! Several right answers, and where rows, Samples and suites have them.
+
+use crate::support::{Workspace, suite};
+use serde_json::{Value, json};
+
+/// A workspace whose model gives each row's `say` as its answer.
+fn workspace(rows: &[Value], metrics: &str, further: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("scripted.wasm", gage_test_guests::SCRIPTED_BACKEND);
+    let answers: Value = rows
+        .iter()
+        .enumerate()
+        .map(|(number, row)| (format!("question {number}"), row["say"].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let written = rows.iter().enumerate().map(|(number, row)| {
+        let mut row = row.clone();
+        row["id"] = json!(format!("q{number}"));
+        row["question"] = json!(format!("question {number}"));
+        row.to_string() + "\n"
+    });
+    workspace.write("rows.jsonl", written.collect::<String>());
+    let backend = format!(
+        "type: custom_script\n    config: {{component: ./scripted.wasm, config: {{answers: {answers}}}}}"
+    );
+    workspace.write("suite.yaml", suite(&backend, metrics) + further);
+    workspace
+}
+
+/// The scores of each sample, in the order of the metrics.
+fn scores(workspace: &Workspace) -> Vec<Vec<Option<f64>>> {
+    let of_sample = |sample: &Value| {
+        let metrics = sample["metrics"].as_array().cloned().unwrap_or_default();
+        metrics.iter().map(|metric| metric["card"]["primary_score"].as_f64()).collect()
+    };
+    workspace.samples("r").iter().map(of_sample).collect()
+}
+
+#[test]
+fn each_of_several_references_is_right() {
+    let metric = |id: &str, name: &str, params: Value| json!({"metric_id": id, "implementation": name, "params": params});
+    let any = |field: &str| json!({"any_reference": true, "label_field": field});
+    let canonical = json!({
+        "answer_field": "model_output.answer", "reference_field": "references", "answer_type": "number",
+        "any_reference": true,
+    });
+    let metrics = json!([
+        metric("listed", "exact_match", any("metadata.right")),
+        metric("own", "exact_match", any("references")),
+        metric("second", "exact_match", json!({"label_field": "references.1"})),
+        metric("parts", "exact_match", json!({"label_field": "sample.references.1.answer"})),
+        metric("label", "exact_match", json!({})),
+        metric("held", "contains", any("metadata.right")),
+        metric("held_own", "contains", any("references")),
+        metric("number", "numeric_match", any("references")),
+        metric("near", "numeric_error", any("metadata.right")),
+        metric("canonical", "canonical_answer", canonical),
+    ]);
+    let row = |say: &str, right: Value| json!({"say": say, "answer": right, "right": right});
+    let rows = [
+        row("two", json!(["one", "two"])),
+        row("2.0", json!(["1", 2])),
+        row("true", json!([false, true])),
+        row("it is two", json!(["one", "two"])),
+        row("three", json!(["one", "two"])),
+    ];
+    let workspace = workspace(&rows, &metrics.to_string(), "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found = scores(&workspace);
+    let expected = [
+        [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
+        // Of two texts none is compared by value, but for the metrics on numbers.
+        [1, 0, 0, 0, 0, 1, 1, 1, 1, 1],
+        [1, 1, 1, 1, 0, 1, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, 0, 0, 0],
+        [0; 10],
+    ];
+    for ((found, expected), row) in found.into_iter().zip(expected).zip(&rows) {
+        assert_eq!(found, expected.map(|score| Some(f64::from(score))), "{row}");
+    }
+}
+
+#[test]
+fn references_that_are_given_as_such_are_read_alike() {
+    let metrics = "[{exact_match: {any_reference: true, label_field: references}}, squad]";
+    let rows = [
+        json!({"say": "two", "references": ["one", "two"]}),
+        json!({"say": "two", "references": [{"answer": [{"type": "text", "text": "two"}]}]}),
+    ];
+    let workspace = workspace(&rows, metrics, "");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    assert_eq!(scores(&workspace), [[Some(1.0), Some(1.0)], [Some(1.0), Some(1.0)]]);
+}
+
+#[test]
+fn several_options_of_a_row_are_right() {
+    let row = |say: &str, answer: Value| json!({"say": say, "choices": ["Paris", "Oslo", "Rome", "Bern"], "answer": answer});
+    let rows = [
+        row("C", json!(["A", "C"])),
+        row("Rome", json!([0, 2])),
+        row("A, C", json!(["Paris", "Rome"])),
+        row("A, B", json!(["A", "C"])),
+        row("A, B, C, D", json!(["A", "C"])),
+        row("A and D", json!(["A", "C"])),
+        row("B and A", json!(["A", "C"])),
+        row("AB", json!(["A", "C"])),
+    ];
+    let workspace = workspace(&rows, "[multi_choice_accuracy]", "");
+    let preprocess =
+        "{path: rows.jsonl, preprocess: multi_choice, preprocess_kwargs: {style: question_only}}";
+    let text = workspace.read("suite.yaml").replace("{path: rows.jsonl}", preprocess);
+    workspace.write("suite.yaml", text);
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let found: Vec<Option<f64>> = scores(&workspace).into_iter().flatten().collect();
+    let expected = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0].map(Some);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_does_not_vary_has_no_error() {
+    let row = |number: usize| json!({"say": "right", "answer": if number % 4 == 0 { "wrong" } else { "right" }, "group": number / 4});
+    let rows: Vec<Value> = (0..24).map(row).collect();
+    let figure = |id: &str, aggregation: &str| json!({"metric_id": id, "implementation": "exact_match", "aggregation": aggregation});
+    let metrics = json!([
+        figure("mean", "mean"),
+        figure("weighted", "weighted_mean"),
+        figure("median", "median"),
+        figure("p90", "p90"),
+    ]);
+    let clustered = workspace(&rows, &metrics.to_string(), "  cluster_by: metadata.group\n");
+    clustered.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let figures = &clustered.json("r", "summary.json")["metrics"];
+    assert_eq!((&figures[0]["value"], &figures[0]["interval"]["method"]), (&json!(0.75), &json!("wilson")));
+    assert_eq!(figures[1]["interval"], figures[0]["interval"]);
+    for place in [2, 3] {
+        assert_eq!((&figures[place]["stderr"], &figures[place]["interval"]), (&Value::Null, &Value::Null));
+    }
+    let alike: Vec<Value> = (0..6).map(|_| json!({"say": "right", "answer": "right"})).collect();
+    let metrics = json!([figure("passes", "pass_at_k"), figure("votes", "majority_vote")]);
+    let alike = workspace(&alike, &metrics.to_string(), "");
+    alike.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    for figure in alike.json("r", "summary.json")["metrics"].as_array().into_iter().flatten() {
+        assert_eq!((&figure["value"], &figure["stderr"]), (&json!(1.0), &Value::Null), "{figure}");
+        let named = figure["figures"].as_array().cloned().unwrap_or_default();
+        assert!(named.iter().all(|named| named["stderr"].is_null()), "{figure}");
+    }
+}
+
+#[test]
+fn paths_of_a_sample_are_checked_as_those_of_the_suite() {
+    let odd = ["references[0]", "", "sample..q", "sample.", "references.-1"];
+    let row = |path: &str| {
+        let config = json!({"metrics": {"exact_match": {"label_field": path}}});
+        json!({"say": "x", "answer": "x", "eval_config": config})
+    };
+    let mut rows: Vec<Value> = odd.iter().map(|path| row(path)).collect();
+    rows.push(row("references.0"));
+    let workspace = workspace(&rows, "[exact_match]", "  min_coverage: 0\n");
+    workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(0);
+    let samples = workspace.samples("r");
+    for (sample, path) in samples.iter().zip(odd) {
+        let metric = &sample["metrics"][0];
+        assert_eq!(metric["outcome"], "invalid_sample", "{path:?}: {metric}");
+        let expected = format!("eval_config.metrics.exact_match: /label_field: the path `{path}` ");
+        let message = metric["error"].as_str().unwrap_or_default();
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(samples[odd.len()]["metrics"][0]["card"]["primary_score"], 1.0);
+}
+
+#[test]
+fn an_aggregator_with_parameters_of_its_own_is_told() {
+    let metric = |aggregation: Value| {
+        json!([{
+            "metric_id": "b", "implementation": "bleu", "params": {"smooth_method": "add-k", "lowercase": true},
+            "aggregation": aggregation,
+        }])
+    };
+    let rows = [json!({"say": "x", "answer": "x"})];
+    for (aggregation, is_told) in [
+        (json!("corpus_bleu"), true),
+        (json!({"corpus_bleu": {"smooth_method": "floor"}}), true),
+        (json!({"corpus_bleu": {"smooth_method": "add-k"}}), false),
+        (json!("mean"), false),
+    ] {
+        let workspace = workspace(&rows, &metric(aggregation.clone()).to_string(), "");
+        let ended = workspace.run(&["validate", "suite.yaml"]).expect_code(0);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        let expected =
+            "the aggregator `corpus_bleu`, which has parameters of its own, and there `smooth_method` is";
+        assert_eq!(said.contains(expected), is_told, "{aggregation}: {said}");
+        assert!(!said.contains("`lowercase` of the metric"), "{said}");
+        assert_eq!(said.contains("corpus_bleu: {smooth_method: \"add-k\"}"), is_told, "{said}");
+    }
+}
