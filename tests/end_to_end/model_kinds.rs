@@ -75,6 +75,32 @@ fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
     }
 }
 
+/// What is given up for want of memory is told wherever the model runs; how llama.cpp logs is not.
+#[test]
+fn less_memory_is_told_and_odd_logs_are_not() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    for isolation in ["thread", "process"] {
+        let config = |settings: &str| {
+            let model = tiny().display().to_string();
+            format!(
+                "type: llama_cpp\n    config: {{model_path: '{model}', isolation: {isolation}{settings}}}"
+            )
+        };
+        workspace
+            .write("suite.yaml", suite(&config(", context_length: 16777216, slots: 64"), "[exact_match]"));
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", isolation]).expect_code(2);
+        for slots in [64, 57, 44, 32] {
+            let step = format!("does not fit with {slots} slots");
+            assert!(ended.stderr.contains(&step), "{isolation} {slots}: {}", ended.stderr);
+        }
+        workspace.write("suite.yaml", suite(&config(""), "[exact_match]"));
+        let ended =
+            workspace.run(&["run", "suite.yaml", "--run-id", &format!("{isolation}-well")]).expect_code(0);
+        assert!(!ended.stderr.contains("CONT"), "{isolation}: {}", ended.stderr);
+    }
+}
+
 #[test]
 fn files_that_are_missing_or_not_whole_are_refused_by_validate() {
     let workspace = Workspace::new();
