@@ -1,6 +1,7 @@
 //! What a component asks a role beside answers: how likely texts are, and their vectors; and a component that was
 //! built against the contract before there was any of it.
 
+use crate::gguf_file::{Setting, of_architecture, with_keys};
 use crate::support::{Workspace, repository, rows};
 use serde_json::{Value, json};
 
@@ -196,6 +197,33 @@ fn what_is_measured_counts_and_what_cannot_be_is_told() {
     let text = suite("measuring", &tiny(), ENOUGH, &json!({"role": "dut", "ways": ["embed"]}));
     let found = measured(&workspace, "other", text, &["One text."]);
     assert_eq!(found["embed"]["message"], "the role 'dut' is not granted; granted are: model");
+}
+
+/// llama.cpp would give numbers for all of it.
+#[test]
+fn what_a_model_is_not_made_for_no_component_gets_from_it() {
+    let workspace = workspace();
+    let model = repository().join("config/models/gage-tiny.gguf");
+    workspace.write("embed.gguf", of_architecture(&model, "llama-embed"));
+    workspace.write("rank.gguf", with_keys(&model, &[], &[("llama.pooling_type", Setting::Number(4))]));
+    let config = json!({"role": "model", "continuations": ["x"]});
+    let found = |file: &str| {
+        let model = format!("type: llama_cpp\n    config: {{model_path: ./{file}, slots: 1}}");
+        measured(
+            &workspace,
+            file.trim_end_matches(".gguf"),
+            suite("measuring", &model, ENOUGH, &config),
+            &["A text."],
+        )
+    };
+    let (encoder, reranker) = (found("embed.gguf"), found("rank.gguf"));
+    for way in ["loglikelihood", "loglikelihood_all", "rolling_loglikelihood", "rolling_loglikelihood_all"] {
+        assert_eq!(encoder[way][0]["error"], "unsupported", "{way}: {encoder}");
+        assert!(reranker[way][0].is_array(), "{way}: {reranker}");
+    }
+    assert!(encoder["embed"][0].is_array(), "{encoder}");
+    assert_eq!(reranker["embed"]["error"], "unsupported", "{reranker}");
+    assert_eq!(reranker["embed_all"][0]["error"], "unsupported", "{reranker}");
 }
 
 #[test]

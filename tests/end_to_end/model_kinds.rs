@@ -1,6 +1,6 @@
 //! Suites whose model, or what lies on top of it, is not made for what is asked; and figures that are no means.
 
-use crate::gguf_file::{Setting, encoder, with_keys};
+use crate::gguf_file::{Setting, encoder, of_architecture, with_keys};
 use crate::support::{Workspace, repository, rows, suite};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -32,9 +32,72 @@ fn what_a_model_cannot_do_is_told_before_anything_is_asked() {
             "role_adapters:\n  - {adapter_id: dut_too, role_type: helper_model, backend_id: model}\n",
         );
         workspace.write("suite.yaml", text);
-        let ended = workspace.run(&["run", "suite.yaml", "--run-id", "r"]).expect_code(2);
-        assert!(ended.stderr.contains(expected), "{file}: {}", ended.stderr);
+        for command in [&["run", "suite.yaml", "--run-id", "r"][..], &["validate", "suite.yaml"]] {
+            let ended = workspace.run(command).expect_code(2);
+            assert!(ended.stderr.contains(expected), "{file}: {}", ended.stderr);
+        }
         assert!(!workspace.path("runs/r").exists());
+    }
+}
+
+/// What is no model at all is refused with what to do, by whatever looks at it.
+#[test]
+fn a_file_in_the_place_of_another_is_told_with_what_to_do() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    let adapter = [("general.type", Setting::Text("adapter")), ("adapter.type", Setting::Text("lora"))];
+    workspace.write("adapter.gguf", with_keys(&tiny(), &[], &adapter));
+    workspace.write("new.gguf", of_architecture(&tiny(), "brandnew"));
+    workspace.write("embed.gguf", of_architecture(&tiny(), "llama-embed"));
+    let projector = repository().join("config/models/gage-tiny-mmproj.gguf").display().to_string();
+    let tiny = tiny().display().to_string();
+    for (config, expected) in [
+        ("{model_path: ./adapter.gguf}".to_owned(), "name it as `lora: {path: …}`"),
+        (format!("{{model_path: '{projector}'}}"), "name it as `mmproj`"),
+        (format!("{{model_path: '{tiny}', mmproj: '{tiny}'}}"), "does not make tokens of images"),
+        ("{model_path: ./new.gguf}".to_owned(), "unknown model architecture: 'brandnew'"),
+        ("{model_path: ./embed.gguf}".to_owned(), "makes vectors of texts"),
+    ] {
+        workspace
+            .write("suite.yaml", suite(&format!("type: llama_cpp\n    config: {config}"), "[exact_match]"));
+        for command in [&["validate", "suite.yaml"][..], &["run", "suite.yaml", "--run-id", "r"]] {
+            let ended = workspace.run(command).expect_code(2);
+            assert!(ended.stderr.contains(expected), "{config} {command:?}: {}", ended.stderr);
+        }
+    }
+    for (file, expected) in [
+        ("adapter.gguf", "`lora: {path: …}`"),
+        ("embed.gguf", "makes vectors of texts"),
+        (&projector, "`mmproj`"),
+    ] {
+        let refused = workspace.run(&["model", "bench", file, "--repeats", "1"]).expect_code(2);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+}
+
+/// What is given up for want of memory is told wherever the model runs; how llama.cpp logs is not.
+#[test]
+fn less_memory_is_told_and_odd_logs_are_not() {
+    let workspace = Workspace::new();
+    workspace.write("rows.jsonl", rows(2));
+    for isolation in ["thread", "process"] {
+        let config = |settings: &str| {
+            let model = tiny().display().to_string();
+            format!(
+                "type: llama_cpp\n    config: {{model_path: '{model}', isolation: {isolation}{settings}}}"
+            )
+        };
+        workspace
+            .write("suite.yaml", suite(&config(", context_length: 16777216, slots: 64"), "[exact_match]"));
+        let ended = workspace.run(&["run", "suite.yaml", "--run-id", isolation]).expect_code(2);
+        for slots in [64, 57, 44, 32] {
+            let step = format!("does not fit with {slots} slots");
+            assert!(ended.stderr.contains(&step), "{isolation} {slots}: {}", ended.stderr);
+        }
+        workspace.write("suite.yaml", suite(&config(""), "[exact_match]"));
+        let ended =
+            workspace.run(&["run", "suite.yaml", "--run-id", &format!("{isolation}-well")]).expect_code(0);
+        assert!(!ended.stderr.contains("CONT"), "{isolation}: {}", ended.stderr);
     }
 }
 

@@ -244,7 +244,19 @@ fn a_model_file_is_fetched_once_and_checked() {
     }
     let none = fetch(&["hub:owner/tiny/README.md"]).expect_code(2);
     assert!(none.stderr.contains("README.md"), "{}", none.stderr);
-    fetch(&["https://example.org/tiny.gguf"]).expect_code(2);
+
+    // The same file by its address alone, from a server that says nothing of its digest.
+    let address = server.address_of("owner/tiny", commit, "deeper/tiny.gguf");
+    let web = fetch(&[&address, "--json"]).expect_code(0);
+    let web: Value = serde_json::from_str(&web.stdout).expect("JSON");
+    assert_eq!(web["digest"], json["digest"]);
+    let digest = web["digest"].as_str().and_then(|text| text.strip_prefix("sha256:")).expect("a digest");
+    let again = fetch(&[&address, "--sha256", digest, "--offline"]).expect_code(0);
+    assert_eq!(Some(again.stdout.trim()), web["file"].as_str());
+    assert_eq!(server.seen_of("deeper/tiny.gguf").len(), 3, "once more, and not twice");
+    let refused = fetch(&[&address, "--sha256", &wrong]).expect_code(2);
+    assert!(refused.stderr.contains(&wrong), "{}", refused.stderr);
+    fetch(&["ftp://example.org/tiny.gguf"]).expect_code(2);
 }
 
 /// A suite names the files of its model on a hub: they are fetched once, locked by their digests, and enough without

@@ -99,7 +99,8 @@ impl Backend for Cached {
     }
 
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
-        let Some(key) = self.keys.of_generate(&request) else {
+        let key = self.keys.of_generate(&request).filter(|_| self.info().capabilities.generate);
+        let Some(key) = key else {
             count(&self.counts.passed);
             return self.inner.generate(request).await;
         };
@@ -115,6 +116,9 @@ impl Backend for Cached {
         &self,
         request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
+        if !self.info().capabilities.loglikelihood {
+            return self.inner.loglikelihood(request).await;
+        }
         let key = self.keys.of_loglikelihood(&request);
         if let Some(reply) = self.find(key).await {
             return Ok(reply);
@@ -128,6 +132,9 @@ impl Backend for Cached {
         &self,
         request: RollingRequest,
     ) -> Result<Reply<RollingOutput>, BackendError> {
+        if !self.info().capabilities.rolling_loglikelihood {
+            return self.inner.rolling_loglikelihood(request).await;
+        }
         let key = self.keys.of_rolling(&request);
         if let Some(reply) = self.find(key).await {
             return Ok(reply);
@@ -142,6 +149,9 @@ impl Backend for Cached {
     }
 
     async fn embed(&self, request: EmbedRequest) -> Result<Reply<EmbedOutput>, BackendError> {
+        if !self.info().capabilities.embeddings {
+            return self.inner.embed(request).await;
+        }
         let key = self.keys.of_embed(&request);
         if let Some(reply) = self.find(key).await {
             return Ok(reply);

@@ -22,6 +22,7 @@ mod repository;
 mod select;
 mod source;
 mod wait;
+mod web;
 
 pub use beside::HubFiles;
 pub use error::HubError;
@@ -30,3 +31,4 @@ pub use model::{FetchedModel, ModelHub, ModelReference};
 pub use source::{
     HubDataset, HubFile, HubFormat, HubKind, HubProgress, HubSource, HubTimings, HubToken, NoProgress,
 };
+pub use web::{FetchedFile, WebModel};

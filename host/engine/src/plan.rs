@@ -6,6 +6,7 @@ mod dataset;
 mod embed;
 mod metric;
 mod needs;
+mod purposes;
 mod steps;
 mod support;
 mod templates;
@@ -177,6 +178,7 @@ impl Plan {
             .iter()
             .map(|task| plan_task(&config, task, registry, &mut datasets, problems))
             .collect();
+        purposes::check_asked(&config, tasks.iter().flatten(), problems);
         if problems.has_errors() {
             return None;
         }

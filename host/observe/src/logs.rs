@@ -72,8 +72,17 @@ where
     Ok(())
 }
 
+/// Where the bindings of llama.cpp complain of how llama.cpp logs: in pieces, such as the dots while a model is loaded. It
+/// says nothing of the model or the run.
+const PIECES: &str = "llama_cpp_2::log";
+
+/// A filter, without complaints of how llama.cpp logs unless it asks for them.
 fn filter_of(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
+    let full = if text.contains(PIECES) { text.to_owned() } else { format!("{text},{PIECES}=off") };
+    // Checked alone: what is added would make a filter of nothing valid in another way.
+    EnvFilter::try_new(text)
+        .and_then(|_| EnvFilter::try_new(full))
+        .map_err(|error| format!("the log filter '{text}' is not valid: {error}"))
 }
 
 fn lines<S, W>(format: LogFormat, colour: bool, writer: W) -> Box<dyn Layer<S> + Send + Sync>
@@ -195,6 +204,34 @@ impl Visit for Fields {
 mod tests {
     use super::*;
     use crate::MemoryRecorder;
+
+    /// Lines of a log that a filter lets through.
+    fn shown(filter: &str) -> String {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let layer = lines(LogFormat::Text, false, Mutex::new(writer))
+            .with_filter(filter_of(filter).expect("a filter"));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::warn!(target: "llama_cpp_2::log", "a CONT log");
+            tracing::warn!("a warning");
+            tracing::error!(target: "llama-cpp-2", "of llama.cpp");
+        });
+        std::io::read_to_string(reader).expect("a text")
+    }
+
+    #[test]
+    fn how_llama_cpp_logs_is_not_complained_of() {
+        for (filter, expected) in [
+            ("warn", [false, true, true]),
+            ("warn,llama-cpp-2=off", [false, true, false]),
+            ("warn,llama_cpp_2::log=warn", [true, true, true]),
+            ("error", [false, false, true]),
+        ] {
+            let text = shown(filter);
+            let found = ["a CONT log", "a warning", "of llama.cpp"].map(|line| text.contains(line));
+            assert_eq!(found, expected, "{filter}: {text}");
+        }
+        assert!(filter_of("=====").is_err());
+    }
 
     #[test]
     fn logs_are_among_the_events_of_the_run_that_goes_on() {

@@ -42,6 +42,8 @@ struct LlamaCppBackend {
     default_params: SamplingParams,
     constraint: Option<Constraint>,
     logprobs: Option<u32>,
+    /// What the model is made for.
+    purpose: Purpose,
     /// Whether a crash can be survived.
     is_apart: bool,
     link: Arc<Link>,
@@ -95,7 +97,7 @@ pub async fn open(
         let digest = blocking(move || file_digest(&path)).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
-    let predicts = !gguf.is_encoder();
+    let (predicts, purpose) = (gguf.predicts(), gguf.purpose());
     let file_name = model.model_path.file_name().unwrap_or(model.model_path.as_os_str());
     Ok(Arc::new(LlamaCppBackend {
         info: BackendInfo {
@@ -105,7 +107,7 @@ pub async fn open(
                 generate: predicts,
                 loglikelihood: predicts,
                 rolling_loglikelihood: predicts,
-                embeddings: gguf.purpose() != Purpose::Reranker,
+                embeddings: purpose.makes_vectors(),
                 media: if loaded.projector.is_some() { MediaSupport::Images } else { MediaSupport::Nothing },
             },
             max_concurrency: loaded.settings.concurrency(),
@@ -116,6 +118,7 @@ pub async fn open(
         default_params: options.default_params,
         constraint,
         logprobs: options.logprobs,
+        purpose,
         is_apart,
         link,
     }))
@@ -269,8 +272,22 @@ impl LlamaCppBackend {
         Ok((prompt, continuations.collect()))
     }
 
-    /// Hands a request to the model and waits for the answer.
+    /// Hands a request to the model and waits for the answer. Whoever asks, llama.cpp would give numbers for what the model
+    /// is not made for, so that this is refused here.
     async fn ask(&self, name: String, task: Task) -> Result<Done, BackendError> {
+        let can = &self.info.capabilities;
+        let (can, asked) = match task {
+            Task::Generate(_) => (can.generate, "generate"),
+            Task::Score { .. } => (can.loglikelihood, "loglikelihood"),
+            Task::Roll(_) => (can.rolling_loglikelihood, "rolling_loglikelihood"),
+            Task::Embed(_) => (can.embeddings, "embed"),
+        };
+        if !can {
+            let limits = self.purpose.limits().unwrap_or("is not made for that");
+            let message =
+                format!("request '{name}': `{asked}` cannot be asked of {}: it {limits}", self.info.model);
+            return Err(BackendError::new(BackendErrorKind::Unsupported, message));
+        }
         self.link.ask(Job { name, task }, self.is_apart).await
     }
 }

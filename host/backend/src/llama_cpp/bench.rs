@@ -1,6 +1,7 @@
 //! How fast a model is, here and in a bare loop over llama.cpp in the same process, in turns.
 
 use super::batch::{TokenBatch, shorten};
+use super::gguf::Gguf;
 use super::likelihood::{Distribution, most_likely};
 use super::model::keeps_prefixes;
 use super::opening::{OpenContext, load_model};
@@ -71,8 +72,20 @@ pub struct BenchReport {
 /// Measures a model.
 ///
 /// # Errors
-/// When it cannot be loaded, or fails.
+/// When it cannot be loaded, predicts no tokens, or fails.
 pub fn bench(options: &BenchOptions) -> Result<BenchReport, String> {
+    let path = &options.model_path;
+    let gguf = Gguf::read(path).map_err(|error| error.to_string())?;
+    if let Some(message) = gguf.no_model(path) {
+        return Err(message);
+    }
+    if !gguf.predicts() {
+        let limits = gguf.purpose().limits().unwrap_or("answers nothing");
+        return Err(format!(
+            "{} {limits}; answers and likelihoods are what is measured, so name a language model",
+            path.display()
+        ));
+    }
     let mut model_options = ModelOptions {
         threads: options.threads,
         slots: u32::try_from(SLOTS).unwrap_or(1),

@@ -4,9 +4,11 @@
 //! their values, a description of each tensor, and after an alignment the tensors. All numbers are
 //! little-endian. What a broken file claims is believed only as far as its length allows.
 
+mod purpose;
 mod reader;
 mod tensor;
 
+pub use purpose::Purpose;
 pub use tensor::{Tensor, TensorType};
 
 use reader::Reader;
@@ -20,50 +22,6 @@ const MOST_ENTRIES: u64 = 1 << 20;
 
 /// Most elements of a list that are kept; of longer ones only the length is.
 const KEPT_ELEMENTS: u64 = 64;
-
-/// Architectures of models that make vectors of texts and predict no tokens.
-const ENCODERS: [&str; 9] = [
-    "bert",
-    "modern-bert",
-    "nomic-bert",
-    "nomic-bert-moe",
-    "neo-bert",
-    "jina-bert-v2",
-    "jina-bert-v3",
-    "eurobert",
-    "t5encoder",
-];
-
-/// The number of the pooling of models that sort search results: llama.cpp's `LLAMA_POOLING_TYPE_RANK`.
-const RANK_POOLING: u64 = 4;
-
-/// What a file is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// It predicts tokens.
-    Model,
-    /// It makes vectors of texts, and predicts no tokens.
-    Encoder,
-    /// It sorts search results: it gives texts a rank, and no vectors.
-    Reranker,
-    /// It lies on top of a model.
-    Adapter,
-    /// It makes tokens of images for a model.
-    Projector,
-}
-
-impl Purpose {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Purpose::Model => "model",
-            Purpose::Encoder => "encoder",
-            Purpose::Reranker => "reranker",
-            Purpose::Adapter => "adapter",
-            Purpose::Projector => "projector",
-        }
-    }
-}
 
 /// Why a file is no model that can be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -149,22 +107,6 @@ impl Gguf {
     /// A text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-    }
-
-    /// Whether a model predicts no tokens: it makes vectors of texts, or ranks them.
-    pub fn is_encoder(&self) -> bool {
-        self.architecture().is_some_and(|architecture| ENCODERS.contains(&architecture))
-    }
-
-    /// What it is made for.
-    pub fn purpose(&self) -> Purpose {
-        match self.architecture() {
-            _ if self.text("general.type") == Some("adapter") => Purpose::Adapter,
-            Some("clip") => Purpose::Projector,
-            _ if self.of_architecture("pooling_type") == Some(RANK_POOLING) => Purpose::Reranker,
-            _ if self.is_encoder() => Purpose::Encoder,
-            _ => Purpose::Model,
-        }
     }
 
     /// A whole number, or the first of a list, which models with unequal layers have.

@@ -14,6 +14,19 @@ pub fn most_likely(logits: &[f32]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
+/// Refuses logits that are all the same, which is what is there where the graph of a model computes none.
+///
+/// # Errors
+/// When they are.
+pub fn check_logits(logits: &[f32]) -> Result<(), &'static str> {
+    match logits {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|logit| logit == first) => {
+            Err("the model gives all tokens the same logit, so it predicts nothing: it is not made to answer")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What the logits of one position say about every token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
@@ -55,6 +68,16 @@ mod tests {
         for (logits, token, expected) in cases {
             let found = Distribution::of(logits).expect("numbers").log_probability(logits[token]);
             assert!((found - expected).abs() < 1e-12, "{logits:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn logits_that_are_all_the_same_say_nothing() {
+        for logits in [&[0.0, 0.0, 0.0][..], &[2.5, 2.5]] {
+            assert!(check_logits(logits).is_err(), "{logits:?}");
+        }
+        for logits in [&[0.0, 0.0, 0.5][..], &[1.0], &[], &[f32::NEG_INFINITY, 0.0]] {
+            assert!(check_logits(logits).is_ok(), "{logits:?}");
         }
     }
 

@@ -30,8 +30,10 @@ pub struct State {
     pub suspects: Vec<u64>,
     /// Why no request can be answered any more.
     pub ended: Option<BackendError>,
-    /// What the model counted, and those before it that crashed.
+    /// What the model counted, and those before it that crashed, as far as they told it with an answer.
     pub counts: Counts,
+    /// What those before it counted.
+    earlier: Counts,
     /// The process that it runs in.
     pub process_id: Option<u32>,
     /// How often the model crashed.
@@ -113,7 +115,7 @@ impl Link {
                 }
             }
             FromModel::Done(number, done, counts) => {
-                state.counts = counts;
+                state.counts = state.earlier.and(counts);
                 if let Some(pending) = state.forget(number) {
                     pending.answer((*done).map_err(BackendError::from));
                 }
@@ -166,6 +168,7 @@ impl State {
     pub fn note_crash(&mut self, failed: impl Fn() -> BackendError) {
         self.outbox = None;
         self.crashes += 1;
+        self.earlier = self.counts;
         self.suspects.clear();
         let mut guilty = Vec::new();
         for (number, pending) in &mut self.pending {
@@ -233,7 +236,38 @@ mod tests {
     fn done(number: u64) -> FromModel {
         let answer = Answer::Rolled { logprob: -1.0, token_count: 1 };
         let done = Done { answer, latency: std::time::Duration::ZERO, first_token: None };
-        FromModel::Done(number, Box::new(Ok(done)), Counts::default())
+        FromModel::Done(number, Box::new(Ok(done)), COUNTED)
+    }
+
+    /// What each model of these tests says that it counted, with every answer.
+    const COUNTED: Counts = Counts {
+        evaluated_tokens: 7,
+        reused_tokens: 5,
+        generated_tokens: 3,
+        images: 1,
+        calls: 2,
+        most_requests: 2,
+    };
+
+    /// A model that was started anew counts from nothing; what the one before it had counted is not lost by that.
+    #[test]
+    fn counts_of_a_model_that_crashed_are_kept() {
+        let link = Link::default();
+        let counted = |models: u64| Counts {
+            evaluated_tokens: 7 * models,
+            reused_tokens: 5 * models,
+            generated_tokens: 3 * models,
+            images: models,
+            calls: 2 * models,
+            most_requests: 2,
+        };
+        for models in 1..4 {
+            link.hear(done(0));
+            link.hear(done(1));
+            assert_eq!(link.state().counts, counted(models));
+            link.state().note_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
+            assert_eq!(link.state().counts, counted(models), "before the next one answers");
+        }
     }
 
     /// Of three requests two are being worked on when the model crashes, and one of them makes it crash again:

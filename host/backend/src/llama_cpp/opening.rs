@@ -61,11 +61,8 @@ pub struct OpenModel {
 /// When it is no model, or does not fit.
 pub fn load_model(options: &mut ModelOptions) -> Result<OpenModel, LlamaCppOpenError> {
     let gguf = Gguf::read(&options.model_path)?;
-    if gguf.architecture() == Some("clip") {
-        return Err(LlamaCppOpenError::Setting(format!(
-            "{} makes tokens of images for a model, and is none; name it as `mmproj`, and the model as `model_path`",
-            options.model_path.display()
-        )));
+    if let Some(message) = gguf.no_model(&options.model_path) {
+        return Err(LlamaCppOpenError::Setting(message));
     }
     // Whoever asked for more is told by what came of it.
     if !runtime()?.supports_gpu_offload() {

@@ -219,9 +219,6 @@ impl Settings {
             let message = "context_length must be at least 2, batch_size and threads at least 1".to_owned();
             return Err(LlamaCppOpenError::Setting(message));
         }
-        if context_length > trained {
-            tracing::warn!(context_length, trained, "the context is longer than the model was trained for");
-        }
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.map_or_else(available, to_usize);
         let asked = to_usize(options.batch_size).max(to_usize(options.slots));

@@ -228,6 +228,20 @@ pub struct Counts {
     pub most_requests: u64,
 }
 
+impl Counts {
+    /// What two models counted, of which one came after the other.
+    pub fn and(self, later: Counts) -> Counts {
+        Counts {
+            evaluated_tokens: self.evaluated_tokens.saturating_add(later.evaluated_tokens),
+            reused_tokens: self.reused_tokens.saturating_add(later.reused_tokens),
+            generated_tokens: self.generated_tokens.saturating_add(later.generated_tokens),
+            images: self.images.saturating_add(later.images),
+            calls: self.calls.saturating_add(later.calls),
+            most_requests: self.most_requests.max(later.most_requests),
+        }
+    }
+}
+
 /// Writes a message as a frame.
 ///
 /// # Errors

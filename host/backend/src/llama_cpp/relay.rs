@@ -38,8 +38,13 @@ impl Relay {
                     Ok(0) | Err(_) => return,
                     Ok(_) => {}
                 }
-                let Some((level, message)) = read_line(&String::from_utf8_lossy(&line)) else { continue };
-                pass_on(level, &message);
+                let Some(Line { level, message, is_own }) = read_line(&String::from_utf8_lossy(&line)) else {
+                    continue;
+                };
+                match is_own {
+                    true => pass_on_own(level, &message),
+                    false => pass_on(level, &message),
+                }
                 if level <= Level::WARN {
                     let mut last = kept.lock().unwrap_or_else(PoisonError::into_inner);
                     if last.len() == MOST_LINES {
@@ -61,18 +66,47 @@ impl Relay {
     }
 }
 
-/// The level and the text of a line: of a record in JSON, else the line as it is, which is what a check that
-/// fails prints.
-fn read_line(line: &str) -> Option<(Level, String)> {
+/// A line of a log.
+#[derive(Debug, PartialEq)]
+struct Line {
+    level: Level,
+    message: String,
+    /// Whether this program says it, and not llama.cpp: it is shown like all else that this program says.
+    is_own: bool,
+}
+
+/// What a line says: a record in JSON, else the line as it is, which is what a check that fails prints.
+fn read_line(line: &str) -> Option<Line> {
     let line = line.trim();
     let record = serde_json::from_str::<Value>(line).ok();
     let text = |pointer| record.as_ref().and_then(|record| record.pointer(pointer)).and_then(Value::as_str);
+    let is_own = text("/target").is_some_and(|target| target.starts_with("gage_"));
     let (level, message) = match (text("/level"), text("/fields/message")) {
         (Some(level), Some(message)) => (level.parse().unwrap_or(Level::INFO), message.trim()),
         _ => (Level::WARN, line),
     };
-    (!message.is_empty())
-        .then(|| (level, message.chars().map(|one| if one.is_control() { ' ' } else { one }).collect()))
+    if message.is_empty() {
+        return None;
+    }
+    let mut message = message.to_owned();
+    let fields = record.as_ref().and_then(|record| record.pointer("/fields")?.as_object());
+    for (key, value) in fields.into_iter().flatten().filter(|(key, _)| is_own && *key != "message") {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        message.push_str(&format!(" {key}={value}"));
+    }
+    let message = message.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
+    Some(Line { level, message, is_own })
+}
+
+/// The same as [`pass_on`], as a line of this program.
+fn pass_on_own(level: Level, message: &str) {
+    match level {
+        Level::ERROR => tracing::error!("{message}"),
+        Level::WARN => tracing::warn!("{message}"),
+        Level::INFO => tracing::info!("{message}"),
+        Level::DEBUG => tracing::debug!("{message}"),
+        Level::TRACE => tracing::trace!("{message}"),
+    }
 }
 
 fn pass_on(level: Level, message: &str) {
@@ -93,12 +127,17 @@ mod tests {
     fn records_keep_their_level_and_other_lines_are_warnings() {
         let record =
             r#"{"timestamp":"x","level":"ERROR","fields":{"message":"no\tmemory "},"target":"llama-cpp-2"}"#;
+        let own = r#"{"level":"WARN","fields":{"message":"fewer layers are tried","gpu_layers":4,"error":"no\nroom"},
+            "target":"gage_backend::llama_cpp::opening"}"#;
         for (line, expected) in [
-            (record, Some((Level::ERROR, "no memory".to_owned()))),
-            ("GGML_ASSERT(x) failed\n", Some((Level::WARN, "GGML_ASSERT(x) failed".to_owned()))),
-            ("{}", Some((Level::WARN, "{}".to_owned()))),
+            (record, Some((Level::ERROR, "no memory", false))),
+            (own, Some((Level::WARN, "fewer layers are tried gpu_layers=4 error=no room", true))),
+            ("GGML_ASSERT(x) failed\n", Some((Level::WARN, "GGML_ASSERT(x) failed", false))),
+            ("{}", Some((Level::WARN, "{}", false))),
             ("\n", None),
         ] {
+            let expected =
+                expected.map(|(level, message, is_own)| Line { level, message: message.to_owned(), is_own });
             assert_eq!(read_line(line), expected, "{line}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::choices::Choices;
 use super::gbnf::explain;
-use super::likelihood::{Distribution, most_likely};
+use super::likelihood::{Distribution, check_logits, most_likely};
 use super::options::to_usize;
 use super::protocol::{Constraint, GenerateTask, TokenLogprob};
 use super::tokenizer::{Pieces, Tokenizer};
@@ -96,6 +96,7 @@ impl Chooser {
         pieces: &mut Option<Pieces>,
     ) -> Result<Chosen, String> {
         let logits = context.get_logits_ith(row);
+        check_logits(logits)?;
         let best = most_likely(logits).ok_or("the model's logits are not numbers")?;
         let best = token_of(best);
         let mut is_last = false;

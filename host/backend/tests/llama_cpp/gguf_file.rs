@@ -182,6 +182,24 @@ pub fn with_keys(file: &Path, without: &[&str], settings: &[(&str, Setting<'_>)]
     joined(parts.head, parts.tensors, &entries, parts.descriptions, parts.data)
 }
 
+/// A model file as one of another architecture, under whose name all its keys stand.
+pub fn of_architecture(file: &Path, architecture: &str) -> Vec<u8> {
+    let bytes = std::fs::read(file).expect("the model");
+    let parts = parts(&bytes);
+    let renamed = |(key, bytes): &(&str, &[u8])| match key.strip_prefix("llama.") {
+        _ if *key == "general.architecture" => entry(key, &Setting::Text(architecture)),
+        None => bytes.to_vec(),
+        Some(rest) => {
+            let mut out = Vec::new();
+            text(&mut out, &format!("{architecture}.{rest}"));
+            out.extend(&bytes[8 + key.len()..]);
+            out
+        }
+    };
+    let entries: Vec<Vec<u8>> = parts.entries.iter().map(renamed).collect();
+    joined(parts.head, parts.tensors, &entries, parts.descriptions, parts.data)
+}
+
 /// The number of a token in the vocabulary of a model file.
 pub fn token(file: &Path, sought: &str) -> u32 {
     let bytes = std::fs::read(file).expect("the model");

@@ -1,8 +1,11 @@
 //! Models that are not made to answer, and what they want of texts.
 
-use crate::gguf_file::{Setting, encoder, token, with_keys};
-use crate::support::{open_file, tiny_file, try_generate};
-use gage_backend::{Backend, BackendErrorKind, EmbedOutput, EmbedRequest, RollingRequest};
+use crate::gguf_file::{Setting, encoder, of_architecture, token, with_keys};
+use crate::support::{open_file, question, tiny_file, try_generate};
+use gage_backend::bench::{BenchOptions, bench};
+use gage_backend::{
+    Backend, BackendErrorKind, Continuation, EmbedOutput, EmbedRequest, LoglikelihoodRequest, RollingRequest,
+};
 use gage_core::SamplingParams;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +40,85 @@ async fn an_encoder_makes_vectors_and_does_nothing_else() {
     assert!(one != other && one.iter().all(|number| number.is_finite()));
     // A token for each of two letters, with those at both ends.
     assert_eq!(output.usage.map(|usage| usage.prompt_tokens), Some(3 * 4));
+}
+
+/// llama.cpp loads these like any other model, and gives numbers for whatever is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_predict_the_next_token_is_asked_for_vectors_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (tiny, params) =
+        (tiny_file(), SamplingParams { max_new_tokens: Some(2), ..SamplingParams::default() });
+    for (name, bytes, why) in [
+        (
+            "noncausal.gguf",
+            with_keys(&tiny, &[], &[("llama.attention.causal", Setting::Flag(false))]),
+            "vectors",
+        ),
+        ("llama-embed.gguf", of_architecture(&tiny, "llama-embed"), "makes vectors of texts"),
+        ("llada.gguf", of_architecture(&tiny, "llada"), "fills in whole texts at once"),
+    ] {
+        let backend = opened(folder.path(), name, bytes).await;
+        let generated = try_generate(backend.as_ref(), "What is 1 + 1?", params.clone()).await.err();
+        let scored = LoglikelihoodRequest {
+            id: "l".to_owned(),
+            messages: question("What is 1 + 1?"),
+            prompt: None,
+            continuations: vec![Continuation { id: "2".to_owned(), text: "2".to_owned() }],
+        };
+        let scored = backend.loglikelihood(scored).await.err();
+        let rolled =
+            RollingRequest { id: "r".to_owned(), text: "A text.".to_owned(), has_special_tokens: false };
+        let rolled = backend.rolling_loglikelihood(rolled).await.err();
+        for (asked, error) in
+            [("generate", generated), ("loglikelihood", scored), ("rolling_loglikelihood", rolled)]
+        {
+            let error = error.unwrap_or_else(|| panic!("{name} did `{asked}`"));
+            assert_eq!(error.kind, BackendErrorKind::Unsupported, "{error}");
+            assert!(error.message.contains(&format!("`{asked}` cannot be asked of {name}")), "{error}");
+            assert!(error.message.contains(why), "{error}");
+        }
+        let vectors = embedded(backend.as_ref(), &["What is 1 + 1?"]).await.vectors;
+        assert!(vectors[0].iter().any(|number| *number != 0.0), "{name}: {vectors:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_model_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let adapter = [("general.type", Setting::Text("adapter")), ("adapter.type", Setting::Text("lora"))];
+    for (name, bytes, expected) in [
+        ("adapter.gguf", with_keys(&tiny_file(), &[], &adapter), "name it as `lora: {path: …}`"),
+        ("t5.gguf", of_architecture(&tiny_file(), "t5"), "reads with one half"),
+        ("clip.gguf", of_architecture(&tiny_file(), "clip"), "name it as `mmproj`"),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).expect("written");
+        let errors =
+            open_file(&file, ", slots: 1").await.err().unwrap_or_else(|| panic!("{name} was opened"));
+        assert!(errors[0].message.contains(expected), "{errors:?}");
+    }
+}
+
+/// A check of llama.cpp would end the whole process.
+#[test]
+fn an_encoder_is_not_measured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("encoder.gguf");
+    std::fs::write(&file, encoder()).expect("written");
+    let options = BenchOptions {
+        model_path: file,
+        threads: Some(1),
+        prompt_tokens: 8,
+        answer_tokens: 2,
+        queued_prompts: 1,
+        repeats: 1,
+        deterministic: false,
+    };
+    let refused = bench(&options).expect_err("refused");
+    assert!(
+        refused.contains("encoder.gguf makes vectors of texts") && refused.contains("name a language model"),
+        "{refused}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(crate) enum ModelCommand {
     /// Show what a model file is and how much memory it needs, without loading it.
     Inspect(ModelInspectArguments),
-    /// Fetch a model file from a hub into the cache, and print where it lies.
+    /// Fetch a model file from a hub or another server into the cache, and print where it lies.
     Fetch(ModelFetchArguments),
     /// List the model files in a folder.
     List(ModelListArguments),
@@ -44,17 +44,19 @@ const FETCH_EXAMPLES: &str = "\
 Examples:
   gage-host model fetch hub:owner/name/model-q4_k_m.gguf
   gage-host model fetch hub:owner/name/model-q4_k_m.gguf@v1.0 --sha256 DIGEST
-  gage-host model fetch https://huggingface.co/owner/name/resolve/main/model.gguf";
+  gage-host model fetch https://huggingface.co/owner/name/resolve/main/model.gguf
+  gage-host model fetch https://example.org/models/model.gguf --sha256 DIGEST";
 
 #[derive(Args, Debug)]
 #[command(after_help = FETCH_EXAMPLES)]
 pub(crate) struct ModelFetchArguments {
-    /// hub:OWNER/NAME/FILE, with @REVISION for another than main; or the address of a file on a hub.
+    /// hub:OWNER/NAME/FILE, with @REVISION for another than main; or the address of a file, on a hub or any other server.
     /// What was fetched before is checked and not fetched again; what was interrupted goes on.
     #[arg(value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// The digest that the file must have, 64 hexadecimal digits. That which the hub names is always checked.
+    /// The digest that the file must have, 64 hexadecimal digits. That which a hub names is always checked; other servers name
+    /// none, so without this the digest of what came is told, and recorded.
     #[arg(long, env = "GAGE_HOST_SHA256", value_name = "DIGEST")]
     pub(crate) sha256: Option<String>,
 

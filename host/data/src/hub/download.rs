@@ -100,7 +100,7 @@ impl Download<'_> {
         let client = self.repository.client;
         let url = self.repository.file(self.commit, &self.entry.path)?;
         let asked = Asked { path: Some(&self.entry.path), ..self.repository.asked };
-        let mut response = client.get(&url, &range(partial), asked).await?;
+        let mut response = client.get(&url, &range_headers(partial.length(), partial.etag()), asked).await?;
         self.check_commit(&response)?;
         if let Some(end) = begin(&response, partial, self.entry)? {
             return Ok(end);
@@ -164,30 +164,31 @@ fn begin(response: &Response, partial: &mut Partial<'_>, entry: &Entry) -> Resul
     }
 }
 
-/// The headers that ask for the bytes that are missing.
-fn range(partial: &Partial<'_>) -> HeaderMap {
+/// The headers that ask for the bytes from a place on, as long as the file is still the same: `validator` is its strong entity
+/// tag, or the time of its last change.
+pub(super) fn range_headers(from: u64, validator: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if partial.length() > 0
-        && let Ok(range) = HeaderValue::from_str(&format!("bytes={}-", partial.length()))
+    if from > 0
+        && let Ok(range) = HeaderValue::from_str(&format!("bytes={from}-"))
     {
         headers.insert(RANGE, range);
-        if let Some(etag) = partial.etag().and_then(|etag| HeaderValue::from_str(etag).ok()) {
-            headers.insert(IF_RANGE, etag);
+        if let Some(validator) = validator.and_then(|text| HeaderValue::from_str(text).ok()) {
+            headers.insert(IF_RANGE, validator);
         }
     }
     headers
 }
 
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-fn strong_etag(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn strong_etag(headers: &HeaderMap) -> Option<&str> {
     text(headers, ETAG).filter(|etag| etag.starts_with('"') && etag.len() <= 256)
 }
 
 /// The first byte and the total of `bytes 5-9/10`.
-fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
+pub(super) fn content_range(text: &str) -> Option<(u64, Option<u64>)> {
     let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let first = range.split_once('-')?.0.trim().parse().ok()?;
     match total.trim() {

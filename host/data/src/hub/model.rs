@@ -80,7 +80,8 @@ impl ModelReference {
                 path: (*path).to_owned(),
             }),
             _ => Err(format!(
-                "`{text}` is not the address of a file on a hub, from which its digest could be known"
+                "`{text}` is not the address of a file on a hub, from which its digest could be known; fetch it with \
+                 `gage-host model fetch`, and write the path that this prints"
             )),
         }
     }

@@ -104,6 +104,16 @@ impl HubServer {
         HubServer { address, large_address, state, is_over, threads }
     }
 
+    /// The address of a large file, as of any server that says nothing of digests.
+    pub fn address_of(&self, name: &str, commit: &str, path: &str) -> String {
+        format!(
+            "http://{}/large/{}?name={}&commit={commit}",
+            self.large_address,
+            encoded(path),
+            encoded(name)
+        )
+    }
+
     /// The address of the hub.
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)

@@ -11,3 +11,4 @@ mod fresh;
 mod offline;
 mod resume;
 mod support;
+mod web;

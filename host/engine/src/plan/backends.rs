@@ -1,5 +1,6 @@
 //! What a suite says of its backends, looked at without opening them.
 
+use super::purposes::check_purpose;
 use super::templates::check_chat_template;
 use super::{granted_roles, report_missing, report_params};
 use crate::models::{REFERENCE_HELP, files_of, reference_of};
@@ -36,11 +37,10 @@ pub(super) fn check_backends(config: &PipelineConfig, registry: &Registry, probl
                         Some(Err(message)) => {
                             problems.error(span, key, message).help(REFERENCE_HELP);
                         }
-                        None => {
-                            if let Err(message) = read_model_file("the model", name) {
-                                problems.error(span, key, message);
-                            }
-                        }
+                        None => match read_model_file("the model", name) {
+                            Ok(gguf) => check_purpose(key, name, span, &gguf, problems),
+                            Err(message) => drop(problems.error(span, key, message)),
+                        },
                     }
                 }
                 if let Some(lora) = &llama.lora {

@@ -101,7 +101,7 @@ impl ModelAccess {
             ));
         };
         let (most_calls, most_tokens) = (budget.grant.max_calls, budget.grant.max_tokens);
-        // Tokens are known only afterwards, so the last call may go beyond.
+        // Tokens are known only afterwards, so the last call may go beyond, or the last list of calls that are made together.
         if budget.tokens.load(Ordering::Relaxed) >= most_tokens {
             return Err(used_up(role, "tokens", most_tokens));
         }

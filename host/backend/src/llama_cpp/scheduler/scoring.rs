@@ -1,7 +1,7 @@
 //! Log-likelihoods of what might follow a prompt.
 
 use crate::llama_cpp::continuations::{Branch, rounds};
-use crate::llama_cpp::likelihood::Distribution;
+use crate::llama_cpp::likelihood::{Distribution, check_logits};
 use llama_cpp_2::token::LlamaToken;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -110,6 +110,7 @@ impl Scoring {
         branch: Option<usize>,
         position: usize,
     ) -> Result<(), &'static str> {
+        check_logits(logits)?;
         let distribution = Distribution::of(logits).ok_or("the model's logits are not numbers")?;
         for (index, (one, tally)) in self.branches.iter().zip(&mut self.tallies).enumerate() {
             if branch.is_some_and(|branch| branch != index) || position + 1 < one.scored_from {

@@ -1,21 +1,17 @@
-//! `gage-host model fetch`: a model file of a hub, in the cache.
+//! `gage-host model fetch`: a model file of a hub, or of any server, in the cache.
 
 use crate::arguments::ModelFetchArguments;
 use crate::commands::setup;
 use crate::exit_code::ExitCode;
 use crate::terminal::{self, FetchProgress};
 use gage_core::Digest;
-use gage_data::hub::ModelReference;
+use gage_data::hub::{HubTimings, ModelReference, WebModel};
 use serde_json::json;
 
+const NO_CACHE: &str = "the cache has no place";
+const CACHE_HELP: &str = "set GAGE_CACHE_DIR";
+
 pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode> {
-    let reference = match ModelReference::read(&arguments.model, &arguments.endpoint) {
-        Ok(reference) => reference,
-        Err(message) => {
-            let help = "write hub:owner/name/file.gguf, with @revision for another than main";
-            return Ok(terminal::refuse(&message, Some(help)));
-        }
-    };
     let wanted = match arguments
         .sha256
         .as_deref()
@@ -25,8 +21,20 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
         Some(Ok(digest)) => Some(digest),
         Some(Err(error)) => return Ok(terminal::refuse(&format!("--sha256: {error}"), None)),
     };
+    let reference = match ModelReference::read(&arguments.model, &arguments.endpoint) {
+        Ok(reference) => reference,
+        // The address of a file that lies on no hub.
+        Err(message) => match WebModel::read(&arguments.model) {
+            Ok(model) => return fetch_from_web(&model, wanted, arguments),
+            Err(_) => {
+                let help =
+                    "write hub:owner/name/file.gguf, with @revision for another than main, or an address";
+                return Ok(terminal::refuse(&message, Some(help)));
+            }
+        },
+    };
     let Some(cache) = setup::cache_folder() else {
-        return Ok(terminal::refuse("the cache has no place", Some("set GAGE_CACHE_DIR")));
+        return Ok(terminal::refuse(NO_CACHE, Some(CACHE_HELP)));
     };
     let progress = FetchProgress::new(arguments.quiet);
     let fetched = reference.fetch(setup::hub_token(), cache, arguments.offline, &progress, &|| false);
@@ -45,6 +53,43 @@ pub(super) fn fetch(arguments: &ModelFetchArguments) -> anyhow::Result<ExitCode>
             "name": file.name,
             "path": file.path,
             "commit": file.commit,
+            "bytes": file.bytes,
+            "digest": file.digest.to_string(),
+        });
+        terminal::answer(format_args!("{report:#}"))?;
+    } else {
+        terminal::answer(file.local.display())?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Fetches from a server that says nothing of digests: that of what came is told, where none was demanded.
+fn fetch_from_web(
+    model: &WebModel,
+    wanted: Option<Digest>,
+    arguments: &ModelFetchArguments,
+) -> anyhow::Result<ExitCode> {
+    let Some(cache) = setup::cache_folder() else {
+        return Ok(terminal::refuse(NO_CACHE, Some(CACHE_HELP)));
+    };
+    let progress = FetchProgress::new(arguments.quiet);
+    let timings = HubTimings::default();
+    let file = match model.fetch(wanted, &cache, arguments.offline, timings, &progress, &|| false) {
+        Ok(file) => file,
+        Err(error) => return Ok(terminal::refuse(&error.to_string(), None)),
+    };
+    if wanted.is_none() && !arguments.quiet {
+        let digest = file.digest.hex();
+        let how = if file.was_there { "was fetched before" } else { "was fetched" };
+        terminal::say(format_args!(
+            "note: nobody says what the digest of this file should be; what {how} has {digest}, which is recorded. To demand it: \
+             --sha256 {digest}"
+        ));
+    }
+    if arguments.json {
+        let report = json!({
+            "file": file.local.display().to_string(),
+            "address": file.address,
             "bytes": file.bytes,
             "digest": file.digest.to_string(),
         });

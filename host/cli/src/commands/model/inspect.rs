@@ -107,15 +107,6 @@ fn show_adapter(gguf: &Gguf, digest: &Digest) -> anyhow::Result<()> {
     line("digest", digest.to_string())
 }
 
-/// What a model is, where it is not made to answer.
-fn limits_of(purpose: Purpose) -> Option<&'static str> {
-    match purpose {
-        Purpose::Encoder => Some("makes vectors of texts, and answers nothing: a helper model for `embed`"),
-        Purpose::Reranker => Some("sorts search results: it gives texts a rank, and no vectors"),
-        Purpose::Model | Purpose::Adapter | Purpose::Projector => None,
-    }
-}
-
 fn show_projector(gguf: &Gguf, digest: &Digest, kind: &str) -> anyhow::Result<()> {
     let line =
         |what: &str, value: String| terminal::answer(format_args!("{what:18}{}", printable_line(&value)));
@@ -152,7 +143,7 @@ fn show(
     let text = |value: Option<&str>| value.unwrap_or("not said").to_owned();
     let number = |value: Option<u64>| value.map_or("not said".to_owned(), |value| value.to_string());
     line("name", text(gguf.text("general.name")))?;
-    if let Some(limits) = limits_of(gguf.purpose()) {
+    if let Some(limits) = gguf.purpose().limits() {
         line("what it is", limits.to_owned())?;
     }
     line("architecture", text(gguf.architecture()))?;
