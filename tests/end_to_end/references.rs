@@ -118,7 +118,7 @@ fn several_options_of_a_row_are_right() {
 
 #[test]
 fn what_does_not_vary_has_no_error() {
-    let row = |number: usize| json!({"say": "right", "answer": if number % 4 == 0 { "wrong" } else { "right" }, "group": number / 4});
+    let row = |number: usize| json!({"say": "right", "answer": if number.is_multiple_of(4) { "wrong" } else { "right" }, "group": number / 4});
     let rows: Vec<Value> = (0..24).map(row).collect();
     let figure = |id: &str, aggregation: &str| json!({"metric_id": id, "implementation": "exact_match", "aggregation": aggregation});
     let metrics = json!([

@@ -11,6 +11,7 @@ mod host;
 mod reply;
 mod sse;
 mod statistics;
+mod taking;
 mod tape;
 
 pub(crate) use call::{Call, Reading};

@@ -21,8 +21,9 @@ pub(crate) struct Place {
 }
 
 struct Taken {
-    _permits: Vec<OwnedSemaphorePermit>,
+    /// Dropped first: whoever gets the room counts after this one.
     _in_flight: Option<InFlight>,
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl Place {
@@ -54,7 +55,7 @@ impl gage_backend::Place for Place {
             permits.extend(Arc::clone(room).acquire_owned().await);
         }
         let begin = |(progress, task): &(_, _)| InFlight::begin(Arc::clone(progress), Arc::clone(task));
-        let taken = Taken { _permits: permits, _in_flight: self.shown.as_ref().map(begin) };
+        let taken = Taken { _in_flight: self.shown.as_ref().map(begin), _permits: permits };
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
 }

@@ -131,7 +131,7 @@ impl Question {
         let label = self.correct.label;
         let also_correct = self.also_correct.iter().map(String::as_str);
         // Of several right options none is the right one.
-        let correct_choice = self.also_correct.is_empty().then(|| label.as_str());
+        let correct_choice = self.also_correct.is_empty().then_some(label.as_str());
         let mut metadata =
             Fields::from_iter([("option_map".to_owned(), Value::Object(options::option_map(&self.options)))]);
         metadata.extend(correct_choice.map(|label| ("correct_choice".to_owned(), label.into())));

@@ -27,7 +27,7 @@ impl Metric for Contains {
         // Existing suites set it for all their text metrics; it means nothing here.
         let separator = json!({ "type": ["string", "null"], "description": "Accepted and ignored" });
         schema.insert("separator".to_owned(), separator);
-        MetricSpec::new("2", "Whether the reference occurs in the prediction")
+        MetricSpec::new("3", "Whether the reference occurs in the prediction")
             .prediction("prediction_field")
             .reference()
             .params(schema.into())

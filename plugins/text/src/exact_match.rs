@@ -38,7 +38,7 @@ impl Metric for ExactMatch {
         let normalize =
             "Whether case and white space are ignored, inner white space too; decides before the others";
         params.insert("normalize".to_owned(), optional_flag_schema(normalize));
-        let spec = MetricSpec::new("2", "Whether the prediction is the reference")
+        let spec = MetricSpec::new("3", "Whether the prediction is the reference")
             .prediction("prediction_field")
             .reference()
             .params(params.into());

@@ -3,6 +3,7 @@
 use super::breaker::{Breaker, BreakerSettings, Turn};
 use super::budget::Budget;
 use super::concurrency::{Concurrency, End};
+use super::taking::Taking;
 use gage_config::{HttpLimits, HttpRetry};
 use serde_json::json;
 use std::collections::HashMap;
@@ -96,54 +97,6 @@ impl State {
     }
 }
 
-/// Whether a host that refuses requests takes others meanwhile, as one does that allows so many a second. One that allows so
-/// many in a minute takes none until that is over.
-#[derive(Default)]
-struct Taking {
-    /// When a request was sent that was refused, where none is known to be answered that was sent later.
-    refusing_since: Option<Instant>,
-    /// When an answer came last, and how many there were.
-    answered: Option<Instant>,
-    answers: u64,
-    /// In seconds, weighted towards the last ones: how long answers take, and what lies between them.
-    latency: f64,
-    gap: f64,
-}
-
-impl Taking {
-    /// A request that was sent then is answered now.
-    fn took(&mut self, sent: Instant, now: Instant) {
-        self.answers += 1;
-        let approach = |mean: &mut f64, seen: Duration| *mean += (seen.as_secs_f64() - *mean) / 4.0;
-        match self.answered.replace(now) {
-            Some(before) => {
-                approach(&mut self.latency, now.saturating_duration_since(sent));
-                approach(&mut self.gap, now.saturating_duration_since(before));
-            }
-            None => self.latency = now.saturating_duration_since(sent).as_secs_f64(),
-        }
-        self.refusing_since = self.refusing_since.filter(|since| sent <= *since);
-    }
-
-    /// A request that was sent then is refused.
-    fn refused(&mut self, sent: Instant) {
-        self.refusing_since.get_or_insert(sent);
-    }
-
-    /// All wait; what was refused before says nothing about what is sent behind the pause.
-    fn paused(&mut self) {
-        self.refusing_since = None;
-    }
-
-    /// Whether an answer to a request that was sent behind the refused ones may only not be there yet: within twice the time that
-    /// answers take, and four times what usually lies between them.
-    fn may_take_others(&self, now: Instant) -> bool {
-        let longest = Duration::try_from_secs_f64(2.0 * self.latency + 4.0 * self.gap).unwrap_or_default();
-        self.answered.is_some()
-            && self.refusing_since.is_none_or(|since| now.saturating_duration_since(since) <= longest)
-    }
-}
-
 impl Host {
     fn new(limits: &HttpLimits, retry: &HttpRetry) -> Host {
         let concurrency = Concurrency::new(limits.max_concurrency, limits.is_adaptive);
@@ -199,7 +152,7 @@ impl Host {
 
     /// How many requests it has answered.
     pub(super) fn answers(&self) -> u64 {
-        self.state().taking.answers
+        self.state().taking.answers()
     }
 
     /// Whether some requests are refused whatever the load.

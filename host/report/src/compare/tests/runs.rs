@@ -84,7 +84,10 @@ impl Run {
         journal.append_batch(entries).unwrap();
         let reaches = Reaches::from([("t".to_owned(), self.reach)]);
         let written = write_reports(&folder, &self.tasks, &reaches, &Phases::default(), &no_folds).unwrap();
-        manifest.files = written.files;
+        // One that goes on, or was killed, knows of no files yet.
+        if self.status != RunStatus::Running {
+            manifest.files = written.files;
+        }
         manifest.finish(self.status);
         manifest.write(&folder).unwrap();
         folder.path().to_owned()
