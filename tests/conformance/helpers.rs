@@ -20,10 +20,15 @@ fn field_paths() {
             _ if note.contains("are {}") => (&empty, &empty),
             _ => (&context["model_output"], &context["judge_output"]),
         };
-        let roots =
-            Roots { sample: &context["sample"], model_output, judge_output, support_output: &Value::Null };
+        let roots = Roots {
+            sample: (&context["sample"]).into(),
+            model_output,
+            judge_output,
+            support_output: &Value::Null,
+        };
         let path = FieldPath::new(input["descriptor"].as_str().expect("a text"));
-        let found = path.resolve(roots).unwrap_or(&input["default"]);
+        let found = path.resolve(roots);
+        let found = found.as_deref().unwrap_or(&input["default"]);
         assert_eq!(found, &case["expected"], "case {}: {input}", case["case"]);
     }
 }

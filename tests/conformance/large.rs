@@ -85,8 +85,12 @@ fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>
     let (sample, output) =
         (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
     let nothing = &Value::Null;
-    let roots =
-        Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+    let roots = Roots {
+        sample: (&sample).into(),
+        model_output: &output,
+        judge_output: nothing,
+        support_output: nothing,
+    };
     let mut scored = metric.score(vec![metric.resolve("large", roots)]);
     (scored.results.remove(0).map(|card| card.primary_score), scored.fuel)
 }

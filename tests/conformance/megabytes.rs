@@ -64,8 +64,12 @@ fn options_are_found_in_any_text() {
         let (sample, output) =
             (json!({"options": options(), "label": "B"}), json!({"answer": repeated(piece)}));
         let nothing = &Value::Null;
-        let roots =
-            Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+        let roots = Roots {
+            sample: (&sample).into(),
+            model_output: &output,
+            judge_output: nothing,
+            support_output: nothing,
+        };
         let mut scored = metric.score(vec![metric.resolve("long", roots)]);
         let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         assert_eq!(card.primary_score, Some(f64::from(u8::from(expected == Some("B")))), "{piece:?}");
@@ -85,8 +89,12 @@ fn options_of_one_letter_are_found_in_any_text() {
     for (piece, expected) in [("a", 0.0), ("ab", 0.0), ("b", 0.0), ("b-", 1.0), ("z,b", 0.0)] {
         let (sample, output) = (json!({"options": texts, "label": "B"}), json!({"answer": repeated(piece)}));
         let nothing = &Value::Null;
-        let roots =
-            Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+        let roots = Roots {
+            sample: (&sample).into(),
+            model_output: &output,
+            judge_output: nothing,
+            support_output: nothing,
+        };
         let mut scored = metric.score(vec![metric.resolve("long", roots)]);
         let card = scored.results.remove(0).unwrap_or_else(|error| panic!("{piece:?}: {error:?}"));
         assert_eq!(card.primary_score, Some(expected), "{piece:?}");
@@ -222,8 +230,12 @@ fn words_and_lists_of_any_text_are_compared() {
         let (sample, output) =
             (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
         let nothing = &Value::Null;
-        let roots =
-            Roots { sample: &sample, model_output: &output, judge_output: nothing, support_output: nothing };
+        let roots = Roots {
+            sample: (&sample).into(),
+            model_output: &output,
+            judge_output: nothing,
+            support_output: nothing,
+        };
         let mut scored = metric.score(vec![metric.resolve("long", roots)]);
         let shown: String = answer.to_string().chars().take(20).collect();
         match (scored.results.remove(0), expected) {

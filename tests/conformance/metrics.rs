@@ -30,7 +30,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
         .configure(member.as_deref(), case["params"].clone())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let roots = Roots {
-        sample: &case["sample"],
+        sample: (&case["sample"]).into(),
         model_output: &case["model_output"],
         judge_output: &case["judge_output"],
         support_output: &case["support_output"],

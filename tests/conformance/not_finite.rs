@@ -20,7 +20,7 @@ fn scored(
     let (sample, output) = (json!({"label": label}), json!({"answer": answer}));
     let judge_output = json!({"score": answer});
     let roots = Roots {
-        sample: &sample,
+        sample: (&sample).into(),
         model_output: &output,
         judge_output: &judge_output,
         support_output: &Value::Null,

@@ -272,7 +272,7 @@ impl Corpus {
 
 fn roots(case: &Value) -> Roots<'_> {
     Roots {
-        sample: &case["sample"],
+        sample: (&case["sample"]).into(),
         model_output: &case["model_output"],
         judge_output: &case["judge_output"],
         support_output: &case["support_output"],

@@ -3,6 +3,7 @@
 use crate::api::{BackendError, BackendErrorKind, BackendInfo, Capabilities};
 use gage_config::HttpBackendConfig;
 use gage_core::{ContentPart, Digest, Message, ModelOutput, Object, Usage};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A `data:` URL in base64: its media type and its data.
@@ -90,7 +91,12 @@ const MOST_TOKENS: u64 = 1 << 40;
 
 /// A number of tokens that a server counted; nothing where it is none that can be.
 pub(crate) fn count_of(value: &Value) -> Option<u64> {
-    value.as_u64().filter(|count| *count <= MOST_TOKENS)
+    value.as_u64().and_then(count_of_tokens)
+}
+
+/// The same of a number.
+pub(crate) fn count_of_tokens(count: u64) -> Option<u64> {
+    (count <= MOST_TOKENS).then_some(count)
 }
 
 /// The same of what a component counted.
@@ -129,12 +135,17 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
     }
 }
 
+/// Room for the bodies of short questions.
+const USUAL_BYTES: usize = 1024;
+
 /// A body as bytes.
-pub(crate) fn bytes_of(body: &Object) -> Result<bytes::Bytes, BackendError> {
-    serde_json::to_vec(body).map(Into::into).map_err(|error| {
+pub(crate) fn bytes_of(body: &impl Serialize) -> Result<bytes::Bytes, BackendError> {
+    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut bytes, body).map_err(|error| {
         let message = format!("the request cannot be written as JSON: {error}");
         BackendError::new(BackendErrorKind::Internal, message)
-    })
+    })?;
+    Ok(bytes.into())
 }
 
 /// A request that a protocol has no words for.

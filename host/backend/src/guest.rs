@@ -23,7 +23,7 @@ pub(crate) fn message_to_guest(message: Message, media: Option<&mut MediaSet>) -
         None => Vec::new(),
     };
     let has_media = message.has_media();
-    let mut extra = match message.into_value() {
+    let mut extra = match message.to_value() {
         Value::Object(object) => object,
         _ => Object::new(),
     };

@@ -3,6 +3,7 @@
 
 mod embeddings;
 mod likelihood;
+mod plain;
 mod reply;
 mod request;
 mod stream;
@@ -82,9 +83,9 @@ impl Backend for OpenAiHttp {
     }
 
     async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
-        let id = request.id.clone();
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
-        let (body, longest) = request::body_of(request, self.http.config(), &self.options);
+        let body = request::Body::new(&request, self.http.config(), &self.options);
+        let longest = body.longest();
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
         let reading = Reading {
@@ -93,7 +94,7 @@ impl Backend for OpenAiHttp {
             tokens: tokens_of,
         };
         let think_tags = self.options.think_tags;
-        let call = Call { id: &id, url, body, tokens };
+        let call = Call { id: &request.id, url, body, tokens };
         let mut reply = self.http.call(call, || ChatReader::new(think_tags), reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)

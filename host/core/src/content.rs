@@ -7,6 +7,7 @@ use serde_json::Value;
 
 pub(crate) mod direct;
 mod read;
+mod write;
 
 pub(crate) use read::read_tool;
 
@@ -101,23 +102,6 @@ impl ContentPart {
     pub fn text(text: impl Into<String>) -> ContentPart {
         ContentPart::Text { text: text.into(), extra: Object::new() }
     }
-
-    pub(crate) fn into_value(self) -> Value {
-        let (name, main, extra) = match self {
-            ContentPart::Text { text, extra } => ("text", Value::String(text), extra),
-            ContentPart::Media { kind, url, options, extra } => {
-                let mut inner = Object::with_capacity(1 + options.len());
-                inner.insert("url".to_owned(), url.into());
-                inner.extend(options);
-                (kind.type_name(), Value::Object(inner), extra)
-            }
-        };
-        let mut object = Object::with_capacity(2 + extra.len());
-        object.insert("type".to_owned(), name.into());
-        object.insert(name.to_owned(), main);
-        object.extend(extra);
-        Value::Object(object)
-    }
 }
 
 /// The text of all text parts, one after the other.
@@ -181,23 +165,7 @@ impl Message {
 
     /// The message as JSON, in the shape that it was read from; content is always a list of
     /// parts.
-    pub fn into_value(self) -> Value {
-        let mut object = Object::with_capacity(3 + self.extra.len());
-        object.insert("role".to_owned(), self.role.name().into());
-        if let Some(name) = self.name {
-            object.insert("name".to_owned(), name.into());
-        }
-        if !self.content.is_empty() || self.tool_calls.is_empty() {
-            let parts = self.content.into_iter().map(ContentPart::into_value).collect();
-            object.insert("content".to_owned(), Value::Array(parts));
-        }
-        if !self.tool_calls.is_empty() {
-            object.insert("tool_calls".to_owned(), Value::Array(self.tool_calls));
-        }
-        if let Some(id) = self.tool_call_id {
-            object.insert("tool_call_id".to_owned(), id.into());
-        }
-        object.extend(self.extra);
-        Value::Object(object)
+    pub fn to_value(&self) -> Value {
+        serde_json::json!(self)
     }
 }

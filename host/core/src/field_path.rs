@@ -1,6 +1,8 @@
 //! Paths such as `sample.metadata.correct_choice`: how configuration names a value.
 
+use crate::document::{Document, Step};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Which document a path begins in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,8 +20,8 @@ pub enum Root {
 /// The documents that paths are resolved against.
 #[derive(Clone, Copy, Debug)]
 pub struct Roots<'a> {
-    /// The Sample as JSON.
-    pub sample: &'a Value,
+    /// The Sample.
+    pub sample: Document<'a>,
     /// What the model said; null before it spoke.
     pub model_output: &'a Value,
     /// What the judge said; null where there is none.
@@ -109,25 +111,33 @@ impl FieldPath {
     /// The value that the path leads to; `None` where a step leads nowhere. A null at the end
     /// of the path is a value. While there is no model output (or no judge output), a path
     /// into it is looked up in the Sample, where an earlier run may have left one.
-    pub fn resolve<'a>(&self, roots: Roots<'a>) -> Option<&'a Value> {
+    pub fn resolve<'a>(&self, roots: Roots<'a>) -> Option<Cow<'a, Value>> {
         let (document, name) = match self.root {
-            Root::Sample => (roots.sample, None),
-            Root::ModelOutput => (roots.model_output, Some("model_output")),
-            Root::JudgeOutput => (roots.judge_output, Some("judge_output")),
-            Root::SupportOutput => (roots.support_output, Some("support_output")),
+            Root::Sample => return roots.sample.walk(&self.segments),
+            Root::ModelOutput => (roots.model_output, "model_output"),
+            Root::JudgeOutput => (roots.judge_output, "judge_output"),
+            Root::SupportOutput => (roots.support_output, "support_output"),
         };
-        match name {
-            Some(name) if document.is_null() => self.walk(roots.sample.get(name)?),
-            _ => self.walk(document),
+        if !document.is_null() {
+            return Document::Json(document).walk(&self.segments);
+        }
+        let in_sample = roots.sample.walk(&[Segment { key: name.to_owned(), index: None }])?;
+        match in_sample {
+            Cow::Borrowed(value) => Document::Json(value).walk(&self.segments),
+            Cow::Owned(value) => {
+                Document::Json(&value).walk(&self.segments).map(|found| Cow::Owned(found.into_owned()))
+            }
         }
     }
+}
 
-    fn walk<'a>(&self, document: &'a Value) -> Option<&'a Value> {
-        self.segments.iter().try_fold(document, |value, segment| match value {
-            Value::Object(object) => object.get(&segment.key),
-            Value::Array(items) => items.get(segment.index?),
-            _ => None,
-        })
+impl Step for Segment {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn index(&self) -> Option<usize> {
+        self.index
     }
 }
 
@@ -249,7 +259,7 @@ mod tests {
         let output = json!({"answer": "A", "c": ["p", "q"]});
         let support = json!({"retriever": {"context": ["d"]}});
         let roots = Roots {
-            sample: &sample,
+            sample: (&sample).into(),
             model_output: &output,
             judge_output: &Value::Null,
             support_output: &support,
@@ -282,7 +292,7 @@ mod tests {
             ("a.٢.k", Some(json!("v"))),
         ];
         for (text, expected) in cases {
-            assert_eq!(FieldPath::new(text).resolve(roots).cloned(), expected, "{text}");
+            assert_eq!(FieldPath::new(text).resolve(roots).map(Cow::into_owned), expected, "{text}");
         }
     }
 
@@ -290,12 +300,12 @@ mod tests {
     fn a_missing_output_is_looked_up_in_the_sample() {
         let sample = json!({"model_output": {"answer": "inner"}});
         let roots = Roots {
-            sample: &sample,
+            sample: (&sample).into(),
             model_output: &Value::Null,
             judge_output: &Value::Null,
             support_output: &Value::Null,
         };
-        assert_eq!(FieldPath::new("model_output.answer").resolve(roots), Some(&json!("inner")));
+        assert_eq!(FieldPath::new("model_output.answer").resolve(roots).as_deref(), Some(&json!("inner")));
         assert_eq!(FieldPath::new("judge_output.score").resolve(roots), None);
     }
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod content;
 mod digest;
+mod document;
 mod field_path;
 mod fields;
 mod long_integers;
@@ -22,10 +23,12 @@ mod schema;
 mod score;
 mod secrets;
 mod threads;
+mod written;
 
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
+pub use document::{Document, SampleDocument};
 pub use field_path::{FieldPath, Root, Roots};
 pub use fields::{Problem, kind_of};
 pub use long_integers::quote_long_integers;

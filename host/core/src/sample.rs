@@ -141,8 +141,8 @@ impl Sample {
     }
 
     /// The Sample as JSON. Fields that hold nothing are left out, except the required ones.
-    pub fn into_value(self) -> Value {
-        write::sample(self)
+    pub fn to_value(&self) -> Value {
+        serde_json::json!(self)
     }
 
     /// Its sampling parameters, and behind them those among its generation parameters that are such. Others, as

@@ -92,7 +92,6 @@ impl Turns<'_> {
         inferred.timing.requests = told.requests;
         if told.turns > 0 || inferred.outcome == Outcome::Truncated {
             inferred.model_output = told.into_value(own_params);
-            inferred.put_clocks();
         }
         Some(inferred)
     }
@@ -131,7 +130,7 @@ impl Turns<'_> {
             };
             request.messages.push(message);
             for result in results {
-                let value = result.clone().into_value();
+                let value = result.to_value();
                 history.push(value.clone());
                 told.trajectory.push(value);
                 request.messages.push(result);
@@ -194,17 +193,13 @@ impl Turns<'_> {
         told: &mut Told,
     ) -> Result<Vec<Message>, End> {
         let (left, began) = (self.left(told)?, Instant::now());
-        let found = payload_of(&inferred.support_output);
+        let (found, sample) = (payload_of(&inferred.support_output), inferred.sample.value());
         let results = calls.iter().map(|call| async {
             let Ok(named) = &call.named else {
                 return Ok((call.refused(), None));
             };
-            let payload = Payload {
-                sample: &inferred.sample,
-                found: &found,
-                history: Some(history),
-                tool_call: Some(named),
-            };
+            let payload =
+                Payload { sample: &sample, found: &found, history: Some(history), tool_call: Some(named) };
             let Found { output, usage } =
                 self.helper.ask(&self.asking.task, &inferred.sample_id, &payload).await?;
             Ok::<_, NotFound>((result_of(&call.id, output), usage))
@@ -271,10 +266,11 @@ async fn within<T>(left: Option<Duration>, work: impl Future<Output = T>) -> Opt
 /// The messages of the prompt as JSON, for components. Where there are media, those of the Sample: what was
 /// read from the disk for a request need not go into every call.
 fn history_of(inferred: &Inferred, request: &GenerateRequest) -> Vec<Value> {
-    let own = inferred.sample.get("messages").and_then(Value::as_array);
-    match own.filter(|_| request.messages.iter().any(Message::has_media)) {
-        Some(own) => own.clone(),
-        None => request.messages.iter().map(|message| message.clone().into_value()).collect(),
+    let has_media = request.messages.iter().any(Message::has_media);
+    let own = if has_media { inferred.sample.value().get("messages").cloned() } else { None };
+    match own {
+        Some(Value::Array(own)) => own,
+        _ => request.messages.iter().map(|message| message.to_value()).collect(),
     }
 }
 
@@ -307,7 +303,7 @@ impl Told {
         };
         self.tokens = self.tokens.saturating_add(tokens);
         self.usage = sum_of(self.usage, reply.usage);
-        let mut step = message.clone().into_value();
+        let mut step = message.to_value();
         if let (Some(reasoning), Value::Object(step)) = (reply.extra.get("reasoning"), &mut step) {
             step.insert("reasoning".to_owned(), reasoning.clone());
         }

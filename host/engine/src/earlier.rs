@@ -178,7 +178,6 @@ mod tests {
     use super::*;
     use gage_record::{
         AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, SampleTiming, Scores, ScoresEntry,
-        Without,
     };
     use serde_json::{Value, json};
 
@@ -195,9 +194,9 @@ mod tests {
                 sample_id: "s",
                 row_digest: "00",
                 outcome: Outcome::Scored,
-                sample: &Value::Null,
+                sample: (&Value::Null).into(),
                 support_output: None,
-                model_output: Without { value: &Value::Null, keys: &[] },
+                model_output: &Value::Null,
                 judge_output: None,
                 timing: SampleTiming::default(),
                 awaits_scores: true,

@@ -100,7 +100,7 @@ impl Embedding {
     fn texts(&self, inferred: &Inferred) -> Result<Texts, Failure> {
         let step = &self.planned.step;
         let roots = Roots {
-            sample: &inferred.sample,
+            sample: inferred.sample.document(),
             model_output: &inferred.model_output,
             judge_output: &Value::Null,
             support_output: &inferred.support_output,
@@ -111,7 +111,7 @@ impl Embedding {
             message,
         };
         let refuse = |message: String| invalid("no_text", message);
-        let prediction = match step.prediction_field.resolve(roots) {
+        let prediction = match step.prediction_field.resolve(roots).as_deref() {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.trim().to_owned(),
             Some(other) => {
@@ -123,7 +123,7 @@ impl Embedding {
         // An empty list is none, so that the next place may have some.
         for path in &step.references_fields {
             let Some(value) = path.resolve(roots) else { continue };
-            collect(value, &mut references).map_err(|what| {
+            collect(&value, &mut references).map_err(|what| {
                 refuse(format!(
                     "`{path}` holds {what}; a reference is a text, a number, or an object with `text`, `answer` or `value`"
                 ))

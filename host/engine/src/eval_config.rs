@@ -8,7 +8,7 @@
 //! those of the suite, and `false` leaves a metric out for this Sample. Ids that the suite does not have
 //! are for other suites.
 
-use gage_core::{Object, Problem};
+use gage_core::{Object, Problem, SampleDocument};
 use serde_json::Value;
 
 /// What a Sample changes about one metric.
@@ -24,20 +24,20 @@ pub(crate) enum Change<'s> {
 }
 
 /// What a Sample changes about a metric.
-pub(crate) fn of_metric<'s>(sample: &'s Value, metric_id: &str) -> Change<'s> {
+pub(crate) fn of_metric<'s>(sample: &'s SampleDocument, metric_id: &str) -> Change<'s> {
     change(sample, "metrics", metric_id)
 }
 
 /// What a Sample changes about a judge, who cannot be left out.
-pub(crate) fn of_judge<'s>(sample: &'s Value, judge_id: &str) -> Change<'s> {
+pub(crate) fn of_judge<'s>(sample: &'s SampleDocument, judge_id: &str) -> Change<'s> {
     match change(sample, "judge", judge_id) {
         Change::Skip => Change::Invalid,
         change => change,
     }
 }
 
-fn change<'s>(sample: &'s Value, what: &str, id: &str) -> Change<'s> {
-    let Some(changes) = sample.get("eval_config").and_then(|config| config.get(what)) else {
+fn change<'s>(sample: &'s SampleDocument, what: &str, id: &str) -> Change<'s> {
+    let Some(changes) = sample.eval_config(what) else {
         return Change::None;
     };
     let Value::Object(changes) = changes else { return Change::Invalid };

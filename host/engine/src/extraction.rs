@@ -27,7 +27,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> V
         let items = open.iter().map(|place| {
             let inferred = batch[*place];
             let roots = Roots {
-                sample: &inferred.sample,
+                sample: inferred.sample.document(),
                 model_output: &states[*place].output,
                 judge_output: &inferred.judge_output,
                 support_output: &inferred.support_output,

@@ -3,15 +3,16 @@
 use crate::active::ActiveTask;
 use crate::conversation::Turns;
 use crate::place::{Lent, Place};
-use crate::plan::CLOCKS;
 use crate::progress::Progress;
-use crate::reader::Asked;
 use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
 use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
-use gage_core::{FinishReason, ModelOutput, Outcome, RollingScore, Usage, blank_secrets, without_secrets};
+use gage_core::{
+    FinishReason, ModelOutput, Outcome, RollingScore, Sample, SampleDocument, Usage, blank_secrets,
+    without_secrets,
+};
 use gage_data::MediaStore;
-use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, Without, unix_milliseconds};
+use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,11 +25,11 @@ pub(crate) struct Inferred {
     pub(crate) index: u64,
     pub(crate) row_digest: String,
     pub(crate) sample_id: String,
-    /// The Sample as JSON, for metrics and the record.
-    pub(crate) sample: Arc<Value>,
+    /// The Sample, for metrics and the record.
+    pub(crate) sample: SampleDocument,
     /// What support steps found, by adapter; null where there are none.
     pub(crate) support_output: Value,
-    /// What the model said, as JSON, with the [`CLOCKS`]; null where it said nothing.
+    /// What the model said, as JSON; null where it said nothing.
     pub(crate) model_output: Value,
     /// What the judges said; null where nobody was asked.
     pub(crate) judge_output: Value,
@@ -43,11 +44,11 @@ pub(crate) struct Inferred {
 impl Inferred {
     /// An answer that was recorded by an earlier process, and is to be scored, or to be judged before.
     pub(crate) fn of_record(record: SampleRecord) -> Inferred {
-        let mut inferred = Inferred {
+        Inferred {
             index: record.index,
             row_digest: record.row_digest,
             sample_id: record.sample_id,
-            sample: Arc::new(record.sample),
+            sample: SampleDocument::Json(Arc::new(record.sample)),
             support_output: record.support_output.unwrap_or(Value::Null),
             model_output: record.model_output.unwrap_or(Value::Null),
             judge_output: record.judge_output.unwrap_or(Value::Null),
@@ -55,9 +56,7 @@ impl Inferred {
             error: None,
             timing: record.timing,
             is_earlier: true,
-        };
-        inferred.put_clocks();
-        inferred
+        }
     }
 
     /// An answer that was recorded by an earlier process, and of which judges are to be asked, as if nobody had been.
@@ -71,7 +70,9 @@ impl Inferred {
         if let Cow::Owned(clean) = without_secrets(&self.sample_id) {
             self.sample_id = clean;
         }
-        blank_secrets(Arc::make_mut(&mut self.sample));
+        let mut sample = self.sample.value().into_owned();
+        blank_secrets(&mut sample);
+        self.sample = SampleDocument::Json(Arc::new(sample));
         for output in [&mut self.support_output, &mut self.model_output, &mut self.judge_output] {
             blank_secrets(output);
         }
@@ -91,9 +92,9 @@ impl Inferred {
             sample_id: &self.sample_id,
             row_digest: &self.row_digest,
             outcome: self.outcome,
-            sample: &self.sample,
+            sample: self.sample.document(),
             support_output: Some(&self.support_output).filter(|output| !output.is_null()),
-            model_output: Without { value: &self.model_output, keys: &CLOCKS },
+            model_output: &self.model_output,
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
             // When it was answered; its scores come later, with a time of their own.
             timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
@@ -103,12 +104,7 @@ impl Inferred {
     }
 
     /// Its record, where it is not to be scored.
-    pub(crate) fn into_record(mut self, task_id: &str) -> SampleRecord {
-        if let Value::Object(output) = &mut self.model_output {
-            for key in CLOCKS {
-                output.shift_remove(key);
-            }
-        }
+    pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
         let has_output = !self.model_output.is_null();
         SampleRecord {
             task_id: task_id.to_owned(),
@@ -117,7 +113,7 @@ impl Inferred {
             row_digest: self.row_digest,
             outcome: self.outcome,
             error: self.error,
-            sample: Arc::unwrap_or_clone(self.sample),
+            sample: self.sample.value().into_owned(),
             row: None,
             support_output: Some(self.support_output).filter(|output| !output.is_null()),
             model_output: has_output.then_some(self.model_output),
@@ -128,25 +124,13 @@ impl Inferred {
         }
     }
 
-    /// Puts what varies from run to run where metrics can read it.
-    pub(crate) fn put_clocks(&mut self) {
-        if let Value::Object(output) = &mut self.model_output {
-            let timing = &self.timing;
-            let values: [Value; 3] =
-                [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
-            for (key, value) in CLOCKS.into_iter().zip(values) {
-                output.insert(key.to_owned(), value);
-            }
-        }
-    }
-
     #[cfg(test)]
     pub(crate) fn for_test(index: u64) -> Inferred {
         Inferred {
             index,
             row_digest: String::new(),
             sample_id: String::new(),
-            sample: Arc::default(),
+            sample: SampleDocument::Json(Arc::default()),
             support_output: Value::Null,
             model_output: Value::Null,
             judge_output: Value::Null,
@@ -182,22 +166,13 @@ impl Asking {
         &self,
         index: u64,
         row_digest: String,
-        asked: Asked,
+        sample: Arc<Sample>,
         lent: Option<Lent>,
     ) -> Option<Inferred> {
         let (active, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
-        let (made, sample_id, sample) = match asked {
-            Asked::Once(sample) => {
-                let parts = Parts::of(planned, &sample);
-                let sample_id = sample.id.clone();
-                (parts, sample_id, Arc::new(sample.into_value()))
-            }
-            Asked::Repeated(repeated) => {
-                let parts = Parts::of(planned, &repeated.sample);
-                (parts, repeated.sample.id.clone(), Arc::clone(&repeated.value))
-            }
-        };
+        let (made, sample_id) = (Parts::of(planned, &sample), sample.id.clone());
+        let sample = SampleDocument::Read(sample);
         let Supported { output: support_output, failure } =
             support::run_steps(&self.support, active, &sample_id, &sample).await?;
         let has_own_params = made.has_own_params;
@@ -279,7 +254,6 @@ impl Asking {
                 if let (Some(params), Value::Object(output)) = (own_params, &mut inferred.model_output) {
                     output.insert("sampling_params".to_owned(), params);
                 }
-                inferred.put_clocks();
             }
             Err(error) if active.is_refused(backend_id, &error) => return None,
             Err(error) => {
@@ -346,8 +320,9 @@ impl Inferred {
 
     /// The same, of a sample that cannot be asked; says which row it is of.
     fn invalid(self, mut error: ErrorNote) -> Inferred {
-        let origin = &self.sample["_dataset_metadata"];
-        if let (Some(path), Some(row)) = (origin["path"].as_str(), origin["row"].as_u64()) {
+        let origin = |key| self.sample.dataset_metadata(key);
+        let (path, row) = (origin("path").and_then(Value::as_str), origin("row").and_then(Value::as_u64));
+        if let (Some(path), Some(row)) = (path, row) {
             error.message = format!("row {} of {path}: {}", row.saturating_add(1), error.message);
         }
         Inferred { outcome: Outcome::InvalidSample, error: Some(error), ..self }

@@ -7,7 +7,7 @@ use crate::embedding::SEMANTIC;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
 use crate::place::Place;
-use crate::plan::{CLOCKS, PlannedJudge, PlannedJudges};
+use crate::plan::{PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
 use crate::usage::{named, sum_of};
@@ -166,18 +166,16 @@ impl Judged {
 fn case_of(inferred: &Inferred) -> JudgeCase {
     JudgeCase {
         sample_id: inferred.sample_id.clone(),
-        sample: inferred.sample.to_string(),
-        model_output: Value::Object(without_clocks(inferred)).to_string(),
+        sample: inferred.sample.value().to_string(),
+        model_output: Value::Object(said_by(inferred)).to_string(),
     }
 }
 
-fn without_clocks(inferred: &Inferred) -> Object {
-    let output = inferred.model_output.as_object().into_iter().flatten();
+/// What the model itself said, without what another model made of it.
+fn said_by(inferred: &Inferred) -> Object {
+    let mut output = inferred.model_output.as_object().cloned().unwrap_or_default();
+    output.shift_remove(SEMANTIC);
     output
-        // Nor what another model made of the answer.
-        .filter(|(key, _)| !CLOCKS.contains(&key.as_str()) && key.as_str() != SEMANTIC)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
 }
 
 impl OpenJudge {
@@ -247,13 +245,13 @@ impl OpenJudge {
         let role = &self.planned.role;
         if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {
-                sample: &inferred.sample,
+                sample: &inferred.sample.value(),
                 payload: &support::payload_of(&inferred.support_output),
                 history: &[],
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
             };
-            let rendered = prompt.render_fenced(&context, &without_clocks(inferred), LABELS);
+            let rendered = prompt.render_fenced(&context, &said_by(inferred), LABELS);
             let (messages, fence) = rendered.map_err(|error| Failure {
                 outcome: Outcome::InvalidSample,
                 kind: "prompt".to_owned(),

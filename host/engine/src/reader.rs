@@ -6,7 +6,6 @@ use crate::stop::Stop;
 use gage_core::Sample;
 use gage_data::{DataError, MissingField, Preparation, Prepared, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
-use serde_json::Value;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,20 +50,8 @@ pub(crate) struct Row {
     /// Its number in the task, repeats counted.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
-    pub(crate) result: Result<Asked, Box<Rejection>>,
-}
-
-/// A Sample that is asked once, or its part in one that is asked several times.
-pub(crate) enum Asked {
-    Once(Box<Sample>),
-    Repeated(Arc<Repeated>),
-}
-
-/// What the repeats of a Sample share.
-pub(crate) struct Repeated {
-    pub(crate) sample: Sample,
-    /// The same as JSON.
-    pub(crate) value: Arc<Value>,
+    /// The Sample, which its repeats share.
+    pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }
 
 /// Hands rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
@@ -100,25 +87,11 @@ impl<'s> Ahead<'s> {
 /// The repeats of a row, one after the other.
 fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = Row> {
     let Prepared { index, row_digest, result } = prepared;
-    let mut once = None;
-    let shared = match result {
-        Ok(sample) if repeat == 1 => {
-            once = Some(sample);
-            None
-        }
-        Ok(sample) => {
-            let value = Arc::new(sample.as_ref().clone().into_value());
-            Some(Ok(Arc::new(Repeated { sample: *sample, value })))
-        }
-        Err(rejection) => Some(Err(rejection)),
-    };
-    (0..repeat).filter_map(move |number| {
-        let result = match &shared {
-            None => Ok(Asked::Once(once.take()?)),
-            Some(Ok(repeated)) => Ok(Asked::Repeated(Arc::clone(repeated))),
-            Some(Err(rejection)) => Err(rejection.clone()),
-        };
-        Some(Row { index: index * repeat + number, row_digest: row_digest.clone(), result })
+    let result: Result<Arc<Sample>, Box<Rejection>> = result.map(Arc::from);
+    (0..repeat).map(move |number| Row {
+        index: index * repeat + number,
+        row_digest: row_digest.clone(),
+        result: result.clone(),
     })
 }
 

@@ -4,10 +4,11 @@ use crate::plan::PlannedTask;
 use crate::support;
 use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
-use gage_core::{ContentPart, Message, Object, Role, Sample, SamplingParams};
+use gage_core::{ContentPart, Message, Object, Role, Sample, SampleDocument, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::PromptContext;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What a sample asks of its model.
 pub(crate) enum Request {
@@ -63,7 +64,7 @@ pub(crate) fn prompt_size(
     };
     let own = texts(&sample.messages);
     let id = sample.id.clone();
-    let sample = sample.into_value();
+    let sample = SampleDocument::Read(Arc::new(sample));
     // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
@@ -143,7 +144,7 @@ impl Parts {
         self,
         task: &PlannedTask,
         id: &str,
-        sample: &Value,
+        sample: &SampleDocument,
         support_output: &Value,
         repeat: u64,
     ) -> Result<Request, ErrorNote> {
@@ -169,7 +170,7 @@ impl Parts {
             },
             Some(prompt) => {
                 let payload = support::payload_of(support_output);
-                let rendered = prompt.render(&prompt_context(task, sample, &payload));
+                let rendered = prompt.render(&prompt_context(task, &sample.value(), &payload));
                 rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?
             }
         };

@@ -5,13 +5,13 @@ use crate::batches::Waiting;
 use crate::eval_config::{self, Change};
 use crate::extraction::extract;
 use crate::inference::Inferred;
-use crate::plan::{PlannedMetric, Scoring, reads_clock};
+use crate::plan::{CLOCKS, PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
 use gage_core::{
     MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets, without_secrets,
 };
 use gage_plugin::{ItemError, Metric};
-use gage_record::{ErrorNote, Scores, ScoresEntry, Stage, unix_milliseconds};
+use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,9 +80,13 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
                     let items = places.iter().map(|place| {
                         let inferred = batch[*place];
+                        let output = match planned.is_timing {
+                            true => Cow::Owned(with_clocks(&outputs[*place], &inferred.timing)),
+                            false => Cow::Borrowed(outputs[*place].as_ref()),
+                        };
                         let roots = Roots {
-                            sample: &inferred.sample,
-                            model_output: &outputs[*place],
+                            sample: inferred.sample.document(),
+                            model_output: &output,
                             judge_output: &inferred.judge_output,
                             support_output: &inferred.support_output,
                         };
@@ -115,6 +119,18 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
             entry_of(task, inferred, outcome, scores)
         })
         .collect()
+}
+
+/// What a model said, with what varies from run to run, for metrics that read it.
+fn with_clocks(output: &Value, timing: &SampleTiming) -> Value {
+    let mut output = output.clone();
+    if let Value::Object(output) = &mut output {
+        let values: [Value; 3] = [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
+        for (key, value) in CLOCKS.into_iter().zip(values) {
+            output.insert(key.to_owned(), value);
+        }
+    }
+    output
 }
 
 /// What the samples of a group change about a metric.

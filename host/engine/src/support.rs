@@ -7,7 +7,7 @@ use crate::place::Place;
 use crate::plan::PlannedHelper;
 use crate::session::Session;
 use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
-use gage_core::{Message, ModelOutput, Object, Outcome, SamplingParams, Usage};
+use gage_core::{Message, ModelOutput, Object, Outcome, SampleDocument, SamplingParams, Usage};
 use gage_plugin::{AdapterReply, ItemError, Prepared, RoleAdapter, message_from_guest};
 use gage_template::PromptContext;
 use serde::Serialize;
@@ -250,9 +250,13 @@ pub(crate) async fn run_steps(
     helpers: &[Helper],
     task: &ActiveTask,
     sample_id: &str,
-    sample: &Value,
+    sample: &SampleDocument,
 ) -> Option<Supported> {
     let mut supported = Supported::default();
+    if helpers.is_empty() {
+        return Some(supported);
+    }
+    let sample = &sample.value();
     for helper in helpers {
         let found = payload_of(&supported.output);
         let payload = Payload { sample, found: &found, history: None, tool_call: None };

@@ -5,6 +5,7 @@ use crate::bindings::types::{InputSpec, Value as GuestValue, ValueKind};
 use crate::schema::ParamsSchema;
 use gage_core::{FieldPath, Object, Outcome, Problem, Roots};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parameter that says what happens when a field is missing.
@@ -50,7 +51,10 @@ impl Inputs {
 
     /// Takes values by the names of the inputs, for tests of plugins.
     pub(crate) fn by_name(&self, values: &Object) -> Result<Vec<GuestValue>, ItemError> {
-        self.list.iter().map(|input| convert(values.get(&input.name), input.kind, &input.name)).collect()
+        self.list
+            .iter()
+            .map(|input| convert(values.get(&input.name).map(Cow::Borrowed), input.kind, &input.name))
+            .collect()
     }
 
     fn resolve_one(
@@ -170,11 +174,19 @@ fn meant_root(path: &str) -> Option<&'static str> {
 }
 
 /// Turns a value into the kind that the metric declared; a missing value is `absent`.
-fn convert(value: Option<&Value>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
+fn convert(value: Option<Cow<'_, Value>>, kind: ValueKind, name: &str) -> Result<GuestValue, ItemError> {
     let value = match value {
-        None | Some(Value::Null) => return Ok(GuestValue::Absent),
+        None => return Ok(GuestValue::Absent),
+        // A text that is nobody else's is handed over as it is.
+        Some(Cow::Owned(Value::String(text))) if matches!(kind, ValueKind::Any | ValueKind::Text) => {
+            return Ok(GuestValue::Text(text));
+        }
         Some(value) => value,
     };
+    let value = value.as_ref();
+    if value.is_null() {
+        return Ok(GuestValue::Absent);
+    }
     Ok(match kind {
         ValueKind::Any => any(value),
         ValueKind::Json => GuestValue::Json(value.to_string()),

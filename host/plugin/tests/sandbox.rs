@@ -19,7 +19,7 @@ fn metric(limits: PluginLimits) -> Metric {
 fn item(metric: &Metric, deed: &str) -> MetricItem {
     let output = json!({"answer": deed});
     let roots = Roots {
-        sample: &Value::Null,
+        sample: (&Value::Null).into(),
         model_output: &output,
         judge_output: &Value::Null,
         support_output: &Value::Null,

@@ -24,7 +24,7 @@ mod writer;
 #[cfg(test)]
 mod property_tests;
 
-pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry, Without};
+pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
 pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder, RecordsSoFar, SampleStage};
 pub(crate) use recorded::{Recorded, recorded_lines};
 pub use tail::{JournalTail, TailEntry, TailRead};

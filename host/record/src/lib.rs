@@ -29,7 +29,7 @@ pub use folder::{RunFolder, WithoutManifest};
 pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
     OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, SetAside, TailEntry,
-    TailRead, Without, journal_digests,
+    TailRead, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus, Seal};
 pub use reader::{Edited, RunReader, SampleLines};

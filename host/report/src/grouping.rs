@@ -128,7 +128,7 @@ impl Grouping {
         self.has_sample |= !record.sample.is_null();
         let nothing = &Value::Null;
         let roots = Roots {
-            sample: &record.sample,
+            sample: (&record.sample).into(),
             model_output: record.model_output.as_ref().unwrap_or(nothing),
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
             support_output: record.support_output.as_ref().unwrap_or(nothing),
@@ -187,8 +187,8 @@ impl Grouping {
 
 impl SlicePath {
     fn numbers_of(&mut self, roots: Roots<'_>) -> Vec<usize> {
-        let value = self.path.resolve(roots).unwrap_or(&Value::Null);
-        let numbers: BTreeSet<usize> = match value {
+        let value = self.path.resolve(roots).unwrap_or(Cow::Borrowed(&Value::Null));
+        let numbers: BTreeSet<usize> = match value.as_ref() {
             Value::Array(items) => items.iter().filter_map(label).map(|name| self.number_of(&name)).collect(),
             Value::Object(members) => {
                 let pairs = members.iter().flat_map(|(key, value)| member_labels(key, value));
@@ -232,7 +232,8 @@ impl Clusters {
     /// A sample without a value is a cluster of its own.
     fn number_of(&mut self, roots: Roots<'_>) -> u64 {
         let next = self.next;
-        let number = match self.path.resolve(roots).and_then(label) {
+        let value = self.path.resolve(roots);
+        let number = match value.as_deref().and_then(label) {
             None => next,
             Some(name) => match self.numbers.get(name.as_ref()) {
                 Some(number) => *number,

@@ -61,8 +61,9 @@ impl KnownPaths {
             return;
         }
         self.samples += 1;
+        let sample = roots.sample.value();
         let mut waiting: VecDeque<(String, &Value, usize)> = VecDeque::from([
-            (String::new(), roots.sample, 0),
+            (String::new(), sample.as_ref(), 0),
             ("model_output.".to_owned(), roots.model_output, 1),
             ("judge_output.".to_owned(), roots.judge_output, 1),
             ("support_output.".to_owned(), roots.support_output, 1),
@@ -152,7 +153,7 @@ mod tests {
         let judges = json!({"kind": {"score": 1.0}, "strict": {"score": 0.0, "verdict": "B"}});
         let mut known = KnownPaths::default();
         known.add(Roots {
-            sample: &sample,
+            sample: (&sample).into(),
             model_output: &json!({"finish_reason": "stop"}),
             judge_output: &json!({"score": 0.5, "judges": judges}),
             support_output: &Value::Null,
@@ -186,7 +187,7 @@ mod tests {
         let mut known = KnownPaths::default();
         let nothing = &Value::Null;
         known.add(Roots {
-            sample: &sample,
+            sample: (&sample).into(),
             model_output: nothing,
             judge_output: nothing,
             support_output: nothing,
@@ -201,7 +202,7 @@ mod tests {
             (0..MOST_PATHS).map(|number| (format!("key{number}"), json!(1))).collect();
         let mut known = KnownPaths::default();
         known.add(Roots {
-            sample: &json!({"a": {"b": many}, "label": "A"}),
+            sample: (&json!({"a": {"b": many}, "label": "A"})).into(),
             model_output: &json!({"answer": "A"}),
             judge_output: &Value::Null,
             support_output: &Value::Null,

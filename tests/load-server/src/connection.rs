@@ -1,7 +1,8 @@
 //! One connection: requests in, answers and faults out.
 
 use crate::{Answer, Handler, Reply, Request, Seen};
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::BytesMut;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -9,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What is longer is not answered.
 const MOST_BYTES: usize = 256 << 20;
+/// A request with more headers is not read.
+const MOST_HEADERS: usize = 64;
 
 pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Arc<Seen>) {
     while let Ok((stream, _)) = listener.accept().await {
@@ -40,15 +43,14 @@ async fn serve(mut stream: TcpStream, answer: &Handler, seen: &Seen) -> std::io:
 /// The next request; none where the client is done or sends something else.
 async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::Result<Option<Request>> {
     loop {
-        if let Some((mut request, head, length)) = parse(bytes) {
+        if let Some((path, head, length)) = parse(bytes) {
             while bytes.len() < head + length {
                 if length > MOST_BYTES || stream.read_buf(bytes).await? == 0 {
                     return Ok(None);
                 }
             }
-            bytes.advance(head);
-            request.body = bytes.split_to(length).freeze();
-            return Ok(Some(request));
+            let head = bytes.split_to(head).freeze();
+            return Ok(Some(Request { path, head, body: bytes.split_to(length).freeze() }));
         }
         if bytes.len() > MOST_BYTES || stream.read_buf(bytes).await? == 0 {
             return Ok(None);
@@ -56,25 +58,26 @@ async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::
     }
 }
 
-/// A request's head, where it is whole: its length, and that of the body.
-fn parse(bytes: &[u8]) -> Option<(Request, usize, usize)> {
-    let mut headers = [httparse::EMPTY_HEADER; 64];
+/// A request's head, where it is whole: its path, its length, and that of the body.
+fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(head) = parsed.parse(bytes).ok()? else { return None };
-    let headers: Vec<(String, String)> = parsed
-        .headers
-        .iter()
-        .map(|header| (header.name.to_lowercase(), String::from_utf8_lossy(header.value).into_owned()))
-        .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let request = Request {
-        method: parsed.method.unwrap_or_default().to_owned(),
-        path: parsed.path.unwrap_or_default().to_owned(),
-        headers,
-        body: Bytes::new(),
-    };
-    Some((request, head, length))
+    let length = find(parsed.headers, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+    Some((parsed.path.unwrap_or_default().to_owned(), head, length))
+}
+
+/// The value of a header of a head that was whole.
+pub(crate) fn header_of<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    parsed.parse(head).ok()?;
+    find(parsed.headers, name)
+}
+
+fn find<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
+    let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    std::str::from_utf8(found.value).ok()
 }
 
 /// Answers; says whether the connection may go on.
@@ -130,12 +133,14 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
 }
 
 fn head_of(reply: &Reply, length: usize) -> Vec<u8> {
-    let mut head = format!("HTTP/1.1 {} Status\r\ncontent-length: {length}\r\n", reply.status);
+    let mut head = Vec::with_capacity(256 + reply.body.len());
+    // A list of bytes takes everything.
+    let _ = write!(head, "HTTP/1.1 {} Status\r\ncontent-length: {length}\r\n", reply.status);
     for (name, value) in &reply.headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(head, "{name}: {value}\r\n");
     }
-    head.push_str("\r\n");
-    head.into_bytes()
+    head.extend_from_slice(b"\r\n");
+    head
 }
 
 async fn write_chunked_head(stream: &mut TcpStream, content_type: &str) -> std::io::Result<()> {

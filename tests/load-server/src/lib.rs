@@ -12,6 +12,7 @@ pub use answers::{completion, events, messages_question};
 pub use storm::{Storm, StormShares};
 
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,20 +21,18 @@ use std::time::Duration;
 /// A request as it came.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `POST`
-    pub method: String,
     /// With the query.
     pub path: String,
-    /// Names in lower case.
-    pub headers: Vec<(String, String)>,
+    /// The line of the request and its headers, which are read when somebody asks.
+    pub(crate) head: Bytes,
     /// The whole body.
     pub body: Bytes,
 }
 
 impl Request {
-    /// The value of a header.
+    /// The value of a header, where it is a text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        connection::header_of(&self.head, name)
     }
 
     /// The body as JSON; null where it is none.
@@ -74,7 +73,7 @@ pub struct Reply {
     /// 200, 429, …
     pub status: u16,
     /// Besides `content-length`.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body.
     pub body: Bytes,
     /// How long the server thinks about it.
@@ -88,14 +87,14 @@ impl Reply {
     }
 
     /// A body of a type.
-    pub fn new(status: u16, content_type: &str, body: impl Into<Bytes>) -> Reply {
-        let headers = vec![("content-type", content_type.to_owned())];
+    pub fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+        let headers = vec![("content-type", content_type.into())];
         Reply { status, headers, body: body.into(), delay: Duration::ZERO }
     }
 
     /// The same with a further header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Reply {
+    pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Reply {
         self.headers.push((name, value.into()));
         self
     }

@@ -95,7 +95,7 @@ impl Keys {
 }
 
 fn values_of(messages: &[Message]) -> Vec<Value> {
-    messages.iter().cloned().map(Message::into_value).collect()
+    messages.iter().map(Message::to_value).collect()
 }
 
 /// A server, without what only says how it is reached and who asks.

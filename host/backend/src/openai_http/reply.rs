@@ -24,13 +24,7 @@ pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Fa
             return Err(Failure::protocol(format!("the answer has no message: {}", shown(&choice))));
         }
     };
-    let finish = match choice.get("finish_reason").and_then(Value::as_str) {
-        Some("stop" | "eos" | "end_turn") | None => FinishReason::Stop,
-        Some("length" | "max_tokens") => FinishReason::Length,
-        Some("tool_calls" | "function_call") => FinishReason::ToolCalls,
-        Some("content_filter") => FinishReason::ContentFilter,
-        Some(_) => FinishReason::Other,
-    };
+    let finish = finish_of(choice.get("finish_reason").and_then(Value::as_str));
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty());
     let finish = if refusal.is_some() { FinishReason::ContentFilter } else { finish };
     let answer = answer_of(&message)?;
@@ -54,6 +48,16 @@ pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Fa
         }
     }
     Ok(output)
+}
+
+pub(super) fn finish_of(reason: Option<&str>) -> FinishReason {
+    match reason {
+        Some("stop" | "eos" | "end_turn") | None => FinishReason::Stop,
+        Some("length" | "max_tokens") => FinishReason::Length,
+        Some("tool_calls" | "function_call") => FinishReason::ToolCalls,
+        Some("content_filter") => FinishReason::ContentFilter,
+        Some(_) => FinishReason::Other,
+    }
 }
 
 fn usage_of(reply: &Value) -> Option<Usage> {

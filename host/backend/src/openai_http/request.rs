@@ -3,105 +3,198 @@
 use crate::api::GenerateRequest;
 use crate::conversation::{inline_media, is_plain, merge};
 use gage_config::{HttpBackendConfig, OpenAiOptions, TokenLimitName};
-use gage_core::{ContentPart, MediaKind, Message, Object, SamplingParams};
+use gage_core::{ContentPart, MediaKind, Message, SamplingParams};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// The body of a request, and the most tokens that it may generate.
-pub(super) fn body_of(
-    request: GenerateRequest,
-    config: &HttpBackendConfig,
-    options: &OpenAiOptions,
-) -> (Object, Option<u32>) {
-    let params = request.params.over(&config.default_params);
-    let longest = params.max_new_tokens;
-    let mut body = Object::new();
-    body.insert("model".to_owned(), config.model.as_str().into());
-    let is_chat = request.prompt.is_none();
-    match request.prompt {
-        Some(prompt) => body.insert("prompt".to_owned(), prompt.into()),
-        None => {
-            let messages = request.messages.into_iter().map(message_to_value).collect();
-            body.insert("messages".to_owned(), messages)
-        }
-    };
-    put_params(&mut body, params, is_chat, options);
-    put_logprobs(&mut body, is_chat, options.logprobs);
-    if options.stream {
-        body.insert("stream".to_owned(), true.into());
-        // Without it a stream does not say how many tokens it took.
-        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
-    }
-    if let Some(form) = options.response_format.as_ref().filter(|_| is_chat) {
-        body.insert("response_format".to_owned(), form.clone());
-    }
-    if is_chat && !request.tools.is_empty() {
-        body.insert("tools".to_owned(), Value::Array(request.tools));
-        if let Some(choice) = request.tool_choice {
-            body.insert("tool_choice".to_owned(), choice);
-        }
-    }
-    merge(&mut body, &config.extra_body);
-    (body, longest)
+/// The body of a request, which is written as it stands: one that is made of JSON values costs as much as the rest of a
+/// short request.
+pub(super) struct Body<'b> {
+    request: &'b GenerateRequest,
+    /// With the defaults of the backend.
+    params: SamplingParams,
+    config: &'b HttpBackendConfig,
+    options: &'b OpenAiOptions,
 }
 
-fn put_params(body: &mut Object, params: SamplingParams, is_chat: bool, options: &OpenAiOptions) {
-    let longest = match options.token_limit {
-        TokenLimitName::MaxCompletionTokens if is_chat => "max_completion_tokens",
-        _ => "max_tokens",
-    };
-    let mut put = |key: &str, value: Option<Value>| {
-        let is_taken = !options.omit_params.iter().any(|omitted| omitted == key);
-        if let Some(value) = value.filter(|_| is_taken) {
-            body.insert(key.to_owned(), value);
+impl<'b> Body<'b> {
+    pub(super) fn new(
+        request: &'b GenerateRequest,
+        config: &'b HttpBackendConfig,
+        options: &'b OpenAiOptions,
+    ) -> Body<'b> {
+        Body { request, params: request.params.clone().over(&config.default_params), config, options }
+    }
+
+    /// The most tokens that it may generate.
+    pub(super) fn longest(&self) -> Option<u32> {
+        self.params.max_new_tokens
+    }
+
+    fn is_chat(&self) -> bool {
+        self.request.prompt.is_none()
+    }
+
+    /// What follows the prompt, in order.
+    fn settings(&self) -> Vec<(&'static str, Value)> {
+        let mut settings = Vec::with_capacity(8);
+        self.put_params(&mut settings);
+        self.put_logprobs(&mut settings);
+        if self.options.stream {
+            settings.push(("stream", true.into()));
+            // Without it a stream does not say how many tokens it took.
+            settings.push(("stream_options", json!({"include_usage": true})));
         }
-    };
-    put(longest, params.max_new_tokens.map(Value::from));
-    put("temperature", Some(params.temperature.unwrap_or(0.0).into()));
-    put("top_p", params.top_p.map(Value::from));
-    put("top_k", params.top_k.map(Value::from));
-    put("min_p", params.min_p.map(Value::from));
-    put("seed", params.seed.map(Value::from));
-    put("stop", params.stop.map(Value::from));
-    put("presence_penalty", params.presence_penalty.map(Value::from));
-    put("frequency_penalty", params.frequency_penalty.map(Value::from));
-    put("repetition_penalty", params.repetition_penalty.map(Value::from));
+        if !self.is_chat() {
+            return settings;
+        }
+        settings.extend(self.options.response_format.clone().map(|form| ("response_format", form)));
+        if !self.request.tools.is_empty() {
+            settings.push(("tools", Value::Array(self.request.tools.clone())));
+            settings.extend(self.request.tool_choice.clone().map(|choice| ("tool_choice", choice)));
+        }
+        settings
+    }
+
+    fn put_params(&self, settings: &mut Vec<(&'static str, Value)>) {
+        let longest = match self.options.token_limit {
+            TokenLimitName::MaxCompletionTokens if self.is_chat() => "max_completion_tokens",
+            _ => "max_tokens",
+        };
+        let mut put = |key: &'static str, value: Option<Value>| {
+            let is_taken = !self.options.omit_params.iter().any(|omitted| omitted == key);
+            settings.extend(value.filter(|_| is_taken).map(|value| (key, value)));
+        };
+        let params = &self.params;
+        put(longest, params.max_new_tokens.map(Value::from));
+        put("temperature", Some(params.temperature.unwrap_or(0.0).into()));
+        put("top_p", params.top_p.map(Value::from));
+        put("top_k", params.top_k.map(Value::from));
+        put("min_p", params.min_p.map(Value::from));
+        put("seed", params.seed.map(Value::from));
+        put("stop", params.stop.clone().map(Value::from));
+        put("presence_penalty", params.presence_penalty.map(Value::from));
+        put("frequency_penalty", params.frequency_penalty.map(Value::from));
+        put("repetition_penalty", params.repetition_penalty.map(Value::from));
+    }
+
+    /// Chat completions take a switch and a number, completions the number alone.
+    fn put_logprobs(&self, settings: &mut Vec<(&'static str, Value)>) {
+        let Some(alternatives) = self.options.logprobs else { return };
+        if !self.is_chat() {
+            settings.push(("logprobs", alternatives.into()));
+            return;
+        }
+        settings.push(("logprobs", true.into()));
+        if alternatives > 0 {
+            settings.push(("top_logprobs", alternatives.into()));
+        }
+    }
 }
 
-/// Chat completions take a switch and a number, completions the number alone.
-fn put_logprobs(body: &mut Object, is_chat: bool, logprobs: Option<u32>) {
-    let Some(alternatives) = logprobs else { return };
-    if !is_chat {
-        body.insert("logprobs".to_owned(), alternatives.into());
-        return;
-    }
-    body.insert("logprobs".to_owned(), true.into());
-    if alternatives > 0 {
-        body.insert("top_logprobs".to_owned(), alternatives.into());
-    }
-}
-
-/// A message in the shape that servers understand best: text alone as a string, sound that lies in the
-/// message as `input_audio`.
-fn message_to_value(mut message: Message) -> Value {
-    let text = is_plain(&message.content).then(|| gage_core::text_of(&message.content));
-    if text.is_some() && message.tool_calls.is_empty() {
-        // An empty list in the place of the text is all that is needed.
-        message.content.clear();
-    }
-    let sounds: Vec<Option<Value>> = message.content.iter().map(sound_of).collect();
-    let mut value = message.into_value();
-    match (text, value.get_mut("content")) {
-        (Some(text), Some(content)) => *content = text.into(),
-        (None, Some(Value::Array(parts))) => {
-            for (part, sound) in parts.iter_mut().zip(sounds) {
-                if let Some(sound) = sound {
-                    *part = sound;
-                }
+/// What the suite puts into bodies itself takes the place of the host's own; objects are merged.
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Body { request, config, .. } = self;
+        let further = &config.extra_body;
+        let mut map = serializer.serialize_map(None)?;
+        match further.get("model") {
+            Some(given) => map.serialize_entry("model", given)?,
+            None => map.serialize_entry("model", &config.model)?,
+        }
+        let asked = if self.is_chat() { "messages" } else { "prompt" };
+        match (further.get(asked), &request.prompt) {
+            (Some(given), _) => map.serialize_entry(asked, given)?,
+            (None, Some(prompt)) => map.serialize_entry(asked, prompt)?,
+            (None, None) => map.serialize_entry(asked, &Conversation(&request.messages))?,
+        }
+        let settings = self.settings();
+        for (key, value) in &settings {
+            match further.get(*key) {
+                Some(given) => map.serialize_entry(key, &merged(value, given))?,
+                None => map.serialize_entry(key, value)?,
             }
         }
-        _ => {}
+        let is_written =
+            |key: &str| key == "model" || key == asked || settings.iter().any(|(written, _)| *written == key);
+        for (key, value) in further.iter().filter(|(key, _)| !is_written(key)) {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
     }
-    value
+}
+
+fn merged(own: &Value, given: &Value) -> Value {
+    match (own, given) {
+        (Value::Object(own), Value::Object(given)) => {
+            let mut own = own.clone();
+            merge(&mut own, given);
+            Value::Object(own)
+        }
+        _ => given.clone(),
+    }
+}
+
+/// Messages in the shape that servers understand best.
+struct Conversation<'b>(&'b [Message]);
+
+impl Serialize for Conversation<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Spoken))
+    }
+}
+
+/// One of them: text alone as a string.
+struct Spoken<'b>(&'b Message);
+
+impl Serialize for Spoken<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Message { role, content, name, tool_calls, tool_call_id, extra } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("role", role.name())?;
+        if let Some(name) = name {
+            map.serialize_entry("name", name)?;
+        }
+        match content.as_slice() {
+            [] if !tool_calls.is_empty() => {}
+            [ContentPart::Text { text, extra }] if extra.is_empty() => {
+                map.serialize_entry("content", text)?
+            }
+            parts if is_plain(parts) => map.serialize_entry("content", &gage_core::text_of(parts))?,
+            parts => map.serialize_entry("content", &Parts(parts))?,
+        }
+        if !tool_calls.is_empty() {
+            map.serialize_entry("tool_calls", tool_calls)?;
+        }
+        if let Some(id) = tool_call_id {
+            map.serialize_entry("tool_call_id", id)?;
+        }
+        for (key, value) in extra {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// What one holds that is more than text: sound that lies in the message goes as `input_audio`.
+struct Parts<'b>(&'b [ContentPart]);
+
+impl Serialize for Parts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Part))
+    }
+}
+
+struct Part<'b>(&'b ContentPart);
+
+impl Serialize for Part<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match sound_of(self.0) {
+            Some(sound) => sound.serialize(serializer),
+            None => self.0.serialize(serializer),
+        }
+    }
 }
 
 fn sound_of(part: &ContentPart) -> Option<Value> {

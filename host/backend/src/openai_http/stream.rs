@@ -1,6 +1,6 @@
 //! Puts an answer together that comes in events.
 
-use super::reply;
+use super::{plain, reply};
 use crate::http::{Failure, Reader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
@@ -61,7 +61,11 @@ impl Reader for ChatReader {
     type Output = ModelOutput;
 
     fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
-        reply::read(json_of(body)?, self.think_tags)
+        // Thoughts are split off by the reader of all answers.
+        match if self.think_tags { None } else { plain::read(body) } {
+            Some(output) => Ok(output),
+            None => reply::read(json_of(body)?, self.think_tags),
+        }
     }
 
     fn event(&mut self, data: &str) -> Result<bool, Failure> {

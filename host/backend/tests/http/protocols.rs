@@ -108,6 +108,45 @@ async fn openai_conversations() {
     );
 }
 
+/// What is not in every conversation: names, several texts, sound, a text beside a call, and settings that the suite merges.
+#[tokio::test]
+async fn openai_bodies_hold_what_is_rare() {
+    let messages = json!([
+        {"role": "user", "name": "Ann", "content": [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}], "own": 1},
+        {"role": "user", "content": [
+            {"type": "audio_url", "audio_url": {"url": "data:audio/mpeg;base64,AAAA"}},
+            {"type": "audio_url", "audio_url": {"url": "https://host/sound.wav"}},
+            {"type": "text", "text": "marked", "cache_control": {"type": "ephemeral"}},
+        ]},
+        {"role": "assistant", "content": "let me look", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": ""},
+    ]);
+    let messages = messages.as_array().expect("a list").iter().cloned();
+    let messages = messages.map(|message| Message::from_value(message).expect("a message")).collect();
+    let request = GenerateRequest { messages, ..question("q") };
+    let keys = ", model: m, stream: true, extra_body: {stream_options: {chunk: 1}, model: other, stream: false, z: {a: [1]}}";
+    let answer = whole(json!({"choices": [{"message": {"content": "4"}}]}));
+    let (seen, _) = exchange("openai_http", keys, request, answer).await;
+    let expected = json!({
+        "model": "other",
+        "messages": [
+            {"role": "user", "name": "Ann", "content": "one two", "own": 1},
+            {"role": "user", "content": [
+                {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}},
+                {"type": "audio_url", "audio_url": {"url": "https://host/sound.wav"}},
+                {"type": "text", "text": "marked", "cache_control": {"type": "ephemeral"}},
+            ]},
+            {"role": "assistant", "content": "let me look", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+            {"role": "tool", "content": "", "tool_call_id": "c"},
+        ],
+        "temperature": 0.0,
+        "stream": false,
+        "stream_options": {"include_usage": true, "chunk": 1},
+        "z": {"a": [1]},
+    });
+    assert_eq!(seen["body"].to_string(), expected.to_string());
+}
+
 #[tokio::test]
 async fn openai_streams() {
     let keys = ", model: m, stream: true";

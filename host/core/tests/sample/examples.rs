@@ -22,7 +22,7 @@ fn comes_back(text: &str, task_type: &TaskType) {
     assert_eq!(violations(&example), Vec::<String>::new());
     let sample = Sample::from_value(example.clone()).expect("the example is a Sample");
     assert_eq!(sample.task_type.as_ref(), Some(task_type));
-    let written = sample.clone().into_value();
+    let written = sample.to_value();
     assert_eq!(violations(&written), Vec::<String>::new());
     assert_eq!(written, spelled_out(example, &sample));
     assert_eq!(Sample::from_value(written), Ok(sample));

@@ -1,7 +1,7 @@
 //! What is read comes back in its standard form, which stays what it is.
 
 use crate::generated::{self, UNKNOWN};
-use gage_core::Sample;
+use gage_core::{Document, FieldPath, Roots, Sample};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -22,18 +22,34 @@ proptest! {
     #[test]
     fn the_standard_form_is_read_as_the_same_sample_and_written_as_itself(value in generated::sample()) {
         if let Ok(sample) = Sample::from_value(value) {
-            let written = sample.clone().into_value();
+            let written = sample.to_value();
             let again = Sample::from_value(written.clone());
             prop_assert_eq!(&again, &Ok(sample));
-            prop_assert_eq!(again.map(|sample| sample.into_value().to_string()), Ok(written.to_string()));
+            prop_assert_eq!(again.map(|sample| sample.to_value().to_string()), Ok(written.to_string()));
         }
     }
 
     #[test]
     fn unknown_fields_stay_where_they_stand(value in generated::sample()) {
         if let Ok(sample) = Sample::from_value(value.clone()) {
-            let written = sample.into_value();
+            let written = sample.to_value();
             prop_assert_eq!(unknown_fields(&value), unknown_fields(&written));
+        }
+    }
+
+    #[test]
+    fn every_path_leads_to_the_same_in_a_sample_as_in_its_json(value in generated::sample()) {
+        if let Ok(sample) = Sample::from_value(value) {
+            let (written, nothing) = (sample.to_value(), &Value::Null);
+            let mut places = Vec::new();
+            generated::pointers(&written, "", &mut places);
+            let roots =
+                |sample| Roots { sample, model_output: nothing, judge_output: nothing, support_output: nothing };
+            for place in places {
+                let path = FieldPath::new(&format!("sample{}", place.replace('/', ".")));
+                let found = path.resolve(roots(Document::Sample(&sample)));
+                prop_assert_eq!(found, path.resolve(roots(Document::Json(&written))), "{}", path);
+            }
         }
     }
 
@@ -72,5 +88,5 @@ fn shorthands_become_their_long_form() {
         "references": [{"answer": [{"type": "text", "text": "4"}]}],
         "label": "4",
     });
-    assert_eq!(Sample::from_value(short).map(Sample::into_value), Ok(long));
+    assert_eq!(Sample::from_value(short).map(|sample| sample.to_value()), Ok(long));
 }

@@ -33,7 +33,7 @@ proptest! {
     fn what_is_read_is_valid(value in prop_oneof![generated::sample(), generated::damaged()]) {
         if let Ok(sample) = Sample::from_value(value.clone()) {
             prop_assert_eq!(violations(&value), Vec::<String>::new());
-            prop_assert_eq!(violations(&sample.into_value()), Vec::<String>::new());
+            prop_assert_eq!(violations(&sample.to_value()), Vec::<String>::new());
         }
     }
 

@@ -45,7 +45,7 @@ impl Lab {
     fn settle_with(&self, sample: Value, hooked: Vec<MediaSource>) -> Result<Value, MediaError> {
         let mut sample = Sample::from_value(sample).expect("a sound sample");
         self.store.settle(&mut sample, hooked)?;
-        let value = sample.into_value();
+        let value = sample.to_value();
         Sample::from_value(value.clone()).expect("still sound");
         Ok(value)
     }

@@ -66,7 +66,7 @@ fn has_media_inputs(sample: &Sample) -> bool {
 }
 
 fn texts<'s>(samples: impl Iterator<Item = &'s Sample>) -> Vec<String> {
-    samples.map(|sample| sample.clone().into_value().to_string()).collect()
+    samples.map(|sample| sample.to_value().to_string()).collect()
 }
 
 fn name_of(hook: &DocHook) -> String {

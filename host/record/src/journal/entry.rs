@@ -2,9 +2,8 @@
 
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};
-use gage_core::{MetricResult, Object, Outcome};
-use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Serialize, Serializer};
+use gage_core::{Document, MetricResult, Object, Outcome};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A line to be written. An answer is written as soon as it is there, since it was dear to get, and once more when its
@@ -34,12 +33,12 @@ pub struct AnswerEntry<'a> {
     /// `scored`, unless the scorers find a reason against it.
     pub outcome: Outcome,
     /// The Sample as it was asked.
-    pub sample: &'a Value,
+    pub sample: Document<'a>,
     /// What support steps found, by adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support_output: Option<&'a Value>,
     /// What the model said.
-    pub model_output: Without<'a>,
+    pub model_output: &'a Value,
     /// What the judge said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<&'a Value>,
@@ -54,26 +53,6 @@ pub struct AnswerEntry<'a> {
 
 fn is_false(flag: &bool) -> bool {
     !flag
-}
-
-/// A JSON object, written without some of its keys.
-#[derive(Debug)]
-pub struct Without<'a> {
-    /// The object; another value is written as it is.
-    pub value: &'a Value,
-    /// The keys that are left out.
-    pub keys: &'a [&'a str],
-}
-
-impl Serialize for Without<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Value::Object(object) = self.value else { return self.value.serialize(serializer) };
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in object.iter().filter(|(key, _)| !self.keys.contains(&key.as_str())) {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
 }
 
 /// The scores of one answer: a line of its own.

@@ -348,9 +348,7 @@ fn row_key(row_digest: &str) -> u64 {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{
-        AnswerEntry, JournalEntry, JournalWriter, Manifest, SampleRecord, Scores, ScoresEntry, Without,
-    };
+    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, SampleRecord, Scores, ScoresEntry};
     use serde_json::json;
 
     fn written(batches: &[Vec<SampleRecord>]) -> (tempfile::TempDir, RunFolder) {
@@ -409,9 +407,9 @@ mod tests {
             sample_id: &record.sample_id,
             row_digest: &record.row_digest,
             outcome: record.outcome,
-            sample: &record.sample,
+            sample: (&record.sample).into(),
             support_output: None,
-            model_output: Without { value: record.model_output.as_ref().unwrap(), keys: &["clock"] },
+            model_output: record.model_output.as_ref().unwrap(),
             judge_output: None,
             timing: record.timing,
             awaits_scores: true,
@@ -439,11 +437,9 @@ mod tests {
     #[test]
     fn an_answer_is_there_before_its_scores_and_counts_with_them() {
         let (first, second) = (record("t", 0, "a"), record("t", 1, "b"));
-        let mut clocked = second.clone();
-        clocked.model_output = Some(json!({"answer": "b", "clock": 1}));
         let (_root, folder) = written(&[]);
         let mut writer = JournalWriter::open(&folder).unwrap().writer;
-        writer.append_batch([answer(&first), answer(&clocked)]).unwrap();
+        writer.append_batch([answer(&first), answer(&second)]).unwrap();
         let index = JournalIndex::read(&folder).unwrap();
         assert_eq!((index.len(), index.outcomes("t").total()), (2, 0));
         assert!(answers(&index, &["t"]).is_empty());

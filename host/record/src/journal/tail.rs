@@ -173,7 +173,7 @@ impl From<TailLine<'_>> for TailEntry {
 mod tests {
     use super::*;
     use crate::sample_record::tests::record;
-    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, ScoresEntry, Without};
+    use crate::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, ScoresEntry};
     use serde_json::json;
     use std::fs::OpenOptions;
     use std::io::Write as _;
@@ -226,9 +226,9 @@ mod tests {
             sample_id: "s",
             row_digest: "d",
             outcome: Outcome::Scored,
-            sample: &whole.sample,
+            sample: (&whole.sample).into(),
             support_output: None,
-            model_output: Without { value: &output, keys: &[] },
+            model_output: &output,
             judge_output: None,
             timing: whole.timing,
             awaits_scores: true,

@@ -8,9 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use gage_core::Outcome;
-use gage_record::{
-    AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord, Without,
-};
+use gage_record::{AnswerEntry, JournalEntry, JournalWriter, Manifest, RunFolder, RunStatus, SampleRecord};
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -171,9 +169,9 @@ fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
         sample_id: &record.sample_id,
         row_digest: &record.row_digest,
         outcome: record.outcome,
-        sample: &record.sample,
+        sample: (&record.sample).into(),
         support_output: None,
-        model_output: Without { value: record.model_output.as_ref().unwrap(), keys: &[] },
+        model_output: record.model_output.as_ref().unwrap(),
         judge_output: None,
         timing: record.timing,
         awaits_scores: true,

@@ -2,7 +2,7 @@ use super::*;
 use gage_core::{MetricResult, Outcome, ScoreCard};
 use gage_record::{
     AnswerEntry, JournalEntry, JournalWriter, RunFolder, RunStatus, SampleRecord, SampleTiming, Scores,
-    ScoresEntry, Without,
+    ScoresEntry,
 };
 
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
@@ -121,9 +121,9 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
         sample_id: "s0",
         row_digest: "",
         outcome: Outcome::Scored,
-        sample: &whole.sample,
+        sample: (&whole.sample).into(),
         support_output: None,
-        model_output: Without { value: &nothing, keys: &[] },
+        model_output: &nothing,
         judge_output: None,
         timing: whole.timing,
         awaits_scores: true,

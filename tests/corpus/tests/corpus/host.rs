@@ -86,7 +86,7 @@ fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
 pub fn score(metric: &Metric) -> Ended {
     let output = json!({"answer": "yes"});
     let roots = Roots {
-        sample: &Value::Null,
+        sample: (&Value::Null).into(),
         model_output: &output,
         judge_output: &Value::Null,
         support_output: &Value::Null,

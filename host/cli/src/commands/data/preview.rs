@@ -45,7 +45,7 @@ pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> 
 /// One line: the Sample, or why there is none.
 fn to_json(prepared: Prepared) -> Value {
     match prepared.result {
-        Ok(sample) => sample.into_value(),
+        Ok(sample) => sample.to_value(),
         Err(rejection) => json!({
             "rejected": {
                 "outcome": rejection.outcome.name(),

@@ -1,0 +1,186 @@
+//! What paths lead into: JSON, or a Sample that is not written as JSON for their sake.
+
+use crate::Sample;
+use crate::written::{Member, Written as _};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A document that paths are resolved in.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Document<'a> {
+    /// JSON.
+    Json(&'a Value),
+    /// A Sample, which is seen as the JSON that it is written as.
+    Sample(&'a Sample),
+}
+
+impl<'a> From<&'a Value> for Document<'a> {
+    fn from(value: &'a Value) -> Document<'a> {
+        Document::Json(value)
+    }
+}
+
+impl<'a> Document<'a> {
+    /// The whole of it.
+    pub fn value(self) -> Cow<'a, Value> {
+        match self {
+            Document::Json(value) => Cow::Borrowed(value),
+            Document::Sample(sample) => Cow::Owned(sample.to_value()),
+        }
+    }
+
+    /// What steps lead to, one after the other; `None` where one leads nowhere.
+    pub(crate) fn walk<S: Step>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
+        let sample = match self {
+            Document::Json(value) => return walk(value, steps).map(Cow::Borrowed),
+            Document::Sample(sample) => sample,
+        };
+        let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
+        let key = first.key();
+        let known = sample.members().find(|(name, _)| *name == key);
+        match (known.map(|(_, member)| member), rest.split_first()) {
+            (None, _) => walk(sample.extra.get(key)?, rest).map(Cow::Borrowed),
+            (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
+            (Some(Member::Object(object)), Some((next, rest))) => {
+                walk(object.get(next.key())?, rest).map(Cow::Borrowed)
+            }
+            (Some(Member::Values(items)), Some((next, rest))) => {
+                walk(items.get(next.index()?)?, rest).map(Cow::Borrowed)
+            }
+            // Whatever is not JSON yet is written, and little of it.
+            (Some(member), _) => taken(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
+        }
+    }
+}
+
+/// A step of a path.
+pub(crate) trait Step {
+    /// The key of an object.
+    fn key(&self) -> &str;
+    /// The place in a list.
+    fn index(&self) -> Option<usize>;
+}
+
+fn walk<'a, S: Step>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
+    steps.iter().try_fold(document, |value, step| match value {
+        Value::Object(object) => object.get(step.key()),
+        Value::Array(items) => items.get(step.index()?),
+        _ => None,
+    })
+}
+
+/// The same, taken out of what is not needed any more.
+fn taken<S: Step>(document: Value, steps: &[S]) -> Option<Value> {
+    steps.iter().try_fold(document, |value, step| match value {
+        Value::Object(mut object) => object.swap_remove(step.key()),
+        Value::Array(mut items) => {
+            let index = step.index().filter(|index| *index < items.len())?;
+            Some(items.swap_remove(index))
+        }
+        _ => None,
+    })
+}
+
+/// A Sample on its way through a run: as it was read, or as the JSON of an earlier record. Cheap to clone.
+#[derive(Clone, Debug)]
+pub enum SampleDocument {
+    /// As it was read.
+    Read(Arc<Sample>),
+    /// As it was recorded, or changed since it was read.
+    Json(Arc<Value>),
+}
+
+impl SampleDocument {
+    /// For paths.
+    pub fn document(&self) -> Document<'_> {
+        match self {
+            SampleDocument::Read(sample) => Document::Sample(sample),
+            SampleDocument::Json(value) => Document::Json(value),
+        }
+    }
+
+    /// As JSON, which is made where it is not there yet.
+    pub fn value(&self) -> Cow<'_, Value> {
+        self.document().value()
+    }
+
+    /// A member of what it says about its own scoring.
+    pub fn eval_config(&self, key: &str) -> Option<&Value> {
+        match self {
+            SampleDocument::Read(sample) => sample.eval_config.get(key),
+            SampleDocument::Json(value) => value.get("eval_config")?.get(key),
+        }
+    }
+
+    /// A member of what is known of its dataset.
+    pub fn dataset_metadata(&self, key: &str) -> Option<&Value> {
+        match self {
+            SampleDocument::Read(sample) => sample.dataset_metadata.get(key),
+            SampleDocument::Json(value) => value.get("_dataset_metadata")?.get(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FieldPath, Roots};
+    use serde_json::json;
+
+    #[test]
+    fn paths_lead_to_the_same_in_a_sample_as_in_its_json() {
+        let value = json!({
+            "schema_version": "v1", "id": "q", "label": "one", "messages": [{"role": "user", "content": "what?"}],
+            "references": [{"answer": "one", "meta": {"by": "A"}}, {"answer": ["two", {"type": "image_url", "image_url": {"url": "u", "detail": "low"}}]}],
+            "options": [{"id": "A", "content": "yes", "more": 1}, {"id": "B", "content": "one"}], "metadata": {"a": {"b": [1, null]}},
+            "choices": [{"x": 1}], "tool_choice": {"type": "auto"}, "few_shot_examples": [{"messages": [{"role": "user", "content": "m"}], "references": [{"answer": "l"}], "label": "l"}],
+            "golden_trajectories": [[{"role": "user", "content": "hi"}]], "sandbox": {"image": "i", "env": {"K": "v"}},
+            "own": {"z": [true]}, "task_type": "qa",
+        });
+        let sample = Sample::from_value(value).expect("a sample");
+        let written = sample.to_value();
+        for text in [
+            "sample",
+            "label",
+            "label.0",
+            "nothing",
+            "references",
+            "references.0",
+            "references.1.answer.1.image_url.url",
+            "references.2",
+            "references.x",
+            "references.0.meta.by",
+            "options.0.more",
+            "options.1.content",
+            "metadata",
+            "metadata.a.b.0",
+            "metadata.a.b.1",
+            "metadata.a.b.2",
+            "choices",
+            "choices.0.x",
+            "choices.7",
+            "tool_choice.type",
+            "few_shot_examples.0.label",
+            "golden_trajectories.0.0.content.0.text",
+            "sandbox.env.K",
+            "own",
+            "own.z.0",
+            "messages.0.role",
+            "eval_config",
+            "extra",
+        ] {
+            let roots = |sample| Roots {
+                sample,
+                model_output: &Value::Null,
+                judge_output: &Value::Null,
+                support_output: &Value::Null,
+            };
+            let path = FieldPath::new(text);
+            let (typed, plain) = (roots(Document::Sample(&sample)), roots(Document::Json(&written)));
+            assert_eq!(path.resolve(typed), path.resolve(plain), "{text}");
+        }
+    }
+}
