@@ -22,7 +22,7 @@ fn field_paths() {
         };
         let roots = Roots {
             sample: (&context["sample"]).into(),
-            model_output,
+            model_output: model_output.into(),
             judge_output,
             support_output: &Value::Null,
         };

@@ -87,7 +87,7 @@ fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>
     let nothing = &Value::Null;
     let roots = Roots {
         sample: (&sample).into(),
-        model_output: &output,
+        model_output: (&output).into(),
         judge_output: nothing,
         support_output: nothing,
     };

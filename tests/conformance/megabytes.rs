@@ -66,7 +66,7 @@ fn options_are_found_in_any_text() {
         let nothing = &Value::Null;
         let roots = Roots {
             sample: (&sample).into(),
-            model_output: &output,
+            model_output: (&output).into(),
             judge_output: nothing,
             support_output: nothing,
         };
@@ -91,7 +91,7 @@ fn options_of_one_letter_are_found_in_any_text() {
         let nothing = &Value::Null;
         let roots = Roots {
             sample: (&sample).into(),
-            model_output: &output,
+            model_output: (&output).into(),
             judge_output: nothing,
             support_output: nothing,
         };
@@ -232,7 +232,7 @@ fn words_and_lists_of_any_text_are_compared() {
         let nothing = &Value::Null;
         let roots = Roots {
             sample: (&sample).into(),
-            model_output: &output,
+            model_output: (&output).into(),
             judge_output: nothing,
             support_output: nothing,
         };

@@ -31,7 +31,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
     let roots = Roots {
         sample: (&case["sample"]).into(),
-        model_output: &case["model_output"],
+        model_output: (&case["model_output"]).into(),
         judge_output: &case["judge_output"],
         support_output: &case["support_output"],
     };

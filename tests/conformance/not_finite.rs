@@ -21,7 +21,7 @@ fn scored(
     let judge_output = json!({"score": answer});
     let roots = Roots {
         sample: (&sample).into(),
-        model_output: &output,
+        model_output: (&output).into(),
         judge_output: &judge_output,
         support_output: &Value::Null,
     };

@@ -273,7 +273,7 @@ impl Corpus {
 fn roots(case: &Value) -> Roots<'_> {
     Roots {
         sample: (&case["sample"]).into(),
-        model_output: &case["model_output"],
+        model_output: (&case["model_output"]).into(),
         judge_output: &case["judge_output"],
         support_output: &case["support_output"],
     }

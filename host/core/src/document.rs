@@ -1,7 +1,7 @@
-//! What paths lead into: JSON, or a Sample that is not written as JSON for their sake.
+//! What paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
 
-use crate::Sample;
-use crate::written::{Member, Written as _};
+use crate::written::{Member, Written};
+use crate::{ModelOutput, Sample};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -15,6 +15,8 @@ pub enum Document<'a> {
     Json(&'a Value),
     /// A Sample, which is seen as the JSON that it is written as.
     Sample(&'a Sample),
+    /// What a model said, seen in the same way.
+    Output(&'a ModelOutput),
 }
 
 impl<'a> From<&'a Value> for Document<'a> {
@@ -24,35 +26,49 @@ impl<'a> From<&'a Value> for Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Whether there is nothing.
+    pub fn is_null(self) -> bool {
+        matches!(self, Document::Json(Value::Null))
+    }
+
     /// The whole of it.
     pub fn value(self) -> Cow<'a, Value> {
         match self {
             Document::Json(value) => Cow::Borrowed(value),
             Document::Sample(sample) => Cow::Owned(sample.to_value()),
+            Document::Output(output) => Cow::Owned(output.to_value()),
         }
+    }
+
+    /// One of its members.
+    pub fn get(self, key: &str) -> Option<Cow<'a, Value>> {
+        self.walk(&[key])
     }
 
     /// What steps lead to, one after the other; `None` where one leads nowhere.
     pub(crate) fn walk<S: Step>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
-        let sample = match self {
-            Document::Json(value) => return walk(value, steps).map(Cow::Borrowed),
-            Document::Sample(sample) => sample,
-        };
         let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
-        let key = first.key();
-        let known = sample.members().find(|(name, _)| *name == key);
-        match (known.map(|(_, member)| member), rest.split_first()) {
-            (None, _) => walk(sample.extra.get(key)?, rest).map(Cow::Borrowed),
-            (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
-            (Some(Member::Object(object)), Some((next, rest))) => {
-                walk(object.get(next.key())?, rest).map(Cow::Borrowed)
-            }
-            (Some(Member::Values(items)), Some((next, rest))) => {
-                walk(items.get(next.index()?)?, rest).map(Cow::Borrowed)
-            }
-            // Whatever is not JSON yet is written, and little of it.
-            (Some(member), _) => taken(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
+        match self {
+            Document::Json(value) => walk(value, steps).map(Cow::Borrowed),
+            Document::Sample(sample) => walk_members(sample, first.key(), rest),
+            Document::Output(output) => walk_members(output, first.key(), rest),
         }
+    }
+}
+
+fn walk_members<'a, S: Step>(written: &'a impl Written, key: &str, rest: &[S]) -> Option<Cow<'a, Value>> {
+    let known = written.members().find(|(name, _)| *name == key);
+    match (known.map(|(_, member)| member), rest.split_first()) {
+        (None, _) => walk(written.extra().get(key)?, rest).map(Cow::Borrowed),
+        (Some(Member::Value(value)), _) => walk(value, rest).map(Cow::Borrowed),
+        (Some(Member::Object(object)), Some((next, rest))) => {
+            walk(object.get(next.key())?, rest).map(Cow::Borrowed)
+        }
+        (Some(Member::Values(items)), Some((next, rest))) => {
+            walk(items.get(next.index()?)?, rest).map(Cow::Borrowed)
+        }
+        // Whatever is not JSON yet is written, and little of it.
+        (Some(member), _) => taken(serde_json::to_value(member).ok()?, rest).map(Cow::Owned),
     }
 }
 
@@ -62,6 +78,16 @@ pub(crate) trait Step {
     fn key(&self) -> &str;
     /// The place in a list.
     fn index(&self) -> Option<usize>;
+}
+
+impl Step for &str {
+    fn key(&self) -> &str {
+        self
+    }
+
+    fn index(&self) -> Option<usize> {
+        None
+    }
 }
 
 fn walk<'a, S: Step>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
@@ -124,10 +150,45 @@ impl SampleDocument {
     }
 }
 
+/// What a model said about a sample, on its way through a run; null where it said nothing.
+#[derive(Clone, Debug)]
+pub enum OutputDocument {
+    /// As it was read.
+    Read(Box<ModelOutput>),
+    /// As it was recorded, or changed since it was read.
+    Json(Value),
+}
+
+impl Default for OutputDocument {
+    fn default() -> OutputDocument {
+        OutputDocument::Json(Value::Null)
+    }
+}
+
+impl OutputDocument {
+    /// For paths.
+    pub fn document(&self) -> Document<'_> {
+        match self {
+            OutputDocument::Read(output) => Document::Output(output),
+            OutputDocument::Json(value) => Document::Json(value),
+        }
+    }
+
+    /// Changes it as JSON.
+    pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
+        let mut value = match std::mem::take(self) {
+            OutputDocument::Read(output) => output.to_value(),
+            OutputDocument::Json(value) => value,
+        };
+        change(&mut value);
+        *self = OutputDocument::Json(value);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FieldPath, Roots};
+    use crate::{ContinuationScore, FieldPath, Roots, Usage};
     use serde_json::json;
 
     #[test]
@@ -174,13 +235,56 @@ mod tests {
         ] {
             let roots = |sample| Roots {
                 sample,
-                model_output: &Value::Null,
+                model_output: (&Value::Null).into(),
                 judge_output: &Value::Null,
                 support_output: &Value::Null,
             };
             let path = FieldPath::new(text);
             let (typed, plain) = (roots(Document::Sample(&sample)), roots(Document::Json(&written)));
             assert_eq!(path.resolve(typed), path.resolve(plain), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_lead_to_the_same_in_an_output_as_in_its_json() {
+        let score = |id: &str, logprob| ContinuationScore {
+            id: id.to_owned(),
+            logprob,
+            token_count: 1,
+            byte_count: 2,
+            is_greedy: false,
+        };
+        let usage = Some(Usage { prompt_tokens: 3, completion_tokens: 0 });
+        let mut output = ModelOutput::chosen(vec![score("A", -1.5), score("B", -0.25)], usage);
+        // A component may say so, and what the host knows counts.
+        output.extra.insert("answer".to_owned(), "other".into());
+        output.extra.insert("reasoning".to_owned(), json!({"steps": ["x"]}));
+        let written = output.to_value();
+        let expected = r#"{"answer":"B","answer_normalized":"B","finish_reason":"scored","usage":{"prompt_tokens":3,"completion_tokens":0},"continuations":[{"id":"A","logprob":-1.5,"token_count":1,"byte_count":2,"is_greedy":false},{"id":"B","logprob":-0.25,"token_count":1,"byte_count":2,"is_greedy":false}],"reasoning":{"steps":["x"]}}"#;
+        assert_eq!(serde_json::to_string(&output).expect("JSON"), expected);
+        assert_eq!(written.to_string(), expected);
+        let nothing = &Value::Null;
+        let roots = |model_output| Roots {
+            sample: nothing.into(),
+            model_output,
+            judge_output: nothing,
+            support_output: nothing,
+        };
+        for text in [
+            "model_output",
+            "model_output.answer",
+            "model_output.answer.0",
+            "model_output.finish_reason",
+            "model_output.usage.prompt_tokens",
+            "model_output.continuations.1.logprob",
+            "model_output.continuations.2",
+            "model_output.rolling",
+            "model_output.reasoning.steps.0",
+            "model_output.extra",
+        ] {
+            let path = FieldPath::new(text);
+            let typed = path.resolve(roots(Document::Output(&output)));
+            assert_eq!(typed, path.resolve(roots(Document::Json(&written))), "{text}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Roots<'a> {
     /// The Sample.
     pub sample: Document<'a>,
     /// What the model said; null before it spoke.
-    pub model_output: &'a Value,
+    pub model_output: Document<'a>,
     /// What the judge said; null where there is none.
     pub judge_output: &'a Value,
     /// What support steps found, an object by adapter; null where there was none.
@@ -115,11 +115,11 @@ impl FieldPath {
         let (document, name) = match self.root {
             Root::Sample => return roots.sample.walk(&self.segments),
             Root::ModelOutput => (roots.model_output, "model_output"),
-            Root::JudgeOutput => (roots.judge_output, "judge_output"),
-            Root::SupportOutput => (roots.support_output, "support_output"),
+            Root::JudgeOutput => (Document::Json(roots.judge_output), "judge_output"),
+            Root::SupportOutput => (Document::Json(roots.support_output), "support_output"),
         };
         if !document.is_null() {
-            return Document::Json(document).walk(&self.segments);
+            return document.walk(&self.segments);
         }
         let in_sample = roots.sample.walk(&[Segment { key: name.to_owned(), index: None }])?;
         match in_sample {
@@ -260,7 +260,7 @@ mod tests {
         let support = json!({"retriever": {"context": ["d"]}});
         let roots = Roots {
             sample: (&sample).into(),
-            model_output: &output,
+            model_output: (&output).into(),
             judge_output: &Value::Null,
             support_output: &support,
         };
@@ -301,7 +301,7 @@ mod tests {
         let sample = json!({"model_output": {"answer": "inner"}});
         let roots = Roots {
             sample: (&sample).into(),
-            model_output: &Value::Null,
+            model_output: (&Value::Null).into(),
             judge_output: &Value::Null,
             support_output: &Value::Null,
         };

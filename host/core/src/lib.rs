@@ -28,7 +28,7 @@ mod written;
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
-pub use document::{Document, SampleDocument};
+pub use document::{Document, OutputDocument, SampleDocument};
 pub use field_path::{FieldPath, Root, Roots};
 pub use fields::{Problem, kind_of};
 pub use long_integers::quote_long_integers;

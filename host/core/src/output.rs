@@ -1,6 +1,7 @@
 //! What a model says about a sample.
 
 use crate::Object;
+use crate::written::{Member, Written, always, list, serialize, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -138,24 +139,29 @@ impl ModelOutput {
     }
 
     /// The output as JSON, as paths such as `model_output.answer` see it.
-    pub fn into_value(self) -> Value {
-        let mut object = Object::new();
-        object.insert("answer".to_owned(), self.answer.into());
-        if let Some(answer) = self.answer_normalized {
-            object.insert("answer_normalized".to_owned(), answer.into());
-        }
-        object.insert("finish_reason".to_owned(), json!(self.finish_reason));
-        if let Some(usage) = self.usage {
-            object.insert("usage".to_owned(), json!(usage));
-        }
-        if !self.continuations.is_empty() {
-            object.insert("continuations".to_owned(), json!(self.continuations));
-        }
-        if let Some(rolling) = self.rolling {
-            object.insert("rolling".to_owned(), json!(rolling));
-        }
-        object.extend(self.extra);
-        Value::Object(object)
+    pub fn to_value(&self) -> Value {
+        json!(self)
+    }
+}
+
+serialize!(ModelOutput);
+
+impl Written for ModelOutput {
+    fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
+        [
+            always("answer", Member::Text(&self.answer)),
+            text("answer_normalized", self.answer_normalized.as_deref()),
+            always("finish_reason", Member::Finish(self.finish_reason)),
+            self.usage.map(|usage| ("usage", Member::Usage(usage))),
+            list("continuations", &self.continuations, Member::Continuations),
+            self.rolling.map(|rolling| ("rolling", Member::Rolling(rolling))),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    fn extra(&self) -> &Object {
+        &self.extra
     }
 }
 

@@ -1,8 +1,9 @@
-//! How the parts of a Sample are written as JSON: each names its members once, for a text, for a value, and for paths
+//! How a Sample, its parts, and what a model says are written as JSON: each names its members once, for a text, for a value, and for paths
 //! that lead to one of them.
 
 use crate::Object;
 use crate::content::{ContentPart, Message};
+use crate::output::{ContinuationScore, FinishReason, RollingScore, Usage};
 use crate::sample::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -32,6 +33,10 @@ pub(crate) enum Member<'s> {
     References(&'s [Reference]),
     Examples(&'s [FewShotExample]),
     Sandbox(&'s SandboxSpec),
+    Finish(FinishReason),
+    Usage(Usage),
+    Continuations(&'s [ContinuationScore]),
+    Rolling(RollingScore),
 }
 
 /// Where media lie, and what is said about them beside it.
@@ -42,13 +47,14 @@ pub(crate) struct Media<'s> {
     pub(crate) options: &'s Object,
 }
 
-/// Writes an object.
+/// Writes an object. A member that is known is not written a second time, whatever is among the others.
 pub(crate) fn write<S: Serializer>(written: &impl Written, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     for (key, member) in written.members() {
         map.serialize_entry(key, &member)?;
     }
-    for (key, value) in written.extra() {
+    let is_known = |key: &str| written.members().any(|(known, _)| known == key);
+    for (key, value) in written.extra().iter().filter(|(key, _)| !is_known(key)) {
         map.serialize_entry(key, value)?;
     }
     map.end()

@@ -9,7 +9,9 @@ use crate::usage::{TOOL_USAGE, sum_of};
 use futures::future::join_all;
 use gage_backend::{GenerateRequest, RequestTiming, cancellable, in_place};
 use gage_config::ToolLoop;
-use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, Role, Usage};
+use gage_core::{
+    ContentPart, FinishReason, Message, ModelOutput, Object, Outcome, OutputDocument, Role, Usage,
+};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -91,7 +93,7 @@ impl Turns<'_> {
         inferred.timing.attempts = told.attempts;
         inferred.timing.requests = told.requests;
         if told.turns > 0 || inferred.outcome == Outcome::Truncated {
-            inferred.model_output = told.into_value(own_params);
+            inferred.model_output = OutputDocument::Read(Box::new(told.into_output(own_params)));
         }
         Some(inferred)
     }
@@ -207,6 +209,8 @@ impl Turns<'_> {
         let results = within(left, join_all(results)).await;
         told.spent += began.elapsed();
         let mut messages = Vec::with_capacity(calls.len());
+        let mut failed = None;
+        // What was found was paid for, whatever failed beside it.
         for result in results.ok_or_else(|| self.over())? {
             match result {
                 Ok((message, usage)) => {
@@ -215,12 +219,17 @@ impl Turns<'_> {
                 }
                 Err(NotFound::Stopped) => return Err(End::Stopped),
                 Err(NotFound::Failure(failure)) => {
-                    let message = format!("{}: {}", self.helper.name(), failure.message);
-                    return Err(End::Failed(Failure { message, ..failure }));
+                    failed.get_or_insert(failure);
                 }
             }
         }
-        Ok(messages)
+        match failed {
+            None => Ok(messages),
+            Some(failure) => {
+                let message = format!("{}: {}", self.helper.name(), failure.message);
+                Err(End::Failed(Failure { message, ..failure }))
+            }
+        }
     }
 
     /// The bound that forbids a further turn, if one does.
@@ -318,7 +327,7 @@ impl Told {
     }
 
     /// What the metrics read: the last reply, with all that was said and what it took together.
-    fn into_value(self, own_params: Option<Value>) -> Value {
+    fn into_output(self, own_params: Option<Value>) -> ModelOutput {
         let ended = || ModelOutput::generated(String::new(), FinishReason::Other, None);
         let last = self.last.unwrap_or_else(ended);
         let further = [
@@ -330,7 +339,7 @@ impl Told {
         let further = further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
         let mut output = ModelOutput { usage: self.usage, ..last };
         output.extra.extend(further.collect::<Object>());
-        output.into_value()
+        output
     }
 }
 

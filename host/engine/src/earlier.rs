@@ -196,7 +196,7 @@ mod tests {
                 outcome: Outcome::Scored,
                 sample: (&Value::Null).into(),
                 support_output: None,
-                model_output: &Value::Null,
+                model_output: (&Value::Null).into(),
                 judge_output: None,
                 timing: SampleTiming::default(),
                 awaits_scores: true,

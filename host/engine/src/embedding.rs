@@ -56,7 +56,7 @@ impl Embedding {
     /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
     /// compared by an earlier process is left as it is.
     pub(crate) async fn compare(&self, task: &ActiveTask, inferred: &Inferred) -> Option<Compared> {
-        if inferred.model_output.get(SEMANTIC).is_some() {
+        if inferred.model_output.document().get(SEMANTIC).is_some() {
             return Some(Compared(Ok(None)));
         }
         let texts = match self.texts(inferred) {
@@ -101,7 +101,7 @@ impl Embedding {
         let step = &self.planned.step;
         let roots = Roots {
             sample: inferred.sample.document(),
-            model_output: &inferred.model_output,
+            model_output: inferred.model_output.document(),
             judge_output: &Value::Null,
             support_output: &inferred.support_output,
         };
@@ -195,9 +195,11 @@ impl Compared {
         match self.0 {
             Ok(None) => {}
             Ok(Some(semantic)) => {
-                if let Value::Object(output) = &mut inferred.model_output {
-                    output.insert(SEMANTIC.to_owned(), semantic);
-                }
+                inferred.model_output.change(|output| {
+                    if let Value::Object(output) = output {
+                        output.insert(SEMANTIC.to_owned(), semantic);
+                    }
+                });
             }
             Err(failure) => inferred.fail(Stage::Embed, failure),
         }

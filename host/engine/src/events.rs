@@ -90,7 +90,8 @@ impl Events {
                 self.ended(task_id, &end, || scores.collect());
             }
             What::Whole(record, is_earlier) => {
-                let answered = answered_of(&record.timing, record.model_output.as_ref());
+                let usage = record.model_output.as_ref().and_then(|output| output.get("usage"));
+                let answered = answered_of(&record.timing, usage);
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !is_earlier {
                     self.count(task_id, &answered, record.outcome == Outcome::BackendError);
@@ -109,7 +110,8 @@ impl Events {
     }
 
     fn answered(&self, task_id: &str, inferred: &Inferred) {
-        let answered = answered_of(&inferred.timing, Some(&inferred.model_output));
+        let usage = inferred.model_output.document().get("usage");
+        let answered = answered_of(&inferred.timing, usage.as_deref());
         if !inferred.is_earlier {
             self.count(task_id, &answered, false);
         }
@@ -213,8 +215,8 @@ struct End<'a> {
     scoring_ms: Option<f64>,
 }
 
-fn answered_of(timing: &SampleTiming, output: Option<&Value>) -> Answered {
-    let tokens = |key: &str| output.and_then(|output| output["usage"][key].as_u64()).unwrap_or(0);
+fn answered_of(timing: &SampleTiming, usage: Option<&Value>) -> Answered {
+    let tokens = |key: &str| usage.and_then(|usage| usage[key].as_u64()).unwrap_or(0);
     Answered {
         queue_ms: timing.queue_ms,
         latency_ms: timing.latency_ms,

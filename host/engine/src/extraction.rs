@@ -2,7 +2,7 @@
 
 use crate::inference::Inferred;
 use crate::plan::PlannedExtractor;
-use gage_core::{Object, Outcome, Roots};
+use gage_core::{Document, Object, Outcome, Roots};
 use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
@@ -21,14 +21,14 @@ pub(crate) struct Extraction {
 /// `answer` is null: a failure to parse never scores.
 pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> Vec<Extraction> {
     let mut states: Vec<State> =
-        batch.iter().map(|inferred| State { output: inferred.model_output.clone(), end: None }).collect();
+        batch.iter().map(|inferred| State::new(inferred.model_output.document())).collect();
     for planned in extractors {
         let open: Vec<usize> = (0..states.len()).filter(|place| states[*place].end.is_none()).collect();
         let items = open.iter().map(|place| {
             let inferred = batch[*place];
             let roots = Roots {
                 sample: inferred.sample.document(),
-                model_output: &states[*place].output,
+                model_output: (&states[*place].output).into(),
                 judge_output: &inferred.judge_output,
                 support_output: &inferred.support_output,
             };
@@ -39,7 +39,7 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> V
             states[place].take(&planned.extractor, found);
         }
     }
-    batch.iter().zip(states).map(|(inferred, state)| state.finish(&inferred.model_output)).collect()
+    batch.iter().zip(states).map(|(inferred, state)| state.finish(inferred.model_output.document())).collect()
 }
 
 struct State {
@@ -49,6 +49,10 @@ struct State {
 }
 
 impl State {
+    fn new(output: Document<'_>) -> State {
+        State { output: output.value().into_owned(), end: None }
+    }
+
     fn take(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
         match found {
             Ok(None) => {}
@@ -69,7 +73,7 @@ impl State {
         }
     }
 
-    fn finish(self, original: &Value) -> Extraction {
+    fn finish(self, original: Document<'_>) -> Extraction {
         let (found, error) = match self.end {
             None => (Object::new(), None),
             Some(Ok(found)) => (found, None),
@@ -90,7 +94,7 @@ impl State {
             ("parsed".to_owned(), parsed),
             ("extraction".to_owned(), extraction),
         ]);
-        let mut model_output = original.clone();
+        let mut model_output = original.value().into_owned();
         if let Value::Object(output) = &mut model_output {
             let written = output.get("answer").cloned().unwrap_or_default();
             output.extend(found.clone());

@@ -8,8 +8,8 @@ use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
 use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
 use gage_core::{
-    FinishReason, ModelOutput, Outcome, RollingScore, Sample, SampleDocument, Usage, blank_secrets,
-    without_secrets,
+    FinishReason, ModelOutput, Outcome, OutputDocument, RollingScore, Sample, SampleDocument, Usage,
+    blank_secrets, without_secrets,
 };
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
@@ -29,8 +29,8 @@ pub(crate) struct Inferred {
     pub(crate) sample: SampleDocument,
     /// What support steps found, by adapter; null where there are none.
     pub(crate) support_output: Value,
-    /// What the model said, as JSON; null where it said nothing.
-    pub(crate) model_output: Value,
+    /// What the model said; null where it said nothing.
+    pub(crate) model_output: OutputDocument,
     /// What the judges said; null where nobody was asked.
     pub(crate) judge_output: Value,
     /// `scored` as long as nothing speaks against it.
@@ -50,7 +50,7 @@ impl Inferred {
             sample_id: record.sample_id,
             sample: SampleDocument::Json(Arc::new(record.sample)),
             support_output: record.support_output.unwrap_or(Value::Null),
-            model_output: record.model_output.unwrap_or(Value::Null),
+            model_output: OutputDocument::Json(record.model_output.unwrap_or(Value::Null)),
             judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
             error: None,
@@ -73,9 +73,9 @@ impl Inferred {
         let mut sample = self.sample.value().into_owned();
         blank_secrets(&mut sample);
         self.sample = SampleDocument::Json(Arc::new(sample));
-        for output in [&mut self.support_output, &mut self.model_output, &mut self.judge_output] {
-            blank_secrets(output);
-        }
+        self.model_output.change(blank_secrets);
+        blank_secrets(&mut self.support_output);
+        blank_secrets(&mut self.judge_output);
     }
 
     /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
@@ -94,7 +94,7 @@ impl Inferred {
             outcome: self.outcome,
             sample: self.sample.document(),
             support_output: Some(&self.support_output).filter(|output| !output.is_null()),
-            model_output: &self.model_output,
+            model_output: self.model_output.document(),
             judge_output: Some(&self.judge_output).filter(|output| !output.is_null()),
             // When it was answered; its scores come later, with a time of their own.
             timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
@@ -105,7 +105,8 @@ impl Inferred {
 
     /// Its record, where it is not to be scored.
     pub(crate) fn into_record(self, task_id: &str) -> SampleRecord {
-        let has_output = !self.model_output.is_null();
+        let output = self.model_output.document();
+        let model_output = if output.is_null() { None } else { Some(output.value().into_owned()) };
         SampleRecord {
             task_id: task_id.to_owned(),
             index: self.index,
@@ -116,7 +117,7 @@ impl Inferred {
             sample: self.sample.value().into_owned(),
             row: None,
             support_output: Some(self.support_output).filter(|output| !output.is_null()),
-            model_output: has_output.then_some(self.model_output),
+            model_output,
             judge_output: Some(self.judge_output).filter(|output| !output.is_null()),
             metrics: Vec::new(),
             timing: SampleTiming { finished_unix_ms: unix_milliseconds(), ..self.timing },
@@ -132,7 +133,7 @@ impl Inferred {
             sample_id: String::new(),
             sample: SampleDocument::Json(Arc::default()),
             support_output: Value::Null,
-            model_output: Value::Null,
+            model_output: OutputDocument::default(),
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
@@ -184,7 +185,7 @@ impl Asking {
             sample_id,
             sample,
             support_output,
-            model_output: Value::Null,
+            model_output: OutputDocument::default(),
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
@@ -240,7 +241,7 @@ impl Asking {
         let answer = cancellable(sent, active.stop.wait(), active.stop.wait_hard()).await;
         let backend_id = &planned.role.backend_id;
         match answer? {
-            Ok((output, timing)) => {
+            Ok((mut output, timing)) => {
                 inferred.timing.latency_ms = milliseconds(timing.latency);
                 inferred.timing.attempts = timing.attempts;
                 inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
@@ -250,10 +251,10 @@ impl Asking {
                     active.spending.spend(backend_id, output.usage, &active.run_stop);
                 }
                 drop(place);
-                inferred.model_output = output.into_value();
-                if let (Some(params), Value::Object(output)) = (own_params, &mut inferred.model_output) {
-                    output.insert("sampling_params".to_owned(), params);
+                if let Some(params) = own_params {
+                    output.extra.insert("sampling_params".to_owned(), params);
                 }
+                inferred.model_output = OutputDocument::Read(Box::new(output));
             }
             Err(error) if active.is_refused(backend_id, &error) => return None,
             Err(error) => {

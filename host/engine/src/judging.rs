@@ -173,7 +173,9 @@ fn case_of(inferred: &Inferred) -> JudgeCase {
 
 /// What the model itself said, without what another model made of it.
 fn said_by(inferred: &Inferred) -> Object {
-    let mut output = inferred.model_output.as_object().cloned().unwrap_or_default();
+    let Value::Object(mut output) = inferred.model_output.document().value().into_owned() else {
+        return Object::new();
+    };
     output.shift_remove(SEMANTIC);
     output
 }

@@ -33,9 +33,20 @@ impl Place {
         shown: Option<(Arc<dyn Progress>, Arc<ActiveTask>)>,
         lent: Option<Lent>,
     ) -> Arc<Place> {
-        let place = Place { rooms, shown, lent, taken: Mutex::default() };
-        gage_backend::Place::take(&place).await;
-        Arc::new(place)
+        let place = Arc::new(Place { rooms, shown, lent, taken: Mutex::default() });
+        place.fill().await;
+        place
+    }
+
+    async fn fill(&self) {
+        let mut permits = Vec::with_capacity(self.rooms.len());
+        for room in &self.rooms {
+            // The semaphores are never closed.
+            permits.extend(Arc::clone(room).acquire_owned().await);
+        }
+        let begin = |(progress, task): &(_, _)| InFlight::begin(Arc::clone(progress), Arc::clone(task));
+        let taken = Taken { _in_flight: self.shown.as_ref().map(begin), _permits: permits };
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
 }
 
@@ -49,14 +60,7 @@ impl gage_backend::Place for Place {
     }
 
     async fn take(&self) {
-        let mut permits = Vec::with_capacity(self.rooms.len());
-        for room in &self.rooms {
-            // The semaphores are never closed.
-            permits.extend(Arc::clone(room).acquire_owned().await);
-        }
-        let begin = |(progress, task): &(_, _)| InFlight::begin(Arc::clone(progress), Arc::clone(task));
-        let taken = Taken { _in_flight: self.shown.as_ref().map(begin), _permits: permits };
-        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+        self.fill().await;
     }
 }
 

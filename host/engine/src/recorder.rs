@@ -16,7 +16,7 @@ const BATCH: usize = 4_096;
 
 /// The journal is made safe at most once in this time, so that under load many entries share one sync, and
 /// whoever hands them over does not wake this thread for each.
-const PACE: Duration = Duration::from_millis(2);
+const PACE: Duration = Duration::from_millis(4);
 
 /// What is to be recorded.
 pub(crate) struct ToRecord {

@@ -8,7 +8,7 @@ use crate::inference::Inferred;
 use crate::plan::{CLOCKS, PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
 use gage_core::{
-    MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets, without_secrets,
+    Document, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets, without_secrets,
 };
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
@@ -53,14 +53,14 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
     let mut fuel = 0;
     let mut outcomes: Vec<Outcome> = batch.iter().map(|inferred| inferred.outcome).collect();
-    let mut outputs: Vec<Cow<'_, Value>> =
-        batch.iter().map(|inferred| Cow::Borrowed(&inferred.model_output)).collect();
+    // What extractors made of an output takes its place.
+    let mut replaced: Vec<Option<Value>> = batch.iter().map(|_| None).collect();
     if !task.extractors.is_empty() {
         let extracted = extract(&task.extractors, batch);
-        let places = extracted.into_iter().zip(&mut results).zip(&mut outputs).zip(&mut outcomes);
-        for (((extraction, scores), output), outcome) in places {
+        let places = extracted.into_iter().zip(&mut results).zip(&mut replaced).zip(&mut outcomes);
+        for (((extraction, scores), replaced), outcome) in places {
             scores.extracted = extraction.found;
-            *output = Cow::Owned(extraction.model_output);
+            *replaced = Some(extraction.model_output);
             if let Some((failed, error)) = extraction.error {
                 *outcome = failed;
                 scores.error = Some(error);
@@ -80,13 +80,12 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
                     let metric = own.as_ref().unwrap_or(&planned.metric);
                     let items = places.iter().map(|place| {
                         let inferred = batch[*place];
-                        let output = match planned.is_timing {
-                            true => Cow::Owned(with_clocks(&outputs[*place], &inferred.timing)),
-                            false => Cow::Borrowed(outputs[*place].as_ref()),
-                        };
+                        let output = replaced[*place].as_ref();
+                        let output = output.map_or_else(|| inferred.model_output.document(), Document::Json);
+                        let clocked = planned.is_timing.then(|| with_clocks(output, &inferred.timing));
                         let roots = Roots {
                             sample: inferred.sample.document(),
-                            model_output: &output,
+                            model_output: clocked.as_ref().map_or(output, Document::Json),
                             judge_output: &inferred.judge_output,
                             support_output: &inferred.support_output,
                         };
@@ -122,8 +121,8 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
 }
 
 /// What a model said, with what varies from run to run, for metrics that read it.
-fn with_clocks(output: &Value, timing: &SampleTiming) -> Value {
-    let mut output = output.clone();
+fn with_clocks(output: Document<'_>, timing: &SampleTiming) -> Value {
+    let mut output = output.value().into_owned();
     if let Value::Object(output) = &mut output {
         let values: [Value; 3] = [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
         for (key, value) in CLOCKS.into_iter().zip(values) {

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 tokio::task_local! {
     /// What was spent on the sample of this task and is in no record yet.
-    static OPEN: RefCell<Vec<(String, Usage)>>;
+    static OPEN: RefCell<Vec<(Arc<str>, Usage)>>;
 }
 
 /// Does the work of a sample, of which it is noted what it spends.
@@ -61,6 +61,7 @@ enum Budget {
 }
 
 struct Account {
+    backend_id: Arc<str>,
     price: Option<PriceSpec>,
     prompt_tokens: AtomicU64,
     completion_tokens: AtomicU64,
@@ -81,7 +82,8 @@ pub struct Spent {
 
 impl Spending {
     pub(crate) fn new(plan: &Plan) -> Spending {
-        let account = |price: Option<&PriceSpec>| Account {
+        let account = |backend_id: &str, price: Option<&PriceSpec>| Account {
+            backend_id: backend_id.into(),
             price: price.cloned(),
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),
@@ -90,7 +92,9 @@ impl Spending {
         let accounts = plan
             .backends()
             .into_iter()
-            .map(|backend| (backend.backend_id.clone(), account(config.price_of(backend))))
+            .map(|backend| {
+                (backend.backend_id.clone(), account(&backend.backend_id, config.price_of(backend)))
+            })
             .collect();
         Spending {
             budget: config.budget.clone(),
@@ -190,7 +194,7 @@ impl Spending {
             self.uncounted.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        let _ = OPEN.try_with(|open| open.borrow_mut().push((backend_id.to_owned(), usage)));
+        let _ = OPEN.try_with(|open| open.borrow_mut().push((Arc::clone(&account.backend_id), usage)));
         account.prompt_tokens.fetch_add(usage.prompt_tokens, Ordering::Relaxed);
         account.completion_tokens.fetch_add(usage.completion_tokens, Ordering::Relaxed);
         if let Some(most) = self.budget.max_tokens_total.filter(|most| self.tokens() >= *most) {
@@ -361,6 +365,7 @@ mod tests {
             accounts: HashMap::from([(
                 "a".to_owned(),
                 Account {
+                    backend_id: "a".into(),
                     price: None,
                     prompt_tokens: AtomicU64::new(0),
                     completion_tokens: AtomicU64::new(0),
@@ -398,6 +403,7 @@ mod tests {
             span: gage_config::Span { source: 0, start: 0, end: 0 },
         };
         let account = |price: Option<PriceSpec>| Account {
+            backend_id: "".into(),
             price,
             prompt_tokens: AtomicU64::new(0),
             completion_tokens: AtomicU64::new(0),

@@ -20,7 +20,7 @@ fn item(metric: &Metric, deed: &str) -> MetricItem {
     let output = json!({"answer": deed});
     let roots = Roots {
         sample: (&Value::Null).into(),
-        model_output: &output,
+        model_output: (&output).into(),
         judge_output: &Value::Null,
         support_output: &Value::Null,
     };

@@ -129,7 +129,7 @@ impl Grouping {
         let nothing = &Value::Null;
         let roots = Roots {
             sample: (&record.sample).into(),
-            model_output: record.model_output.as_ref().unwrap_or(nothing),
+            model_output: record.model_output.as_ref().unwrap_or(nothing).into(),
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
             support_output: record.support_output.as_ref().unwrap_or(nothing),
         };

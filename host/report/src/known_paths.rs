@@ -61,10 +61,10 @@ impl KnownPaths {
             return;
         }
         self.samples += 1;
-        let sample = roots.sample.value();
+        let (sample, model_output) = (roots.sample.value(), roots.model_output.value());
         let mut waiting: VecDeque<(String, &Value, usize)> = VecDeque::from([
             (String::new(), sample.as_ref(), 0),
-            ("model_output.".to_owned(), roots.model_output, 1),
+            ("model_output.".to_owned(), model_output.as_ref(), 1),
             ("judge_output.".to_owned(), roots.judge_output, 1),
             ("support_output.".to_owned(), roots.support_output, 1),
         ]);
@@ -154,7 +154,7 @@ mod tests {
         let mut known = KnownPaths::default();
         known.add(Roots {
             sample: (&sample).into(),
-            model_output: &json!({"finish_reason": "stop"}),
+            model_output: (&json!({"finish_reason": "stop"})).into(),
             judge_output: &json!({"score": 0.5, "judges": judges}),
             support_output: &Value::Null,
         });
@@ -188,7 +188,7 @@ mod tests {
         let nothing = &Value::Null;
         known.add(Roots {
             sample: (&sample).into(),
-            model_output: nothing,
+            model_output: nothing.into(),
             judge_output: nothing,
             support_output: nothing,
         });
@@ -203,7 +203,7 @@ mod tests {
         let mut known = KnownPaths::default();
         known.add(Roots {
             sample: (&json!({"a": {"b": many}, "label": "A"})).into(),
-            model_output: &json!({"answer": "A"}),
+            model_output: (&json!({"answer": "A"})).into(),
             judge_output: &Value::Null,
             support_output: &Value::Null,
         });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// short request.
 pub(super) struct Body<'b> {
     request: &'b GenerateRequest,
-    /// With the defaults of the backend.
+    /// Those that are sent, with the defaults of the backend.
     params: SamplingParams,
     config: &'b HttpBackendConfig,
     options: &'b OpenAiOptions,
@@ -24,7 +24,8 @@ impl<'b> Body<'b> {
         config: &'b HttpBackendConfig,
         options: &'b OpenAiOptions,
     ) -> Body<'b> {
-        Body { request, params: request.params.clone().over(&config.default_params), config, options }
+        let params = config.sent(request.params.clone().over(&config.default_params));
+        Body { request, params, config, options }
     }
 
     /// The most tokens that it may generate.
@@ -63,12 +64,11 @@ impl<'b> Body<'b> {
             _ => "max_tokens",
         };
         let mut put = |key: &'static str, value: Option<Value>| {
-            let is_taken = !self.options.omit_params.iter().any(|omitted| omitted == key);
-            settings.extend(value.filter(|_| is_taken).map(|value| (key, value)));
+            settings.extend(value.map(|value| (key, value)));
         };
         let params = &self.params;
         put(longest, params.max_new_tokens.map(Value::from));
-        put("temperature", Some(params.temperature.unwrap_or(0.0).into()));
+        put("temperature", params.temperature.map(Value::from));
         put("top_p", params.top_p.map(Value::from));
         put("top_k", params.top_k.map(Value::from));
         put("min_p", params.min_p.map(Value::from));

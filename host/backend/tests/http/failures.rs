@@ -118,7 +118,7 @@ async fn keys_never_come_back() {
     let keys = ", model: m, extra_body: {tenant: {access_token: [tk-0123456789]}, user: somebody}";
     let backend = backend("openai_http", &server.url(), keys, &OpenOptions::default()).await;
     let output = ask(backend.as_ref(), "q").await.expect("an answer").output;
-    let text = output.into_value().to_string();
+    let text = output.to_value().to_string();
     assert!(text.contains("(secret)") && text.contains("somebody"), "{text}");
     assert!(!text.contains(KEY) && !text.contains("tk-0123456789"), "{text}");
 }

@@ -73,7 +73,7 @@ async fn exchange(
 /// What was asked and read, for a snapshot.
 fn shown(exchange: (Value, Result<(ModelOutput, bool), String>)) -> String {
     let read = match exchange.1 {
-        Ok((output, is_timed)) => format!("{:#}\nfirst token timed: {is_timed}", output.into_value()),
+        Ok((output, is_timed)) => format!("{:#}\nfirst token timed: {is_timed}", output.to_value()),
         Err(message) => message,
     };
     format!("{:#}\n--- read as\n{read}", exchange.0)
@@ -298,7 +298,7 @@ async fn gemini_contents() {
     ] {
         let (_, read) = exchange("gemini_http", keys, question("q"), Reply::json(status, &body).into()).await;
         let found = match read {
-            Ok((output, _)) => output.into_value()["finish_reason"].as_str().unwrap_or_default().to_owned(),
+            Ok((output, _)) => output.to_value()["finish_reason"].as_str().unwrap_or_default().to_owned(),
             Err(message) => message.split(':').next().unwrap_or_default().to_owned(),
         };
         assert_eq!(found, expected, "{body}");

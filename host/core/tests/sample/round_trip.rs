@@ -44,7 +44,7 @@ proptest! {
             let mut places = Vec::new();
             generated::pointers(&written, "", &mut places);
             let roots =
-                |sample| Roots { sample, model_output: nothing, judge_output: nothing, support_output: nothing };
+                |sample| Roots { sample, model_output: nothing.into(), judge_output: nothing, support_output: nothing };
             for place in places {
                 let path = FieldPath::new(&format!("sample{}", place.replace('/', ".")));
                 let found = path.resolve(roots(Document::Sample(&sample)));

@@ -139,7 +139,7 @@ fn shown(result: Result<Value, ItemError>) -> Value {
 fn roots(case: &Case) -> Roots<'_> {
     Roots {
         sample: case.get("sample").into(),
-        model_output: case.get("model_output"),
+        model_output: case.get("model_output").into(),
         judge_output: case.get("judge_output"),
         support_output: case.get("support_output"),
     }

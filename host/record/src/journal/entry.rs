@@ -38,7 +38,7 @@ pub struct AnswerEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support_output: Option<&'a Value>,
     /// What the model said.
-    pub model_output: &'a Value,
+    pub model_output: Document<'a>,
     /// What the judge said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<&'a Value>,

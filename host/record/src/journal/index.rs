@@ -409,7 +409,7 @@ mod tests {
             outcome: record.outcome,
             sample: (&record.sample).into(),
             support_output: None,
-            model_output: record.model_output.as_ref().unwrap(),
+            model_output: record.model_output.as_ref().unwrap().into(),
             judge_output: None,
             timing: record.timing,
             awaits_scores: true,

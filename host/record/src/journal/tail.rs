@@ -228,7 +228,7 @@ mod tests {
             outcome: Outcome::Scored,
             sample: (&whole.sample).into(),
             support_output: None,
-            model_output: &output,
+            model_output: (&output).into(),
             judge_output: None,
             timing: whole.timing,
             awaits_scores: true,

@@ -171,7 +171,7 @@ fn answer_of(record: &SampleRecord, awaits_judges: bool) -> AnswerEntry<'_> {
         outcome: record.outcome,
         sample: (&record.sample).into(),
         support_output: None,
-        model_output: record.model_output.as_ref().unwrap(),
+        model_output: record.model_output.as_ref().unwrap().into(),
         judge_output: None,
         timing: record.timing,
         awaits_scores: true,

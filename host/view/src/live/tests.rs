@@ -123,7 +123,7 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
         outcome: Outcome::Scored,
         sample: (&whole.sample).into(),
         support_output: None,
-        model_output: &nothing,
+        model_output: (&nothing).into(),
         judge_output: None,
         timing: whole.timing,
         awaits_scores: true,

@@ -87,7 +87,7 @@ pub fn score(metric: &Metric) -> Ended {
     let output = json!({"answer": "yes"});
     let roots = Roots {
         sample: (&Value::Null).into(),
-        model_output: &output,
+        model_output: (&output).into(),
         judge_output: &Value::Null,
         support_output: &Value::Null,
     };

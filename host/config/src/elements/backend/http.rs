@@ -58,7 +58,7 @@ impl HttpBackendConfig {
     }
 
     /// Of sampling parameters those that are sent, with those that always are.
-    pub(super) fn sent(&self, params: SamplingParams) -> SamplingParams {
+    pub fn sent(&self, params: SamplingParams) -> SamplingParams {
         let greedy = params.temperature.unwrap_or(0.0);
         match &self.protocol {
             HttpProtocol::OpenAi(options) => {

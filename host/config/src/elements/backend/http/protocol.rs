@@ -151,15 +151,12 @@ impl HttpProtocol {
 }
 
 impl OpenAiOptions {
-    /// Sampling parameters without those that are left out of bodies.
+    /// Sampling parameters without those that are left out of bodies: of the limit either name leaves it out.
     pub(super) fn without_omitted(&self, params: SamplingParams) -> SamplingParams {
         let is_sent = |name: &str| !self.omit_params.iter().any(|omitted| omitted == name);
-        let longest = match self.token_limit {
-            TokenLimitName::MaxTokens => "max_tokens",
-            TokenLimitName::MaxCompletionTokens => "max_completion_tokens",
-        };
+        let is_limited = is_sent("max_tokens") && is_sent("max_completion_tokens");
         SamplingParams {
-            max_new_tokens: params.max_new_tokens.filter(|_| is_sent(longest)),
+            max_new_tokens: params.max_new_tokens.filter(|_| is_limited),
             temperature: params.temperature.filter(|_| is_sent("temperature")),
             top_p: params.top_p.filter(|_| is_sent("top_p")),
             top_k: params.top_k.filter(|_| is_sent("top_k")),
