@@ -98,7 +98,7 @@ fn walk<'a, S: Step>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
     })
 }
 
-/// The same, taken out of what is not needed any more.
+/// The same in a value that goes with it.
 fn taken<S: Step>(document: Value, steps: &[S]) -> Option<Value> {
     steps.iter().try_fold(document, |value, step| match value {
         Value::Object(mut object) => object.swap_remove(step.key()),
@@ -131,6 +131,16 @@ impl SampleDocument {
     /// As JSON, which is made where it is not there yet.
     pub fn value(&self) -> Cow<'_, Value> {
         self.document().value()
+    }
+
+    /// Changes it as JSON.
+    pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
+        let mut value = match self {
+            SampleDocument::Read(sample) => Arc::new(sample.to_value()),
+            SampleDocument::Json(value) => std::mem::take(value),
+        };
+        change(Arc::make_mut(&mut value));
+        *self = SampleDocument::Json(value);
     }
 
     /// A member of what it says about its own scoring.

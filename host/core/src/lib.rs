@@ -34,7 +34,7 @@ pub use fields::{Problem, kind_of};
 pub use long_integers::quote_long_integers;
 pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use output::{ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
+pub use output::{CLOCKS, ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
 pub use reading::scan::is_surely_object;
 pub use sample::{AnswerProblem, ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};

@@ -75,6 +75,10 @@ pub fn word_count(text: &str) -> u64 {
     words
 }
 
+/// Names in `model_output` that are the host's: under them metrics that ask for it find what varies from run to run, which no
+/// output holds.
+pub const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
+
 /// What a model says about a sample. Holds nothing that varies from run to run; the time that
 /// it took is recorded beside it.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,5 @@
-//! How a Sample, its parts, and what a model says are written as JSON: each names its members once, for a text, for a value, and for paths
-//! that lead to one of them.
+//! How a Sample, its parts, and what a model says are written as JSON: each names its members once, for a text,
+//! for a value, and for paths that lead to one of them.
 
 use crate::Object;
 use crate::content::{ContentPart, Message};

@@ -70,9 +70,7 @@ impl Inferred {
         if let Cow::Owned(clean) = without_secrets(&self.sample_id) {
             self.sample_id = clean;
         }
-        let mut sample = self.sample.value().into_owned();
-        blank_secrets(&mut sample);
-        self.sample = SampleDocument::Json(Arc::new(sample));
+        self.sample.change(blank_secrets);
         self.model_output.change(blank_secrets);
         blank_secrets(&mut self.support_output);
         blank_secrets(&mut self.judge_output);

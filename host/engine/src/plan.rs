@@ -33,9 +33,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use templates::{compile_prompt, plan_prompt};
 
-/// Keys of `model_output` that vary from run to run.
-pub(crate) const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
-
 /// A metric of a task, ready to score.
 pub struct PlannedMetric {
     /// Its name in results.

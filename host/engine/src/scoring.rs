@@ -5,10 +5,11 @@ use crate::batches::Waiting;
 use crate::eval_config::{self, Change};
 use crate::extraction::extract;
 use crate::inference::Inferred;
-use crate::plan::{CLOCKS, PlannedMetric, Scoring, reads_clock};
+use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
 use gage_core::{
-    Document, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets, without_secrets,
+    CLOCKS, Document, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets,
+    without_secrets,
 };
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
@@ -124,7 +125,9 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
 fn with_clocks(output: Document<'_>, timing: &SampleTiming) -> Value {
     let mut output = output.value().into_owned();
     if let Value::Object(output) = &mut output {
-        let values: [Value; 3] = [timing.latency_ms.into(), timing.queue_ms.into(), timing.attempts.into()];
+        // What was kept from earlier took no time of a model.
+        let took = |time: f64| if timing.attempts > 0 { time.into() } else { Value::Null };
+        let values = [took(timing.latency_ms), took(timing.queue_ms), timing.attempts.into()];
         for (key, value) in CLOCKS.into_iter().zip(values) {
             output.insert(key.to_owned(), value);
         }

@@ -189,13 +189,14 @@ impl Meters {
         task.retries.inc_by(u64::from(answered.retries));
         self.0.retries_of_all.fetch_add(u64::from(answered.retries), Ordering::Relaxed);
         self.0.requests_of_all.fetch_add(attempts, Ordering::Relaxed);
+        // What was kept from earlier was asked of nobody.
+        if attempts == 0 {
+            return;
+        }
         let tokens = [answered.prompt_tokens, answered.completion_tokens];
         for ((counter, all), count) in task.tokens.iter().zip(&self.0.tokens_of_all).zip(tokens) {
             counter.inc_by(count);
             all.fetch_add(count, Ordering::Relaxed);
-        }
-        if attempts == 0 {
-            return;
         }
         task.queue.observe(answered.queue_ms / 1_000.0);
         if !has_failed {

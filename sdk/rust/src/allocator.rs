@@ -16,15 +16,18 @@ static ALLOCATOR: TalcSyncCell<Memory, WasmBinning> =
     TalcSyncCell::new_wasm(Memory { is_begun: false, end: None });
 
 const PAGE: usize = 64 << 10;
+/// More than the ends of a heap take.
+const ENDS: usize = 256;
 
 /// What suffices for most batches.
 const FIRST_BYTES: usize = 8 * PAGE;
 
-/// There from the beginning, and nothing but an address until it is written to. A host starts a component for each batch, and
-/// memory that grows has to be taken from it again each time, which holds up all threads of the host.
+/// There from the beginning, and nothing but an address until it is written to. A host starts a component for
+/// each batch, and memory that grows has to be taken from it again each time, which holds up all threads of
+/// the host.
 static mut FIRST: [MaybeUninit<u8>; FIRST_BYTES] = [MaybeUninit::uninit(); FIRST_BYTES];
 
-/// That, and behind it what the host gives.
+/// Where memory comes from: first what is there from the beginning, then what the host gives.
 #[derive(Debug)]
 struct Memory {
     is_begun: bool,
@@ -40,8 +43,7 @@ unsafe impl Source for Memory {
             // SAFETY: nothing else uses it.
             return unsafe { talc.claim((&raw mut FIRST).cast(), FIRST_BYTES) }.map(|_| ()).ok_or(());
         }
-        // Room for the ends of a heap, too.
-        let bytes = layout.size().checked_add(layout.align() + 256).ok_or(())?;
+        let bytes = layout.size().checked_add(layout.align() + ENDS).ok_or(())?;
         let pages = bytes.div_ceil(PAGE);
         let before = match memory_grow::<0>(pages) {
             usize::MAX => return Err(()),
@@ -52,7 +54,7 @@ unsafe impl Source for Memory {
         talc.source.end = match talc.source.end.take() {
             // SAFETY: the memory in between is new, and nobody else's.
             Some(known) if known.as_ptr() == base => Some(unsafe { talc.extend(known, end) }),
-            // SAFETY: the same.
+            // SAFETY: all of it is new, and nobody else's.
             _ => unsafe { talc.claim(base, pages * PAGE) },
         };
         talc.source.end.map(|_| ()).ok_or(())

@@ -82,7 +82,7 @@
 //! ```
 
 pub mod aggregator;
-#[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
+#[cfg(all(target_arch = "wasm32", not(target_feature = "atomics")))]
 mod allocator;
 pub mod backend;
 pub mod base;

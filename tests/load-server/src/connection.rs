@@ -134,7 +134,7 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
 
 fn head_of(reply: &Reply, length: usize) -> Vec<u8> {
     let mut head = Vec::with_capacity(256 + reply.body.len());
-    // A list of bytes takes everything.
+    // Writing to memory cannot fail.
     let _ = write!(head, "HTTP/1.1 {} Status\r\ncontent-length: {length}\r\n", reply.status);
     for (name, value) in &reply.headers {
         let _ = write!(head, "{name}: {value}\r\n");

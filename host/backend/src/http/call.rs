@@ -214,14 +214,13 @@ impl HttpClient {
         reading: &Reading<R::Output>,
         began: Instant,
     ) -> Attempt<R::Output> {
-        let broken = |error: &reqwest::Error| {
-            let (failure, is_broken) = transport(error);
-            Attempt::failed(failure, if is_broken { Ending::Broken } else { Ending::Late })
-        };
         let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
         let mut response = match sent {
             Ok(response) => response,
-            Err(error) => return broken(&error),
+            Err(error) => {
+                let (failure, is_broken) = transport(&error);
+                return Attempt::failed(failure, if is_broken { Ending::Broken } else { Ending::Late });
+            }
         };
         let status = response.status().as_u16();
         let is_success = response.status().is_success();
@@ -259,7 +258,11 @@ impl HttpClient {
                 }
                 // The status says enough.
                 Err(_) if !is_success => break,
-                Err(error) => return broken(&error),
+                // What broke off within an answer came from a host that is there.
+                Err(error) => {
+                    let (failure, is_broken) = transport(&error);
+                    return Attempt::failed(failure, if is_broken { Ending::Answered } else { Ending::Late });
+                }
             }
         }
         let received = intake.length() + refusal.len();

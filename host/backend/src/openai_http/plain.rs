@@ -3,45 +3,71 @@
 use super::reply::finish_of;
 use crate::conversation::count_of_tokens;
 use gage_core::{FinishReason, ModelOutput, Usage};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// With fewer brackets an answer cannot be nested too deep.
 const FEW: usize = 64;
 
-/// The text of an answer in that shape, read without a value for each of its members; nothing where it has anything that is
-/// looked at and not usual. Such answers, and those that are none, are for the reader of all answers.
+/// The text of an answer in that shape, read without a value for each of its members; nothing where what is looked at is not
+/// as usual. Such answers, and those that are none, are for the reader of all answers. What nobody looks at need only
+/// be JSON by its grammar: a number that is too large does not matter there.
 pub(super) fn read(body: &[u8]) -> Option<ModelOutput> {
     if body.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() > FEW {
         return None;
     }
-    let reply: Plain<'_> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-    let choice = reply.choices.into_iter().next()?;
-    let is_usual = reply.error.is_none() && choice.has_no_more() && choice.message.has_no_more();
+    let Object(reply): Object<Plain<'_>> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
+    let Object(choice) = reply.choices.into_iter().next()?;
+    let is_usual = reply.error.is_none() && choice.is_plain() && choice.message.0.is_plain();
     let finish = finish_of(Some(choice.finish_reason.as_ref()));
     // What calls tools is looked at more closely.
     if !is_usual || finish == FinishReason::ToolCalls {
         return None;
     }
     let usage = Usage {
-        prompt_tokens: count_of_tokens(reply.usage.prompt_tokens)?,
-        completion_tokens: count_of_tokens(reply.usage.completion_tokens)?,
+        prompt_tokens: count_of_tokens(reply.usage.0.prompt_tokens)?,
+        completion_tokens: count_of_tokens(reply.usage.0.completion_tokens)?,
     };
-    Some(ModelOutput::generated(choice.message.content, finish, Some(usage)))
+    Some(ModelOutput::generated(choice.message.0.content, finish, Some(usage)))
+}
+
+/// What is read of an object alone: fields would be read of a list, too, in their order.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        deserializer.deserialize_map(OfObject(PhantomData))
+    }
+}
+
+struct OfObject<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OfObject<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+    }
 }
 
 #[derive(Deserialize)]
 struct Plain<'b> {
     error: Option<IgnoredAny>,
     #[serde(borrow)]
-    choices: Vec<PlainChoice<'b>>,
-    usage: PlainUsage,
+    choices: Vec<Object<PlainChoice<'b>>>,
+    usage: Object<PlainUsage>,
 }
 
 #[derive(Deserialize)]
 struct PlainChoice<'b> {
-    message: PlainMessage,
+    message: Object<PlainMessage>,
     #[serde(borrow)]
     finish_reason: Cow<'b, str>,
     text: Option<IgnoredAny>,
@@ -64,13 +90,13 @@ struct PlainUsage {
 }
 
 impl PlainChoice<'_> {
-    fn has_no_more(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.text.is_none() && self.logprobs.is_none()
     }
 }
 
 impl PlainMessage {
-    fn has_no_more(&self) -> bool {
+    fn is_plain(&self) -> bool {
         let others = [&self.refusal, &self.reasoning, &self.reasoning_content, &self.tool_calls];
         others.into_iter().all(Option::is_none)
     }

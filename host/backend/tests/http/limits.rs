@@ -3,7 +3,7 @@
 use super::{ask, backend, server};
 use futures::future::join_all;
 use gage_backend::OpenOptions;
-use gage_load_server::completion;
+use gage_load_server::{Answer, Reply, completion, events};
 use serde_json::json;
 use std::time::Duration;
 
@@ -37,6 +37,32 @@ async fn backends_at_one_host_share_its_limits() {
     assert!(join_all(asked).await.iter().all(Result::is_ok));
     assert!(began.elapsed() >= Duration::from_millis(90), "{:?}", began.elapsed());
     assert_eq!(one.statistics()["concurrency_limit"], two.statistics()["concurrency_limit"]);
+}
+
+/// A server that breaks its answers off is within reach, and whoever else asks it is not kept waiting.
+#[tokio::test]
+async fn a_host_that_breaks_answers_off_is_no_dead_one() {
+    let whole = json!({"choices": [{"message": {"content": "4"}}]});
+    let stream = [json!({"choices": [{"delta": {"content": "4"}}]})];
+    for broken in [Answer::Truncated(Reply::json(200, &whole)), events(&stream, true)] {
+        let whole = Reply::json(200, &whole);
+        let server = server(move |request| match request.json()["model"] == "good" {
+            true => whole.clone().into(),
+            false => broken.clone(),
+        });
+        let url = format!("{}/v1", server.url());
+        let keys =
+            |model: &str| format!(", model: {model}, max_retries: 0, outage_limit: 0.001, outage_after: 3");
+        let shared = OpenOptions::default();
+        let bad = backend("openai_http", &url, &keys("bad"), &shared).await;
+        let good = backend("openai_http", &url, &keys("good"), &shared).await;
+        for _ in 0..10 {
+            let error = ask(bad.as_ref(), "q").await.expect_err("it breaks off");
+            assert!(!error.message.contains("out of reach"), "{error}");
+        }
+        assert!(ask(good.as_ref(), "q").await.is_ok());
+        assert_eq!(good.statistics()["outages"], 0);
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! The metrics of a task: loaded, their parameters checked, and how their scores become one figure.
 
-use super::{CLOCKS, PlannedMetric, report_missing, report_params, secret_paths};
+use super::{PlannedMetric, report_missing, report_params, secret_paths};
 use gage_config::{AggregationSpec, PluginReference, Problems};
-use gage_core::Root;
+use gage_core::{CLOCKS, Root};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -61,7 +61,7 @@ pub(super) fn plan_extractors(
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
                     "name another path than model_output.{}",
-                    super::CLOCKS.join(", model_output.")
+                    gage_core::CLOCKS.join(", model_output.")
                 ));
                 return None;
             }

@@ -128,7 +128,7 @@ impl ApiKey {
             KeySource::Nobody => return Ok(None),
             KeySource::Given(secret, _) => ("api_key", secret.reveal().to_owned()),
             KeySource::Variable(name) => match std::env::var(name) {
-                Ok(value) if !value.is_empty() => ("api_key_env", value),
+                Ok(value) if !value.trim().is_empty() => ("api_key_env", value),
                 Ok(_) => {
                     return fail(
                         "api_key_env",
@@ -158,7 +158,7 @@ impl ApiKey {
                 }
                 // Editors end a file with a line break.
                 let key = text.trim_end_matches(['\r', '\n']);
-                if key.is_empty() {
+                if key.trim().is_empty() {
                     let message = format!("the file {} holds no key", shown_path(path));
                     return fail("api_key_file", message, "the file holds the key and nothing else");
                 }
