@@ -214,13 +214,14 @@ impl HttpClient {
         reading: &Reading<R::Output>,
         began: Instant,
     ) -> Attempt<R::Output> {
+        let failed = |error: &reqwest::Error, broken: Ending| {
+            let (failure, is_broken) = transport(error);
+            Attempt::failed(failure, if is_broken { broken } else { Ending::Late })
+        };
         let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
         let mut response = match sent {
             Ok(response) => response,
-            Err(error) => {
-                let (failure, is_broken) = transport(&error);
-                return Attempt::failed(failure, if is_broken { Ending::Broken } else { Ending::Late });
-            }
+            Err(error) => return failed(&error, Ending::Broken),
         };
         let status = response.status().as_u16();
         let is_success = response.status().is_success();
@@ -259,10 +260,7 @@ impl HttpClient {
                 // The status says enough.
                 Err(_) if !is_success => break,
                 // What broke off within an answer came from a host that is there.
-                Err(error) => {
-                    let (failure, is_broken) = transport(&error);
-                    return Attempt::failed(failure, if is_broken { Ending::Answered } else { Ending::Late });
-                }
+                Err(error) => return failed(&error, Ending::Answered),
             }
         }
         let received = intake.length() + refusal.len();

@@ -110,6 +110,9 @@ mod tests {
     #[test]
     fn what_is_read_at_once_is_what_the_reader_of_all_answers_reads() {
         let usual = r#"{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"four\n\"4\" 数","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"details":{"a":1}},"system_fingerprint":null}"#;
+        let deep = format!("\"deep\":{}{}", "[".repeat(70), "]".repeat(70));
+        let usage = r#"{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"details":{"a":1}}"#;
+        assert!(usual.contains(usage));
         for (from, to, is_usual) in [
             ("", "", true),
             ("\"stop\"", "\"length\"", true),
@@ -132,11 +135,9 @@ mod tests {
             ("\"prompt_tokens\":9", "\"prompt_tokens\":18446744073709551615", false),
             ("\"completion_tokens\":5,", "", false),
             ("\"id\":\"c1\"", "\"choices\":[]", false),
-            (
-                "\"id\":\"c1\"",
-                "\"deep\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
-                false,
-            ),
+            ("\"id\":\"c1\"", deep.as_str(), false),
+            (usage, "[9,5]", false),
+            ("{\"index\"", "[],{\"index\"", false),
             ("}]", "}],", false),
         ] {
             let body = usual.replacen(from, to, 1);

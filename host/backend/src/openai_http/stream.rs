@@ -62,7 +62,8 @@ impl Reader for ChatReader {
 
     fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
         // Thoughts are split off by the reader of all answers.
-        match if self.think_tags { None } else { plain::read(body) } {
+        let plain = if self.think_tags { None } else { plain::read(body) };
+        match plain {
             Some(output) => Ok(output),
             None => reply::read(json_of(body)?, self.think_tags),
         }
