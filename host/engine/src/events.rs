@@ -2,7 +2,8 @@
 
 use crate::inference::Inferred;
 use crate::recorder::What;
-use gage_core::Outcome;
+use crate::usage::{usage_in, usage_of};
+use gage_core::{Outcome, Usage};
 use gage_observe::{
     Answered, Event, Level, Observability, ObserveError, PATIENCE, PATIENCE_OF_FAILURES, SampleEnd, Trace,
 };
@@ -90,8 +91,7 @@ impl Events {
                 self.ended(task_id, &end, || scores.collect());
             }
             What::Whole(record, is_earlier) => {
-                let usage = record.model_output.as_ref().and_then(|output| output.get("usage"));
-                let answered = answered_of(&record.timing, usage);
+                let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !is_earlier {
                     self.count(task_id, &answered, record.outcome == Outcome::BackendError);
@@ -110,8 +110,7 @@ impl Events {
     }
 
     fn answered(&self, task_id: &str, inferred: &Inferred) {
-        let usage = inferred.model_output.document().get("usage");
-        let answered = answered_of(&inferred.timing, usage.as_deref());
+        let answered = answered_of(&inferred.timing, usage_of(&inferred.model_output));
         if !inferred.is_earlier {
             self.count(task_id, &answered, false);
         }
@@ -215,16 +214,16 @@ struct End<'a> {
     scoring_ms: Option<f64>,
 }
 
-fn answered_of(timing: &SampleTiming, usage: Option<&Value>) -> Answered {
-    let tokens = |key: &str| usage.and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+fn answered_of(timing: &SampleTiming, usage: Option<Usage>) -> Answered {
+    let Usage { prompt_tokens, completion_tokens } = usage.unwrap_or_default();
     Answered {
         queue_ms: timing.queue_ms,
         latency_ms: timing.latency_ms,
         first_token_ms: timing.first_token_ms,
         attempts: timing.attempts,
         retries: timing.retries(),
-        prompt_tokens: tokens("prompt_tokens"),
-        completion_tokens: tokens("completion_tokens"),
+        prompt_tokens,
+        completion_tokens,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What requests took, in tokens, as outputs carry it.
 
-use gage_core::{Object, Usage};
+use gage_core::{Object, OutputDocument, Usage};
 use serde_json::{Value, json};
 
 /// The key of `model_output` under which that of the models lies that tools asked.
@@ -23,6 +23,14 @@ pub(crate) fn named(usage: Option<Usage>) -> Object {
 /// The usage that an output carries.
 pub(crate) fn usage_in(output: Option<&Value>) -> Option<Usage> {
     usage_at(output?, "usage")
+}
+
+/// The usage of what a model said.
+pub(crate) fn usage_of(output: &OutputDocument) -> Option<Usage> {
+    match output {
+        OutputDocument::Read(output) => output.usage,
+        OutputDocument::Json(output) => usage_in(Some(output)),
+    }
 }
 
 /// The usage under a key of an output.
