@@ -36,11 +36,11 @@ pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{CLOCKS, ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
-pub use reading::scan::is_surely_object;
+pub use reading::scan::{is_nested_deeper, is_surely_object};
 pub use sample::{AnswerProblem, ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
-pub use score::{MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
+pub use score::{Detail, MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use secrets::{
     SECRET_MARK, blank_secrets, blank_secrets_and_numbers, keep_name, keep_ordinary, keep_secret,
     places_of_secrets, without_secrets,

@@ -1,5 +1,9 @@
 //! What scorers say.
 
+mod detail;
+
+pub use detail::Detail;
+
 use crate::{Object, Outcome};
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +29,8 @@ pub struct ScoreCard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<String>,
     /// What the scorer saw.
-    #[serde(default, skip_serializing_if = "Object::is_empty")]
-    pub detail: Object,
+    #[serde(default, skip_serializing_if = "Detail::is_empty")]
+    pub detail: Detail,
 }
 
 /// What became of one metric for one sample.

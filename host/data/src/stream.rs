@@ -18,10 +18,20 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most rows that are converted in one call, at first: a model is to have its first sample soon.
-const FIRST_BATCH: usize = 256;
-/// Most rows that are converted in one call later, when what a call itself costs counts for more.
-const BATCH: usize = 1024;
+/// Most rows that are converted in one call.
+#[derive(Clone, Copy)]
+struct BatchSizes {
+    /// At first, when somebody waits for the first rows.
+    first: usize,
+    /// Later, when what a call itself costs counts for more.
+    later: usize,
+}
+
+/// For a model, which is to have its first sample soon and reads a few thousand a second: what is prepared long before it is
+/// sent only takes up memory, and the processor's caches.
+const FOR_A_MODEL: BatchSizes = BatchSizes { first: 64, later: 128 };
+/// For who reads as fast as rows come.
+const FOR_A_READER: BatchSizes = BatchSizes { first: 256, later: 1024 };
 /// So many batches are small.
 const FIRST_BATCHES: u64 = 8;
 /// A batch is not filled further once its rows have so many bytes.
@@ -59,12 +69,24 @@ pub fn stream(
     is_stopped: &(dyn Fn() -> bool + Sync),
     take: impl FnMut(Prepared) -> ControlFlow<()>,
 ) -> Streamed {
-    stream_kept(rows, preparation, workers, is_stopped, &|sample| sample, take)
+    stream_in(FOR_A_MODEL, rows, preparation, workers, is_stopped, &|sample| sample, take)
 }
 
 /// The same for who needs little of each Sample: `keep` is called by the workers, which made the Samples and
 /// are the fastest to be rid of them.
 pub fn stream_kept<K: Kept>(
+    rows: Rows,
+    preparation: &Preparation,
+    workers: usize,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+    keep: &(impl Fn(Box<Sample>) -> K + Sync),
+    take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
+) -> Streamed {
+    stream_in(FOR_A_READER, rows, preparation, workers, is_stopped, keep, take)
+}
+
+fn stream_in<K: Kept>(
+    sizes: BatchSizes,
     rows: Rows,
     preparation: &Preparation,
     workers: usize,
@@ -79,7 +101,8 @@ pub fn stream_kept<K: Kept>(
     // Batches that are read and not handed over yet: where one takes long, those behind it wait.
     let (begin, handed_over) = sync_channel::<()>(workers * WINDOW);
     std::thread::scope(|threads| {
-        let reader = spawn_named(threads, "load", move || read(rows, &batch_sender, &begin, is_stopped));
+        let reader =
+            spawn_named(threads, "load", move || read(sizes, rows, &batch_sender, &begin, is_stopped));
         let batches = &batches;
         let working: Vec<_> = (0..workers)
             .map(|_| {
@@ -116,6 +139,7 @@ struct Read {
 
 /// Reads rows in batches until there are no more, or nobody takes them.
 fn read(
+    sizes: BatchSizes,
     mut rows: Rows,
     sender: &SyncSender<Numbered<Row>>,
     begin: &SyncSender<()>,
@@ -128,7 +152,7 @@ fn read(
             break;
         }
         let began = Instant::now();
-        let most = if number < FIRST_BATCHES { FIRST_BATCH } else { BATCH };
+        let most = if number < FIRST_BATCHES { sizes.first } else { sizes.later };
         let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
         while batch.len() < most && bytes < BATCH_BYTES {
             match rows.advance() {

@@ -155,7 +155,7 @@ impl Turns<'_> {
             // Whoever waits here has answers that were paid for, so a signal does not end it.
             let place = match first {
                 Some(place) => place,
-                None => task.unless_spent(asking.place(None)).await?,
+                None => task.unless_spent(Place::taken(&asking.rooms, None)).await?,
             };
             let began = Instant::now();
             let reply =

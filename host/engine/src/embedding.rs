@@ -4,7 +4,7 @@
 use crate::active::ActiveTask;
 use crate::inference::{Inferred, failure_of};
 use crate::judging::RolePermits;
-use crate::place::Place;
+use crate::place::{Place, Rooms};
 use crate::plan::PlannedEmbed;
 use crate::session::Session;
 use crate::support::Failure;
@@ -14,7 +14,6 @@ use gage_core::{Object, Outcome, Roots, Usage};
 use gage_record::Stage;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// Where the similarities of an answer are, in `model_output`.
 pub(crate) const SEMANTIC: &str = "semantic";
@@ -30,7 +29,7 @@ pub(crate) struct Embedding {
     planned: Arc<PlannedEmbed>,
     backend: Arc<dyn Backend>,
     /// Bounds the requests of the role.
-    permits: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
 }
 
 /// The texts that are compared: the answer, and its references with their places in the list; blank ones are left out.
@@ -49,8 +48,8 @@ impl Embedding {
         permits: &RolePermits,
     ) -> Option<Embedding> {
         let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-        let permits = permits.of(&planned.role, backend.as_ref());
-        Some(Embedding { planned: Arc::clone(planned), backend, permits })
+        let rooms = Rooms::of_role(permits.of(&planned.role, backend.as_ref()));
+        Some(Embedding { planned: Arc::clone(planned), backend, rooms })
     }
 
     /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
@@ -159,7 +158,7 @@ impl Embedding {
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None);
+            let place = Place::taken(&self.rooms, None);
             let place = task.unless_spent(place).await?;
             let reply = in_place(Arc::clone(&place) as _, self.backend.embed(request)).await;
             Some((reply, place))

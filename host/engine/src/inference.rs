@@ -2,8 +2,7 @@
 
 use crate::active::ActiveTask;
 use crate::conversation::Turns;
-use crate::place::{Lent, Place};
-use crate::progress::Progress;
+use crate::place::{Lent, Place, Rooms};
 use crate::request::{Parts, Request, prompt_note};
 use crate::support::{self, Failure, Helper, Supported};
 use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
@@ -17,7 +16,6 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
 
 /// A sample that the model has seen, or that failed on the way to it.
 #[derive(Clone)]
@@ -146,11 +144,7 @@ pub(crate) struct Asking {
     pub(crate) task: Arc<ActiveTask>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) media: Arc<MediaStore>,
-    /// Bounds the requests of the role, in all tasks.
-    pub(crate) of_role: Arc<Semaphore>,
-    /// Bounds the requests of the task, where it says how many.
-    pub(crate) of_task: Option<Arc<Semaphore>>,
-    pub(crate) progress: Arc<dyn Progress>,
+    pub(crate) rooms: Arc<Rooms>,
     /// Who finds something for the model to read, in order.
     pub(crate) support: Vec<Helper>,
     /// Who answers the model's calls of tools.
@@ -202,7 +196,7 @@ impl Asking {
         let place = tokio::select! {
             biased;
             () = active.stop.wait() => return None,
-            place = self.place(lent) => place,
+            place = Place::taken(&self.rooms, lent) => place,
         };
         inferred.timing.queue_ms = milliseconds(ready.elapsed());
         let request = match self.with_media(request).await {
@@ -216,13 +210,6 @@ impl Asking {
         let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
         // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
         Box::pin(turns.go_on(*request, own_params, place, inferred)).await
-    }
-
-    /// Room for a request of the role.
-    pub(crate) async fn place(&self, lent: Option<Lent>) -> Arc<Place> {
-        let rooms = self.of_task.iter().chain([&self.of_role]).map(Arc::clone).collect();
-        let shown = Some((Arc::clone(&self.progress), Arc::clone(&self.task)));
-        Place::taken(rooms, shown, lent).await
     }
 
     /// The one answer of the model to a request.

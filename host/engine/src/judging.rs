@@ -6,7 +6,7 @@ use crate::active::ActiveTask;
 use crate::embedding::SEMANTIC;
 use crate::eval_config::{self, Change};
 use crate::inference::Inferred;
-use crate::place::Place;
+use crate::place::{Place, Rooms};
 use crate::plan::{PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
@@ -37,7 +37,7 @@ struct OpenJudge {
     planned: Arc<PlannedJudge>,
     backend: Arc<dyn Backend>,
     /// Bounds the requests of the role.
-    permits: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
 }
 
 /// What bounds the requests of each role, in all tasks together and whoever makes them.
@@ -93,8 +93,8 @@ impl Judging {
     pub(crate) fn new(planned: &PlannedJudges, session: &Session, permits: &RolePermits) -> Option<Judging> {
         let open = |planned: &Arc<PlannedJudge>| {
             let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-            let permits = permits.of(&planned.role, backend.as_ref());
-            Some(OpenJudge { planned: Arc::clone(planned), backend, permits })
+            let rooms = Rooms::of_role(permits.of(&planned.role, backend.as_ref()));
+            Some(OpenJudge { planned: Arc::clone(planned), backend, rooms })
         };
         let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
         Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
@@ -301,7 +301,7 @@ impl OpenJudge {
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = Place::taken(vec![Arc::clone(&self.permits)], None, None);
+            let place = Place::taken(&self.rooms, None);
             let place = task.unless_spent(place).await?;
             let reply = in_place(Arc::clone(&place) as _, self.backend.generate(request)).await;
             Some((reply, place))

@@ -2,58 +2,90 @@
 //! has none meanwhile.
 
 use crate::active::ActiveTask;
-use crate::progress::{InFlight, Progress};
+use crate::progress::Progress;
 use async_trait::async_trait;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// A permit of the sample that a request is for. It is given back when the request waits for the first time, so
 /// that another sample can begin.
 pub(crate) type Lent = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-/// Room for a request, for as long as it lives, but for the time in which it waits.
-pub(crate) struct Place {
-    /// What bounds requests, in the order in which room is taken.
-    rooms: Vec<Arc<Semaphore>>,
-    shown: Option<(Arc<dyn Progress>, Arc<ActiveTask>)>,
-    lent: Option<Lent>,
-    taken: Mutex<Option<Taken>>,
+/// What bounds the requests of a role.
+pub(crate) struct Rooms {
+    /// Bounds those of one task, where it says how many.
+    pub(crate) of_task: Option<Semaphore>,
+    /// Bounds those of all tasks.
+    pub(crate) of_role: Arc<Semaphore>,
+    /// Who is told how many of a task are in flight.
+    pub(crate) shown: Option<(Arc<dyn Progress>, Arc<ActiveTask>)>,
 }
 
-struct Taken {
-    /// Dropped first: whoever gets the room counts after this one.
-    _in_flight: Option<InFlight>,
-    _permits: Vec<OwnedSemaphorePermit>,
+impl Rooms {
+    /// For requests that are bounded in all tasks, and that nobody is told of.
+    pub(crate) fn of_role(of_role: Arc<Semaphore>) -> Arc<Rooms> {
+        Arc::new(Rooms { of_task: None, of_role, shown: None })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Semaphore> {
+        self.of_task.iter().chain([&*self.of_role])
+    }
+}
+
+/// Room for a request, for as long as it lives, but for the time in which it waits.
+pub(crate) struct Place {
+    rooms: Arc<Rooms>,
+    lent: Option<Lent>,
+    is_taken: AtomicBool,
 }
 
 impl Place {
-    /// Waits for room; what is `shown` is told while the request is in flight.
-    pub(crate) async fn taken(
-        rooms: Vec<Arc<Semaphore>>,
-        shown: Option<(Arc<dyn Progress>, Arc<ActiveTask>)>,
-        lent: Option<Lent>,
-    ) -> Arc<Place> {
-        let place = Arc::new(Place { rooms, shown, lent, taken: Mutex::default() });
+    /// Waits for room; whoever is shown requests is told while it is in flight.
+    pub(crate) async fn taken(rooms: &Arc<Rooms>, lent: Option<Lent>) -> Arc<Place> {
+        let place = Arc::new(Place { rooms: Arc::clone(rooms), lent, is_taken: AtomicBool::new(false) });
         place.fill().await;
         place
     }
 
     async fn fill(&self) {
-        let mut permits = Vec::with_capacity(self.rooms.len());
-        for room in &self.rooms {
-            // The semaphores are never closed.
-            permits.extend(Arc::clone(room).acquire_owned().await);
+        let Rooms { of_task, of_role, shown } = &*self.rooms;
+        let of_task = match of_task {
+            Some(room) => Some(room.acquire().await),
+            None => None,
+        };
+        let of_role = of_role.acquire().await;
+        // The semaphores are never closed. What is forgotten here is given back by `empty`.
+        of_task.into_iter().chain([of_role]).flatten().for_each(SemaphorePermit::forget);
+        if let Some((progress, task)) = shown {
+            progress.request_began(task.id());
         }
-        let begin = |(progress, task): &(_, _)| InFlight::begin(Arc::clone(progress), Arc::clone(task));
-        let taken = Taken { _in_flight: self.shown.as_ref().map(begin), _permits: permits };
-        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+        self.is_taken.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives the room back, if it has any.
+    fn empty(&self) {
+        if !self.is_taken.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        // First, for whoever gets the room counts after this one.
+        if let Some((progress, task)) = &self.rooms.shown {
+            progress.request_ended(task.id());
+        }
+        self.rooms.all().for_each(|room| room.add_permits(1));
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.empty();
     }
 }
 
 #[async_trait]
 impl gage_backend::Place for Place {
     fn leave(&self, invites: bool) {
-        drop(self.taken.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.empty();
         if let Some(lent) = self.lent.as_ref().filter(|_| invites) {
             drop(lent.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
@@ -75,7 +107,7 @@ mod tests {
         let begun = Arc::new(Semaphore::new(1));
         let permit = Arc::clone(&begun).acquire_owned().await.expect("room");
         let lent: Lent = Arc::new(Mutex::new(Some(permit)));
-        let place = Place::taken(vec![Arc::clone(&room)], None, Some(lent)).await;
+        let place = Place::taken(&Rooms::of_role(Arc::clone(&room)), Some(lent)).await;
         assert_eq!((room.available_permits(), begun.available_permits()), (0, 0));
         place.leave(false);
         assert_eq!((room.available_permits(), begun.available_permits()), (1, 0));

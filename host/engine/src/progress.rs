@@ -1,9 +1,7 @@
 //! What a run tells about itself while it goes on.
 
-use crate::active::ActiveTask;
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
-use std::sync::Arc;
 
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
@@ -75,25 +73,6 @@ pub trait Progress: Send + Sync {
 
     /// A task ends.
     fn task_finished(&self, task_id: &str);
-}
-
-/// A request between [`Progress::request_began`] and [`Progress::request_ended`].
-pub(crate) struct InFlight {
-    progress: Arc<dyn Progress>,
-    task: Arc<ActiveTask>,
-}
-
-impl InFlight {
-    pub(crate) fn begin(progress: Arc<dyn Progress>, task: Arc<ActiveTask>) -> InFlight {
-        progress.request_began(task.id());
-        InFlight { progress, task }
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.progress.request_ended(self.task.id());
-    }
 }
 
 /// Hears nothing.

@@ -112,7 +112,10 @@ impl Parts {
     pub(crate) fn of(task: &PlannedTask, sample: &Sample) -> Parts {
         let own = sample.own_sampling();
         let has_own_params = !own.is_empty();
-        let params = SamplingParams::from_object(own).map(|params| params.over(&task.sampling_params));
+        let params = match has_own_params {
+            true => SamplingParams::from_object(own).map(|params| params.over(&task.sampling_params)),
+            false => Ok(task.sampling_params.clone()),
+        };
         let params = params.map_err(|problems| {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             prompt_note("sampling_params", message, Some("/sampling_params".to_owned()))

@@ -233,11 +233,7 @@ fn blank_secrets_of(result: &mut MetricResult) {
     result.error.iter_mut().for_each(clean);
     let Some(card) = &mut result.card else { return };
     card.explain.iter_mut().chain(&mut card.error_tags).for_each(clean);
-    let mut detail = Value::Object(std::mem::take(&mut card.detail));
-    blank_secrets(&mut detail);
-    if let Value::Object(detail) = detail {
-        card.detail = detail;
-    }
+    card.detail.blank_secrets();
 }
 
 /// The scores of an answer, which fail where one of them did.

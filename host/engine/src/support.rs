@@ -3,7 +3,7 @@
 use crate::active::ActiveTask;
 use crate::gathering::Gathering;
 use crate::judging::RolePermits;
-use crate::place::Place;
+use crate::place::{Place, Rooms};
 use crate::plan::PlannedHelper;
 use crate::session::Session;
 use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
@@ -13,7 +13,6 @@ use gage_template::PromptContext;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// What payloads hold beside what support steps found; an adapter of such a name is found under `support`
 /// alone.
@@ -24,7 +23,7 @@ pub(crate) struct Helper {
     planned: Arc<PlannedHelper>,
     calls: Option<Calls>,
     /// Its model, where it has one, and what bounds the requests of the role.
-    model: Option<(Arc<dyn Backend>, Arc<Semaphore>)>,
+    model: Option<(Arc<dyn Backend>, Arc<Rooms>)>,
 }
 
 /// The functions of its component.
@@ -89,7 +88,7 @@ impl Helper {
         let role = &planned.role;
         let model = session
             .backend(&role.backend_id)
-            .map(|backend| (Arc::clone(backend), permits.of(role, backend.as_ref())));
+            .map(|backend| (Arc::clone(backend), Rooms::of_role(permits.of(role, backend.as_ref()))));
         let calls = planned.adapter.as_ref().map(|adapter| Calls::new(adapter, workers));
         Helper { planned: Arc::clone(planned), calls, model }
     }
@@ -161,7 +160,7 @@ impl Helper {
         messages: Vec<Message>,
         params: SamplingParams,
     ) -> Result<ModelOutput, NotFound> {
-        let Some((backend, permits)) = &self.model else {
+        let Some((backend, rooms)) = &self.model else {
             let message = "its component asks for a model, and the role has no `backend_id`".to_owned();
             return Err(failure("no_backend", message).into());
         };
@@ -178,7 +177,7 @@ impl Helper {
         };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
-            let place = task.unless_spent(Place::taken(vec![Arc::clone(permits)], None, None)).await?;
+            let place = task.unless_spent(Place::taken(rooms, None)).await?;
             let reply = in_place(Arc::clone(&place) as _, backend.generate(request)).await;
             Some((reply, place))
         };

@@ -7,7 +7,7 @@ use crate::behind::Behind;
 use crate::earlier::Earlier;
 use crate::inference::{Asking, Inferred};
 use crate::invalid::{InvalidRows, TooManyInvalid};
-use crate::place::Lent;
+use crate::place::{Lent, Rooms};
 use crate::plan::PlannedTask;
 use crate::progress::Progress;
 use crate::reader::{Ahead, Next, ReadError, Row, read};
@@ -19,7 +19,7 @@ use crate::stop::Stop;
 use crate::support::Helper;
 use gage_backend::Backend;
 use gage_config::LoopMode;
-use gage_core::{Outcome, spawn_named};
+use gage_core::{Outcome, Sample, spawn_named};
 use gage_data::{DataError, MissingField, Preparation, Rejection, RejectionStage, Rows};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
@@ -122,26 +122,30 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         // A batch has room, for rows come in order.
         held: Room::new(inflight.saturating_add(waiting)),
         inflight: Room::new(inflight),
-        behind: behind.map(Arc::new),
-        hand: Hand {
-            task: Arc::clone(&task),
-            unsynced: (!is_bounded).then(|| Arc::new(Room::new(waiting))),
-            batches: Arc::default(),
-            scorers: input.scorers,
-            recorder: input.recorder,
-        },
-        asking: Arc::new(Asking {
-            backend,
-            media: Arc::clone(&preparation.media),
-            of_role: permits,
-            of_task: spec.concurrency.map(|own| Arc::new(Semaphore::new(own.min(Semaphore::MAX_PERMITS)))),
-            progress,
-            task: Arc::clone(&task),
-            support: input.support,
-            tools: input.tools,
-        }),
         stop: task.stop.clone(),
-        invalid: Arc::clone(&invalid),
+        work: Arc::new(Work {
+            behind,
+            invalid: Arc::clone(&invalid),
+            hand: Hand {
+                task: Arc::clone(&task),
+                unsynced: (!is_bounded).then(|| Room::new(waiting)),
+                batches: Mutex::default(),
+                scorers: input.scorers,
+                recorder: input.recorder,
+            },
+            asking: Asking {
+                backend,
+                media: Arc::clone(&preparation.media),
+                rooms: Arc::new(Rooms {
+                    of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
+                    of_role: permits,
+                    shown: Some((progress, Arc::clone(&task))),
+                }),
+                task: Arc::clone(&task),
+                support: input.support,
+                tools: input.tools,
+            },
+        }),
     };
     let (reading, looped) = std::thread::scope(|threads| {
         let (stop, invalid) = (&task.stop, &*invalid);
@@ -215,14 +219,19 @@ impl Room {
 
 /// Hands every row to the model, as many at once as are allowed.
 struct SampleLoop {
-    asking: Arc<Asking>,
     /// Bounds the samples between loading and the journal.
     inflight: Room,
     /// Bounds the answers that wait for their neighbours, and with them the samples in flight.
     held: Room,
-    /// Who is asked about answers.
-    behind: Option<Arc<Behind>>,
     stop: Stop,
+    work: Arc<Work>,
+}
+
+/// What is done with each row of a task; its samples share it.
+struct Work {
+    asking: Asking,
+    /// Who is asked about answers.
+    behind: Option<Behind>,
     /// Counts what turns out to be no Sample when it is to be asked.
     invalid: Arc<InvalidRows>,
     hand: Hand,
@@ -247,12 +256,11 @@ struct RowEnd {
 }
 
 /// Hands on what came of a row.
-#[derive(Clone)]
 struct Hand {
     task: Arc<ActiveTask>,
     /// Bounds the samples that only wait for the disk; where the task bounds those in flight, they are among these.
-    unsynced: Option<Arc<Room>>,
-    batches: Arc<Mutex<Batches>>,
+    unsynced: Option<Room>,
+    batches: Mutex<Batches>,
     scorers: mpsc::Sender<ToScore>,
     recorder: mpsc::Sender<ToRecord>,
 }
@@ -274,7 +282,7 @@ impl SampleLoop {
             while let Some(result) = requests.try_join_next() {
                 count(result)?;
             }
-            let hand = self.hand.clone();
+            let hand = &self.work.hand;
             let row = match next {
                 Next::Answered(record) => {
                     let inferred = Arc::new(Inferred::of_record(*record));
@@ -293,13 +301,8 @@ impl SampleLoop {
                         is_cut_off = true;
                         break;
                     }
-                    let behind = self.behind.clone();
-                    requests.spawn(spending::noting(async move {
-                        let index = inferred.index;
-                        let judged = hand.asked(behind.as_deref(), inferred).await;
-                        let is_recorded = hand.ended(index, judged, Some(permit), held).await;
-                        RowEnd { is_recorded, is_earlier: true }
-                    }));
+                    let work = Arc::clone(&self.work);
+                    requests.spawn(Box::pin(spending::noting(work.judge(inferred, permit, held))));
                     continue;
                 }
                 Next::Row(row) => row,
@@ -316,28 +319,10 @@ impl SampleLoop {
                     count(Ok(RowEnd { is_recorded, is_earlier: false }))?;
                 }
                 Ok(sample) => {
-                    let (asking, behind) = (Arc::clone(&self.asking), self.behind.clone());
-                    let invalid = Arc::clone(&self.invalid);
-                    // Where the task bounds its samples, one that waits is among them.
-                    let is_lent = hand.unsynced.is_some();
-                    requests.spawn(spending::noting(async move {
-                        let permit: Lent = Arc::new(Mutex::new(Some(permit)));
-                        let lent = is_lent.then(|| Arc::clone(&permit));
-                        let inferred = asking.infer(index, row_digest, sample, lent).await;
-                        let inferred = inferred.map(|inferred| hand.without_secrets(inferred));
-                        let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
-                        let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
-                        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(Inferred::wrong)
-                        {
-                            invalid.found_late(wrong);
-                        }
-                        let judged = match inferred {
-                            Some(inferred) => hand.asked(behind.as_deref(), inferred).await,
-                            None => None,
-                        };
-                        let is_recorded = hand.ended(index, judged, permit, held).await;
-                        RowEnd { is_recorded, is_earlier: false }
-                    }));
+                    let work = Arc::clone(&self.work);
+                    // In a box, or the runtime would move all of it three times.
+                    requests
+                        .spawn(Box::pin(spending::noting(work.ask(index, row_digest, sample, permit, held))));
                 }
             }
         }
@@ -348,10 +333,10 @@ impl SampleLoop {
         while let Some(result) = requests.join_next().await {
             count(result)?;
         }
-        self.hand.finish().await;
+        self.work.hand.finish().await;
         let spent = began.elapsed();
         self.inflight.is_empty().await;
-        if let Some(unsynced) = &self.hand.unsynced {
+        if let Some(unsynced) = &self.work.hand.unsynced {
             unsynced.is_empty().await;
         }
         self.held.is_empty().await;
@@ -367,7 +352,7 @@ impl SampleLoop {
         let next = async {
             let held = self.held.take().await?;
             let permit = self.inflight.take().await?;
-            if self.invalid.ends_asking() {
+            if self.work.invalid.ends_asking() {
                 return None;
             }
             Some((rows.recv().await?, held, permit))
@@ -377,6 +362,49 @@ impl SampleLoop {
             () = self.stop.wait() => None,
             next = next => next,
         }
+    }
+}
+
+impl Work {
+    /// Asks the model about a sample, has it judged, and hands it on.
+    async fn ask(
+        self: Arc<Work>,
+        index: u64,
+        row_digest: String,
+        sample: Arc<Sample>,
+        permit: OwnedSemaphorePermit,
+        held: OwnedSemaphorePermit,
+    ) -> RowEnd {
+        let hand = &self.hand;
+        let permit: Lent = Arc::new(Mutex::new(Some(permit)));
+        // Where the task bounds its samples, one that waits is among them.
+        let lent = hand.unsynced.is_some().then(|| Arc::clone(&permit));
+        let inferred = self.asking.infer(index, row_digest, sample, lent).await;
+        let inferred = inferred.map(|inferred| hand.without_secrets(inferred));
+        let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
+        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(Inferred::wrong) {
+            self.invalid.found_late(wrong);
+        }
+        let judged = match inferred {
+            Some(inferred) => hand.asked(self.behind.as_ref(), inferred).await,
+            None => None,
+        };
+        let is_recorded = hand.ended(index, judged, permit, held).await;
+        RowEnd { is_recorded, is_earlier: false }
+    }
+
+    /// The same of a sample that the model answered in an earlier process.
+    async fn judge(
+        self: Arc<Work>,
+        inferred: Inferred,
+        permit: OwnedSemaphorePermit,
+        held: OwnedSemaphorePermit,
+    ) -> RowEnd {
+        let index = inferred.index;
+        let judged = self.hand.asked(self.behind.as_ref(), inferred).await;
+        let is_recorded = self.hand.ended(index, judged, Some(permit), held).await;
+        RowEnd { is_recorded, is_earlier: true }
     }
 }
 

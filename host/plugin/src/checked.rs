@@ -9,7 +9,7 @@ use crate::bindings::types::{
 use crate::family::{Further, ValueDescription};
 use crate::kinds::aggregator::AggregatorFigure;
 use crate::limits::Limits;
-use gage_core::{Object, Outcome, ScoreCard};
+use gage_core::{Detail, Object, Outcome, ScoreCard};
 use serde_json::Value;
 
 fn invalid(message: impl Into<String>) -> ItemError {
@@ -202,7 +202,7 @@ pub(crate) fn bounded_json(text: &str, what: &str, limits: &Limits) -> Result<()
         let most = limits.result_bytes;
         return Err(invalid(format!("{what} has {} bytes; at most {most} are allowed", text.len())));
     }
-    if is_deeper(text, limits.json_depth) {
+    if gage_core::is_nested_deeper(text.as_bytes(), limits.json_depth) {
         return Err(invalid(format!("{what} is nested deeper than {} levels", limits.json_depth)));
     }
     Ok(())
@@ -217,31 +217,6 @@ pub(crate) fn object(text: &str, what: &str, limits: &Limits) -> Result<Object, 
         Value::Object(object) => Ok(object),
         _ => Err(invalid(format!("{what} is not an object"))),
     }
-}
-
-/// Whether brackets outside of strings are nested deeper than that.
-fn is_deeper(text: &str, most: usize) -> bool {
-    // Most texts have so few of them that their order does not matter.
-    memchr::memchr2_iter(b'[', b'{', text.as_bytes()).nth(most).is_some() && depth_of(text) > most
-}
-
-/// The deepest nesting of brackets outside of strings.
-fn depth_of(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
-    for byte in text.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_string => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
 }
 
 fn finite(number: f64, what: &str) -> Result<f64, ItemError> {
@@ -296,8 +271,17 @@ pub(crate) fn card(card: GuestCard, limits: &Limits) -> Result<ScoreCard, ItemEr
         sub_scores,
         error_tags: tags?,
         explain: card.explain,
-        detail: object(&card.detail, "the detail of a card", limits)?,
+        detail: detail(card.detail, limits)?,
     })
+}
+
+fn detail(text: String, limits: &Limits) -> Result<Detail, ItemError> {
+    const WHAT: &str = "the detail of a card";
+    bounded_json(&text, WHAT, limits)?;
+    match Detail::of_text(text) {
+        Ok(detail) => Ok(detail),
+        Err(text) => object(&text, WHAT, limits).map(Detail::from),
+    }
 }
 
 /// Makes sure that the scores of a card lie where the metric itself says that they do: the primary one is the first of its
@@ -403,11 +387,6 @@ mod tests {
             assert!(error.message.contains(expected), "{expected}: {}", error.message);
         }
         assert!(card(guest_card(), &limits).is_ok());
-    }
-
-    #[test]
-    fn brackets_in_strings_are_not_levels() {
-        assert_eq!(depth_of(r#"{"a": "[[[\"[", "b": [1]}"#), 2);
     }
 
     #[test]

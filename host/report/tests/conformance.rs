@@ -106,7 +106,7 @@ fn record(index: u64, values: &Value, metadata: &Value, params: &Value) -> Sampl
     let card = ScoreCard {
         primary_score: Some(1.0),
         sub_scores: values.iter().map(|(name, value)| (name.clone(), number(value))).collect(),
-        detail,
+        detail: detail.into(),
         ..ScoreCard::default()
     };
     SampleRecord {

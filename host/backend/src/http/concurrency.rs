@@ -64,6 +64,8 @@ pub(super) enum End {
 struct Round {
     size: u32,
     sent: u32,
+    /// Most requests that were in flight when one of these was sent, itself among them.
+    fullest: usize,
     ended: u32,
     refused: u32,
     late: u32,
@@ -171,14 +173,15 @@ impl Concurrency {
         }
     }
 
-    /// A request is sent; says in which round.
-    pub(super) fn sent(&mut self) -> u64 {
+    /// A request is sent, with which so many are in flight; says in which round.
+    pub(super) fn sent(&mut self, in_flight: usize) -> u64 {
         if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
             let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());
             self.rounds.push_back(Round { size, ..Round::default() });
         }
         if let Some(round) = self.rounds.back_mut() {
             round.sent += 1;
+            round.fullest = round.fullest.max(in_flight);
         }
         self.first + self.rounds.len() as u64 - 1
     }
@@ -191,8 +194,8 @@ impl Concurrency {
         }
     }
 
-    /// A request of a round ended after a while; `in_flight` were under way with it.
-    pub(super) fn ended(&mut self, number: u64, end: End, took: Duration, in_flight: usize) {
+    /// A request of a round ended after a while.
+    pub(super) fn ended(&mut self, number: u64, end: End, took: Duration) {
         let Some(round) = self.round(number) else { return };
         round.ended += 1;
         round.refused += u32::from(end == End::Refused);
@@ -201,10 +204,12 @@ impl Concurrency {
             round.spent += took.as_secs_f64();
         }
         let is_over = round.is_over();
-        // Where the limit is not what holds requests back, a higher one would be a guess.
-        let is_full = in_flight as f64 >= self.limit.floor() * 0.8;
+        let fullest = round.fullest as f64;
+        // Where the limit is not what holds requests back, a higher one would be a guess. Not those that are in flight now
+        // say so: many answers may come at once, before anything is sent in their places.
+        let (step, full) = if self.is_slow_start { (1.0, 0.5) } else { (1.0 / self.limit.sqrt(), 0.8) };
+        let is_full = fullest >= self.limit.floor() * full;
         if self.is_adaptive && end == End::Taken && is_full && self.trial.is_none() {
-            let step = if self.is_slow_start { 1.0 } else { 1.0 / self.limit.sqrt() };
             self.limit = (self.limit + step).min(self.most);
         }
         if is_over {

@@ -176,7 +176,8 @@ impl Host {
                         Turn::Refuse(lasted) => return Err(NotSent::OutOfReach(lasted)),
                         Turn::Go => {
                             state.in_flight += 1;
-                            pass.sent = Some(Sent { round: state.concurrency.sent(), at: now });
+                            let in_flight = state.in_flight;
+                            pass.sent = Some(Sent { round: state.concurrency.sent(in_flight), at: now });
                             return Ok(pass);
                         }
                     },
@@ -329,9 +330,8 @@ impl Pass<'_> {
                 Ending::Late => End::Late,
                 Ending::Answered | Ending::Broken => End::Taken,
             };
-            let in_flight = state.in_flight;
-            state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at), in_flight);
-            state.in_flight = in_flight.saturating_sub(1);
+            state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
+            state.in_flight = state.in_flight.saturating_sub(1);
         }
         match ending {
             Ending::Answered | Ending::Refused => state.breaker.reached(),

@@ -11,6 +11,40 @@ pub fn is_surely_object(text: &str) -> bool {
     scan.next_is(b'{') && scan.skip().is_some() && scan.is_at_end()
 }
 
+/// Whether a text surely is what would be written of the JSON object that is read in it: without blanks, names that come
+/// twice, or numbers and escapes that are written in another way. `false` says nothing about it.
+pub(crate) fn is_surely_as_written(text: &str) -> bool {
+    let mut scan = Scan::new(text);
+    text.starts_with('{') && scan.as_written(0).is_some() && scan.at == text.len()
+}
+
+/// Whether objects and lists are nested deeper than that in some JSON.
+pub fn is_nested_deeper(json: &[u8], most: usize) -> bool {
+    // Most texts have so few brackets that their order does not matter.
+    memchr::memchr2_iter(b'[', b'{', json).nth(most).is_some() && depth_of(json) > most
+}
+
+/// The deepest nesting of brackets outside of strings.
+fn depth_of(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// How many names an object may have that are compared with each other.
+const MOST_NAMES: usize = 16;
 /// How deep values may be nested that are walked over; serde_json reads some more.
 const MOST_DEPTH: usize = 64;
 /// Digits that 64 bits and a float hold, whatever they are.
@@ -157,6 +191,86 @@ impl<'t> Scan<'t> {
         }
     }
 
+    /// Walks over a value that is written as it would be written anew.
+    fn as_written(&mut self, depth: usize) -> Option<()> {
+        let begin = self.at;
+        match self.byte()? {
+            b'"' => self.string_as_written().map(drop),
+            b'{' if depth < MOST_DEPTH => {
+                let mut names = [""; MOST_NAMES];
+                self.items_as_written(b'}', |scan, place| {
+                    let name = scan.string_as_written()?;
+                    if names.get(..place)?.contains(&name) {
+                        return None;
+                    }
+                    *names.get_mut(place)? = name;
+                    scan.byte_is(b':')?;
+                    scan.as_written(depth + 1)
+                })
+            }
+            b'[' if depth < MOST_DEPTH => self.items_as_written(b']', |scan, _| scan.as_written(depth + 1)),
+            b'n' => self.word("null"),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'-' | b'0'..=b'9' => {
+                self.number()?;
+                let number = self.text.get(begin..self.at)?;
+                match number.split_once('.') {
+                    None => number != "-0",
+                    // The shortest decimals; of small numbers those without an exponent.
+                    Some((_, behind)) => {
+                        behind == "0" || !(behind.ends_with('0') || behind.starts_with("0000"))
+                    }
+                }
+                .then_some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn items_as_written(
+        &mut self,
+        end: u8,
+        mut item: impl FnMut(&mut Scan<'t>, usize) -> Option<()>,
+    ) -> Option<()> {
+        self.at += 1;
+        if self.byte()? == end {
+            self.at += 1;
+            return Some(());
+        }
+        for place in 0.. {
+            item(self, place)?;
+            match self.byte()? {
+                b',' => self.at += 1,
+                byte if byte == end => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    fn string_as_written(&mut self) -> Option<&'t str> {
+        (self.byte()? == b'"').then_some(())?;
+        let Raw { text, is_escaped } = self.string()?;
+        let mut escapes = text.bytes();
+        while is_escaped && escapes.any(|byte| byte == b'\\') {
+            matches!(escapes.next()?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())?;
+        }
+        Some(text)
+    }
+
+    /// The next byte, white space or not.
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn byte_is(&mut self, byte: u8) -> Option<()> {
+        (self.byte()? == byte).then(|| self.at += 1)
+    }
+
     fn word(&mut self, word: &str) -> Option<()> {
         let begins = self.text.as_bytes().get(self.at..)?.starts_with(word.as_bytes());
         begins.then(|| self.at += word.len())
@@ -283,6 +397,49 @@ mod tests {
         assert!(!is_surely_object(&nested(MOST_DEPTH)));
     }
 
+    #[test]
+    fn depth_counts_brackets_outside_of_strings() {
+        let cases = [("1", 0), ("{}", 1), (r#"{"a":[{"b":"[[[["}],"c\"[":[]}"#, 3), (r#"["\\",["]"]]"#, 2)];
+        for (json, expected) in cases {
+            assert!(!is_nested_deeper(json.as_bytes(), expected), "{json}");
+            assert_eq!(depth_of(json.as_bytes()), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_usually_written_is_known_to_be() {
+        for (text, expected) in [
+            ("{}", true),
+            (
+                r#"{"prediction":"an \"é\"\n","reference":[1,-2.5,0.05,0.0,null,true],"normalized":{"a":{},"b":[]}}"#,
+                true,
+            ),
+            (r#"{"a":1,"b":{"a":1}}"#, true),
+            (r#"{"a":1,"a":2}"#, false),
+            (r#"{"a": 1}"#, false),
+            (r#" {"a":1}"#, false),
+            (r#"{"a":1} "#, false),
+            (r#"{"a":"\u00e9"}"#, false),
+            (r#"{"a":"\/"}"#, false),
+            (r#"{"a":1.50}"#, false),
+            (r#"{"a":-0}"#, false),
+            (r#"{"a":1e5}"#, false),
+            (r#"{"a":0.00001}"#, false),
+            ("[]", false),
+            ("", false),
+            (r#"{"a":1"#, false),
+            (r#"{"a":1,}"#, false),
+        ] {
+            assert_eq!(is_surely_as_written(text), expected, "{text}");
+        }
+        let names = |count: usize| {
+            let members: Vec<String> = (0..count).map(|name| format!("\"{name}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert!(is_surely_as_written(&names(MOST_NAMES)));
+        assert!(!is_surely_as_written(&names(MOST_NAMES + 1)));
+    }
+
     proptest! {
         /// Texts that are nearly JSON: pieces of it in any order.
         #[test]
@@ -299,6 +456,35 @@ mod tests {
                 if is_surely_object(&text) {
                     prop_assert!(serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_object()), "{}", text);
                 }
+            }
+        }
+
+        /// The same, of what is kept as it is.
+        #[test]
+        fn what_is_said_to_be_as_written_is_written_so(
+            pieces in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{", "}", "[", "]", ",", ":", "\"", "\\n", "\\/", "\\u0041", "\\u001f", "a", "é", "1", "0", "-", ".", "e", "5",
+                    "null", "true", "\"k\":", "\"l\":1,", "\"a\\\"b\"", " ", "0.05", "0.0001", "0.00001", "-0", "1.0", "1.50", "12.25",
+                ]),
+                0..24,
+            )
+        ) {
+            for text in [pieces.concat(), format!("{{\"k\":{}}}", pieces.concat())] {
+                if is_surely_as_written(&text) {
+                    let value: Value = serde_json::from_str(&text).expect("JSON");
+                    prop_assert!(value.is_object(), "{}", text);
+                    prop_assert_eq!(value.to_string(), text);
+                }
+            }
+        }
+
+        #[test]
+        fn decimals_said_to_be_as_written_are_written_so(whole in 0_u64..100_000_000, behind in "[0-9]{1,9}", minus in any::<bool>()) {
+            let text = format!("{{\"k\":{}{whole}.{behind}}}", if minus { "-" } else { "" });
+            if is_surely_as_written(&text) {
+                let value: Value = serde_json::from_str(&text).expect("JSON");
+                prop_assert_eq!(value.to_string(), text);
             }
         }
 

@@ -121,7 +121,7 @@ fn to_guest(row: &AggregatorRow) -> GuestRow {
             sub_scores: sub_scores.iter().filter_map(sub_score).collect(),
             error_tags: error_tags.clone(),
             explain: explain.clone(),
-            detail: serde_json::Value::Object(detail.clone()).to_string(),
+            detail: detail.to_text().into_owned(),
         },
     }
 }

@@ -324,7 +324,7 @@ fn score(result: &MetricResult, record: &SampleRecord) -> Option<Value> {
     if let (Some(pass), Some(_)) = (card.pass, card.primary_score) {
         metadata.insert("pass".to_owned(), pass.into());
     }
-    for (key, object) in [("sub_scores", &card.sub_scores), ("detail", &card.detail)] {
+    for (key, object) in [("sub_scores", &card.sub_scores), ("detail", &*card.detail.object())] {
         if !object.is_empty() {
             metadata.insert(key.to_owned(), Value::Object(object.clone()));
         }

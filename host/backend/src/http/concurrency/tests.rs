@@ -117,7 +117,7 @@ fn play(server: Server, most: usize) -> Played {
             let (end, took, is_answer) = server.take(hasher.finish() % 100, in_flight, now, &mut bucket);
             busy += took;
             answering += if is_answer { took } else { Duration::ZERO };
-            let round = concurrency.sent();
+            let round = concurrency.sent(in_flight);
             let kind = ends.iter().position(|known| *known == end).expect("it is among them") as u8;
             under_way.insert(sample, (took, is_answer));
             events.push(Reverse((now + took, sample, Some((round, kind)))));
@@ -129,7 +129,7 @@ fn play(server: Server, most: usize) -> Played {
             continue;
         };
         let (took, is_answer) = under_way.remove(&sample).expect("it was sent");
-        concurrency.ended(round, ends[usize::from(kind)], took, in_flight);
+        concurrency.ended(round, ends[usize::from(kind)], took);
         in_flight -= 1;
         if is_answer {
             attempts.remove(&sample);
@@ -185,15 +185,25 @@ fn a_host_that_takes_all_soon_gets_all() {
 }
 
 #[test]
+fn answers_that_come_at_once_double_the_limit_and_a_few_in_flight_do_not() {
+    for (in_flight, limit) in [(32, 62), (20, 41), (8, 32)] {
+        let mut concurrency = Concurrency::new(256, true);
+        let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(in_flight.min(number + 1))).collect();
+        rounds.iter().for_each(|round| concurrency.ended(*round, End::Taken, ANSWER));
+        assert_eq!(concurrency.limit(), limit, "{in_flight} at once");
+    }
+}
+
+#[test]
 fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
     let mut concurrency = Concurrency::new(4_096, true);
-    let rounds: Vec<u64> = (0..256).map(|_| concurrency.sent()).collect();
+    let rounds: Vec<u64> = (0..256).map(|number| concurrency.sent(number + 1)).collect();
     for limit in [512, 1_024] {
         concurrency.hurry();
         assert_eq!(concurrency.limit(), limit);
     }
     for round in rounds.iter().take(40) {
-        concurrency.ended(*round, End::Refused, REFUSAL, 256);
+        concurrency.ended(*round, End::Refused, REFUSAL);
     }
     concurrency.hurry();
     assert_eq!(concurrency.limit(), 1_024, "the host has had enough");
@@ -202,12 +212,12 @@ fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
 #[test]
 fn a_request_that_was_given_up_is_not_waited_for() {
     let mut concurrency = Concurrency::new(256, true);
-    let rounds: Vec<u64> = (0..32).map(|_| concurrency.sent()).collect();
+    let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(number + 1)).collect();
     for round in rounds.iter().take(16) {
         concurrency.abandoned(*round);
     }
     for round in rounds.iter().skip(16) {
-        concurrency.ended(*round, End::Late, HANG, 32);
+        concurrency.ended(*round, End::Late, HANG);
     }
     assert_eq!(concurrency.cuts(), 1);
 }
@@ -217,8 +227,8 @@ fn one_is_always_left_and_a_fixed_limit_stays() {
     for (is_adaptive, limit) in [(true, 1), (false, 100)] {
         let mut concurrency = Concurrency::new(100, is_adaptive);
         for _ in 0..50 {
-            let rounds: Vec<u64> = (0..128).map(|_| concurrency.sent()).collect();
-            rounds.iter().for_each(|round| concurrency.ended(*round, End::Refused, REFUSAL, 100));
+            let rounds: Vec<u64> = (0..128).map(|number| concurrency.sent(number + 1)).collect();
+            rounds.iter().for_each(|round| concurrency.ended(*round, End::Refused, REFUSAL));
         }
         assert_eq!(concurrency.limit(), limit);
         assert!(concurrency.is_refusing());
