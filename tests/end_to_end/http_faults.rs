@@ -5,6 +5,7 @@ use gage_load_server::{Answer, LoadServer, Reply, Storm, StormShares, completion
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Mutex;
 
 const KEY: &str = "sk-0123456789abcdef";
 
@@ -42,6 +43,43 @@ fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
     assert!(scored >= 399, "{summary}");
     assert_eq!(summary["metrics"][0]["value"], 1.0);
     assert!(server.requests() > 500, "{} requests", server.requests());
+}
+
+/// The options of a sample are asked about at once, and share its place among those in flight.
+#[test]
+fn options_that_are_all_refused_at_first_wait_in_one_place() {
+    let row = |number: usize| json!({"question": format!("q{number}?"), "choices": ["a", "bb", "ccc"], "answer": 0});
+    for concurrency in ["1", "4"] {
+        let seen = Mutex::new(HashSet::new());
+        let server = LoadServer::start(move |request| {
+            let prompt = request.json()["prompt"].as_str().unwrap_or_default().to_owned();
+            if seen.lock().expect("no panic").insert(prompt.clone()) {
+                return Reply::json(503, &json!({"error": {"message": "busy"}})).into();
+            }
+            let tokens: Vec<String> = prompt.chars().map(String::from).collect();
+            let offsets: Vec<usize> = (0..tokens.len()).collect();
+            let mut logprobs: Vec<Value> = tokens.iter().map(|_| json!(-0.5)).collect();
+            logprobs[0] = Value::Null;
+            let logprobs = json!({"tokens": tokens, "token_logprobs": logprobs, "text_offset": offsets});
+            Reply::json(200, &json!({"choices": [{"index": 0, "text": prompt, "logprobs": logprobs}]})).into()
+        });
+        let server = server.expect("a server");
+        let workspace = Workspace::new();
+        workspace
+            .write("rows.jsonl", (0..12).map(|number| row(number).to_string() + "\n").collect::<String>());
+        let keys = ", loglikelihood: echo, max_retries: 5, retry_base: 0.01";
+        let text = suite(&backend(&server, keys), "[multi_choice_accuracy]")
+            .replace("{path: rows.jsonl}", "{path: rows.jsonl, preprocess: multi_choice}")
+            .replace("step: inference", "step: inference, request: loglikelihood");
+        workspace.write("suite.yaml", text);
+        let arguments =
+            ["run", "suite.yaml", "--run-id", "r", "--concurrency", concurrency, "--max-time", "120"];
+        let ended = workspace.run(&arguments).expect_code(0);
+        let samples = workspace.samples("r");
+        let is_scored = |sample: &Value| sample["outcome"] == "scored";
+        assert!(samples.len() == 12 && samples.iter().all(is_scored), "{}", ended.stderr);
+        assert_eq!(server.requests(), 2 * 12 * 3);
+    }
 }
 
 /// Every file below a folder, unpacked where it is packed.

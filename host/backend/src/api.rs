@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use gage_core::{
-    ContentPart, ContinuationScore, MediaKind, Message, ModelOutput, Object, SamplingParams, Usage,
+    ContentPart, ContinuationScore, MediaKind, Message, Messages, ModelOutput, Object, SamplingParams, Usage,
 };
 use gage_plugin::Models;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct GenerateRequest {
     /// Names the request in logs; the sample's id.
     pub id: String,
     /// The conversation; its last message is what is answered.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// The same as the text that the model reads, where somebody rendered it already: no template
     /// is applied to it.
     pub prompt: Option<String>,
@@ -55,7 +55,7 @@ pub struct LoglikelihoodRequest {
     /// Names the request in logs; the sample's id.
     pub id: String,
     /// The conversation that the continuations follow.
-    pub messages: Vec<Message>,
+    pub messages: Messages,
     /// The same as the text that the model reads, where somebody rendered it already.
     pub prompt: Option<String>,
     /// At least one.

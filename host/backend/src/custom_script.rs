@@ -101,7 +101,7 @@ impl Backend for CustomScript {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
         let (sender, receiver) = oneshot::channel();
-        let messages = as_messages(request.messages, request.prompt);
+        let messages = as_messages(request.messages.into_vec(), request.prompt);
         let request = Conversation { id: request.id, messages, params };
         self.ask(Job::Generate(request, sender), receiver).await
     }
@@ -110,7 +110,7 @@ impl Backend for CustomScript {
         &self,
         mut request: LoglikelihoodRequest,
     ) -> Result<Reply<LoglikelihoodOutput>, BackendError> {
-        request.messages = as_messages(request.messages, request.prompt.take());
+        request.messages = as_messages(request.messages.into_vec(), request.prompt.take()).into();
         let (sender, receiver) = oneshot::channel();
         self.ask(Job::Loglikelihood(request, sender), receiver).await
     }

@@ -63,7 +63,7 @@ impl RoleModels {
         let messages = messages_of(request.messages)?;
         let request = GenerateRequest {
             id: format!("llm:{}", request.role),
-            messages,
+            messages: messages.into(),
             prompt: None,
             params: params.over(&role.model.sampling_params),
             tools: Vec::new(),
@@ -88,7 +88,7 @@ impl RoleModels {
         let numbered = request.continuations.into_iter().enumerate();
         let request = LoglikelihoodRequest {
             id: format!("llm:{}", request.role),
-            messages: messages_of(request.messages)?,
+            messages: messages_of(request.messages)?.into(),
             prompt: None,
             continuations: numbered
                 .map(|(number, text)| Continuation { id: number.to_string(), text })

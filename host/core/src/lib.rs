@@ -37,7 +37,9 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{CLOCKS, ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
 pub use reading::scan::{is_nested_deeper, is_surely_object};
-pub use sample::{AnswerProblem, ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType};
+pub use sample::{
+    AnswerProblem, ChoiceOption, FewShotExample, Messages, Reference, Sample, SandboxSpec, TaskType,
+};
 pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{Detail, MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};

@@ -10,6 +10,7 @@ mod answer;
 mod checks;
 mod direct;
 mod label;
+mod messages;
 mod parts;
 mod plain;
 mod read;
@@ -17,6 +18,7 @@ mod task_type;
 mod write;
 
 pub use answer::AnswerProblem;
+pub use messages::Messages;
 pub use parts::{ChoiceOption, FewShotExample, Reference, SandboxSpec};
 pub use task_type::TaskType;
 

@@ -130,12 +130,12 @@ impl Turns<'_> {
                 Ok(results) => results,
                 Err(end) => return end,
             };
-            request.messages.push(message);
+            request.messages.to_mut().push(message);
             for result in results {
                 let value = result.to_value();
                 history.push(value.clone());
                 told.trajectory.push(value);
-                request.messages.push(result);
+                request.messages.to_mut().push(result);
             }
             request.tool_choice = choice_after(request.tool_choice.take());
         }

@@ -274,12 +274,12 @@ impl Asking {
             Request::Loglikelihood(request) => &mut request.messages,
             Request::Rolling(_) => return Ok(request),
         };
-        let mut taken = std::mem::take(messages);
+        let mut taken = std::mem::take(messages).into_vec();
         let media = Arc::clone(&self.media);
         let embedded = tokio::task::spawn_blocking(move || media.embed(&mut taken).map(|()| taken)).await;
         match embedded {
             Ok(Ok(embedded)) => {
-                *messages = embedded;
+                *messages = embedded.into();
                 Ok(request)
             }
             Ok(Err(error)) => Err(prompt_note(error.kind.name(), error.message, error.pointer)),

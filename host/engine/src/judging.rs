@@ -291,7 +291,7 @@ impl OpenJudge {
     ) -> Result<ModelOutput, NoJudgement> {
         let request = GenerateRequest {
             id: format!("judge:{}:{sample_id}", self.planned.judge_id),
-            messages,
+            messages: messages.into(),
             prompt: None,
             params,
             tools: Vec::new(),

@@ -27,28 +27,32 @@ impl Rooms {
     pub(crate) fn of_role(of_role: Arc<Semaphore>) -> Arc<Rooms> {
         Arc::new(Rooms { of_task: None, of_role, shown: None })
     }
-
-    fn all(&self) -> impl Iterator<Item = &Semaphore> {
-        self.of_task.iter().chain([&*self.of_role])
-    }
 }
 
 /// Room for a request, for as long as it lives, but for the time in which it waits.
 pub(crate) struct Place {
     rooms: Arc<Rooms>,
     lent: Option<Lent>,
+    /// Whether room is taken for it: once at most, however many requests of a sample share it and wait.
     is_taken: AtomicBool,
+    /// Held while room is taken.
+    taking: tokio::sync::Mutex<()>,
 }
 
 impl Place {
     /// Waits for room; whoever is shown requests is told while it is in flight.
     pub(crate) async fn taken(rooms: &Arc<Rooms>, lent: Option<Lent>) -> Arc<Place> {
-        let place = Arc::new(Place { rooms: Arc::clone(rooms), lent, is_taken: AtomicBool::new(false) });
+        let (rooms, is_taken) = (Arc::clone(rooms), AtomicBool::new(false));
+        let place = Arc::new(Place { rooms, lent, is_taken, taking: tokio::sync::Mutex::new(()) });
         place.fill().await;
         place
     }
 
     async fn fill(&self) {
+        let _taking = self.taking.lock().await;
+        if self.is_taken.load(Ordering::Relaxed) {
+            return;
+        }
         let Rooms { of_task, of_role, shown } = &*self.rooms;
         let of_task = match of_task {
             Some(room) => Some(room.acquire().await),
@@ -72,7 +76,8 @@ impl Place {
         if let Some((progress, task)) = &self.rooms.shown {
             progress.request_ended(task.id());
         }
-        self.rooms.all().for_each(|room| room.add_permits(1));
+        let Rooms { of_task, of_role, .. } = &*self.rooms;
+        of_task.iter().chain([&**of_role]).for_each(|room| room.add_permits(1));
     }
 }
 
@@ -125,5 +130,31 @@ mod tests {
         assert_eq!((room.available_permits(), begun.available_permits()), (0, 1), "what was lent is gone");
         drop(place);
         assert_eq!(room.available_permits(), 1);
+    }
+
+    /// As of the options of a sample, which are asked about at once.
+    #[tokio::test]
+    async fn several_that_wait_in_one_place_take_it_once() {
+        let room = Arc::new(Semaphore::new(1));
+        let place = Place::taken(&Rooms::of_role(Arc::clone(&room)), None).await;
+        place.leave(false);
+        place.leave(false);
+        assert_eq!(room.available_permits(), 1);
+        tokio::join!(place.take(), place.take(), place.take());
+        assert_eq!(room.available_permits(), 0);
+        drop(place);
+        assert_eq!(room.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn who_is_given_up_while_it_waits_keeps_no_room() {
+        let of_task = Some(Semaphore::new(1));
+        let rooms = Arc::new(Rooms { of_task, of_role: Arc::new(Semaphore::new(0)), shown: None });
+        tokio::select! {
+            biased;
+            _ = Place::taken(&rooms, None) => panic!("there is no room"),
+            () = std::future::ready(()) => {}
+        }
+        assert_eq!(rooms.of_task.as_ref().map(Semaphore::available_permits), Some(1));
     }
 }

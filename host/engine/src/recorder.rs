@@ -18,12 +18,18 @@ const BATCH: usize = 4_096;
 /// whoever hands them over does not wake this thread for each.
 const PACE: Duration = Duration::from_millis(4);
 
+/// The same while so many entries or more are written together, and no sample waits for one of them to begin.
+const BUSY_PACE: Duration = Duration::from_millis(8);
+const BUSY: usize = 64;
+
 /// What is to be recorded.
 pub(crate) struct ToRecord {
     pub(crate) task: Arc<ActiveTask>,
     pub(crate) what: What,
     /// Given back when it is recorded; none of what has more to come before its sample makes room.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// Whether another sample may begin only when it is recorded.
+    pub(crate) is_awaited: bool,
 }
 
 pub(crate) enum What {
@@ -68,9 +74,9 @@ pub(crate) fn work(
 ) -> Result<(), RecordError> {
     let mut batch = Vec::with_capacity(BATCH);
     let mut permits = Vec::with_capacity(BATCH);
-    let mut synced: Option<Instant> = None;
+    let (mut synced, mut pace): (Option<Instant>, Duration) = (None, PACE);
     while waiting.blocking_recv_many(&mut batch, BATCH) > 0 {
-        if let Some(early) = synced.and_then(|synced| PACE.checked_sub(synced.elapsed())) {
+        if let Some(early) = synced.and_then(|synced| pace.checked_sub(synced.elapsed())) {
             std::thread::sleep(early);
             while batch.len() < BATCH
                 && let Ok(more) = waiting.try_recv()
@@ -80,7 +86,9 @@ pub(crate) fn work(
         }
         writer.append_batch(batch.iter().map(|one: &ToRecord| one.what.entry(one.task.id())))?;
         synced = Some(Instant::now());
-        for ToRecord { task, what, permit } in batch.drain(..) {
+        let is_awaited = batch.len() < BUSY || batch.iter().any(|one| one.is_awaited);
+        pace = if is_awaited { PACE } else { BUSY_PACE };
+        for ToRecord { task, what, permit, .. } in batch.drain(..) {
             events.recorded(task.id(), &what);
             match what.finished() {
                 None if matches!(what, What::Unjudged(_)) => {}

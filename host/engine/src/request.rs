@@ -4,7 +4,7 @@ use crate::plan::PlannedTask;
 use crate::support;
 use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
-use gage_core::{ContentPart, Message, Object, Role, Sample, SampleDocument, SamplingParams};
+use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleDocument, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::PromptContext;
 use serde_json::Value;
@@ -58,13 +58,14 @@ pub(crate) fn prompt_size(
     sample: Sample,
     count: &dyn Fn(&str) -> f64,
 ) -> Option<PromptSize> {
+    let sample = Arc::new(sample);
     let parts = Parts::of(task, &sample);
     let texts = |messages: &[Message]| -> f64 {
         messages.iter().flat_map(|message| &message.content).map(|part| of_part(part, count)).sum()
     };
     let own = texts(&sample.messages);
     let id = sample.id.clone();
-    let sample = SampleDocument::Read(Arc::new(sample));
+    let sample = SampleDocument::Read(sample);
     // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
@@ -79,7 +80,7 @@ pub(crate) fn prompt_size(
             let further = request.continuations.iter().map(|one| count(&one.text)).sum();
             (request.messages, request.prompt, further)
         }
-        Request::Rolling(request) => (Vec::new(), Some(request.text), 0.0),
+        Request::Rolling(request) => (Messages::default(), Some(request.text), 0.0),
     };
     let tokens = match prompt {
         Some(prompt) => count(&prompt),
@@ -101,7 +102,7 @@ pub(crate) struct Parts {
     /// Whether the Sample says something of its own about them.
     pub(crate) has_own_params: bool,
     continuations: Vec<Continuation>,
-    messages: Vec<Message>,
+    messages: Messages,
     shown: Vec<ContentPart>,
     rendered: Option<String>,
     tools: Vec<Value>,
@@ -109,7 +110,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn of(task: &PlannedTask, sample: &Sample) -> Parts {
+    pub(crate) fn of(task: &PlannedTask, sample: &Arc<Sample>) -> Parts {
         let own = sample.own_sampling();
         let has_own_params = !own.is_empty();
         let params = match has_own_params {
@@ -120,7 +121,7 @@ impl Parts {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             prompt_note("sampling_params", message, Some("/sampling_params".to_owned()))
         });
-        let messages = if task.prompt.is_none() { sample.conversation() } else { Vec::new() };
+        let messages = if task.prompt.is_none() { Messages::of(sample) } else { Messages::default() };
         let has_media = messages.iter().any(Message::has_media);
         // A server's template has to place media, and the results of tools, so the messages are sent where there
         // are some.
@@ -155,7 +156,7 @@ impl Parts {
         // With one seed for all, the same answer would come each time.
         params.seed = params.seed.map(|seed| seed.wrapping_add(repeat));
         let mut rendered_prompt = self.rendered;
-        let messages: Vec<Message> = match &task.prompt {
+        let messages = match &task.prompt {
             None => match support::context_of(support_output) {
                 None => self.messages,
                 Some(context) => {
@@ -168,13 +169,13 @@ impl Parts {
                         ));
                     }
                     rendered_prompt = None;
-                    with_context(self.messages, &context)
+                    Messages::from(with_context(self.messages.into_vec(), &context))
                 }
             },
             Some(prompt) => {
                 let payload = support::payload_of(support_output);
                 let rendered = prompt.render(&prompt_context(task, &sample.value(), &payload));
-                rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?
+                Messages::from(rendered.map_err(|error| prompt_note("prompt", error.to_string(), None))?)
             }
         };
         let messages = with_shown(messages, self.shown);
@@ -239,8 +240,11 @@ fn media_of(sample: &Sample) -> Vec<ContentPart> {
 }
 
 /// Puts media before the text of the last message of the user.
-fn with_shown(mut messages: Vec<Message>, shown: Vec<ContentPart>) -> Vec<Message> {
-    if let Some(last) = messages.iter_mut().rfind(|message| message.role == Role::User) {
+fn with_shown(mut messages: Messages, shown: Vec<ContentPart>) -> Messages {
+    if shown.is_empty() {
+        return messages;
+    }
+    if let Some(last) = messages.to_mut().iter_mut().rfind(|message| message.role == Role::User) {
         last.content.splice(0..0, shown);
     }
     messages

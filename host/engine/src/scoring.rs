@@ -41,7 +41,10 @@ pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
             task.finished(entry.outcome, &entry.sample_id);
             // The recorder ends early only when the journal cannot be written.
             let (task, what) = (Arc::clone(&task), What::Scores(Box::new(entry)));
-            if recorder.blocking_send(ToRecord { task, what, permit: Some(waiting.held) }).is_err() {
+            if recorder
+                .blocking_send(ToRecord { task, what, permit: Some(waiting.held), is_awaited: false })
+                .is_err()
+            {
                 return;
             }
         }

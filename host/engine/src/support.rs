@@ -169,7 +169,7 @@ impl Helper {
         let request = GenerateRequest {
             draw: is_repeatable.then(Draw::default),
             id: format!("support:{}:{sample_id}", self.name()),
-            messages,
+            messages: messages.into(),
             prompt: None,
             params,
             tools: Vec::new(),

@@ -425,7 +425,7 @@ impl Hand {
         if !inferred.is_earlier {
             let (task, what) = (Arc::clone(&self.task), What::Unjudged(Arc::clone(&inferred)));
             // Where the journal cannot be written the run is stopped by its recorder.
-            let _ = self.recorder.send(ToRecord { task, what, permit: None }).await;
+            let _ = self.recorder.send(ToRecord { task, what, permit: None, is_awaited: false }).await;
             spending::recorded();
         }
         // The recorder has long let go of it. In a box, so that a sample without such steps has no room for them.
@@ -507,8 +507,8 @@ impl Hand {
         };
         // Rooms are never closed.
         let Some(permit) = place else { return false };
-        let task = Arc::clone(&self.task);
-        self.recorder.send(ToRecord { task, what, permit: Some(permit) }).await.is_ok()
+        let (task, is_awaited) = (Arc::clone(&self.task), self.unsynced.is_none());
+        self.recorder.send(ToRecord { task, what, permit: Some(permit), is_awaited }).await.is_ok()
     }
 
     /// A row has ended; its batch is scored where it was the last.

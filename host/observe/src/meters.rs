@@ -6,9 +6,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// What is known of a model's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,7 +74,7 @@ pub struct Meters(Arc<Inner>);
 
 struct Inner {
     registry: Registry,
-    tasks: RwLock<HashMap<String, Arc<TaskMeters>>>,
+    tasks: RwLock<FxHashMap<String, TaskMeters>>,
     planned: Family<OfTask, Gauge>,
     ended: Family<Ended, Counter>,
     failed: Family<Failed, Counter>,
@@ -98,6 +98,8 @@ struct TaskMeters {
     first_token: Histogram,
     queue: Histogram,
     scoring: Histogram,
+    /// By outcome, as far as some ended so.
+    ended: Mutex<Vec<(&'static str, Counter)>>,
 }
 
 const TOKEN_TYPES: [&str; 2] = ["prompt", "completion"];
@@ -173,17 +175,24 @@ impl Meters {
 
     /// The model of a sample is asked.
     pub fn request_began(&self, task_id: &str) {
-        self.task(task_id).in_flight.inc();
+        self.with(task_id, |task| {
+            task.in_flight.inc();
+        });
     }
 
     /// The model of a sample has answered, or failed.
     pub fn request_ended(&self, task_id: &str) {
-        self.task(task_id).in_flight.dec();
+        self.with(task_id, |task| {
+            task.in_flight.dec();
+        });
     }
 
     /// A model has answered, or failed in the end.
     pub fn answered(&self, task_id: &str, answered: &Answered, has_failed: bool) {
-        let task = self.task(task_id);
+        self.with(task_id, |task| self.count(task, answered, has_failed));
+    }
+
+    fn count(&self, task: &TaskMeters, answered: &Answered, has_failed: bool) {
         let attempts = u64::from(answered.attempts);
         task.requests.inc_by(attempts);
         task.retries.inc_by(u64::from(answered.retries));
@@ -209,12 +218,25 @@ impl Meters {
 
     /// A sample's share of the time of its batch.
     pub fn scored(&self, task_id: &str, scoring_ms: f64) {
-        self.task(task_id).scoring.observe(scoring_ms / 1_000.0);
+        self.with(task_id, |task| task.scoring.observe(scoring_ms / 1_000.0));
     }
 
     /// A sample is finished.
     pub fn finished(&self, task_id: &str, outcome: &'static str) {
-        self.0.ended.get_or_create(&Ended { task_id: task_id.to_owned(), outcome }).inc();
+        self.with(task_id, |task| {
+            let mut ended = task.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            match ended.iter().find(|(known, _)| *known == outcome) {
+                Some((_, counter)) => {
+                    counter.inc();
+                }
+                None => {
+                    let label = Ended { task_id: task_id.to_owned(), outcome };
+                    let counter = self.0.ended.get_or_create_owned(&label);
+                    counter.inc();
+                    ended.push((outcome, counter));
+                }
+            }
+        });
     }
 
     /// A sample was not scored.
@@ -244,12 +266,12 @@ impl Meters {
         text
     }
 
-    fn task(&self, task_id: &str) -> Arc<TaskMeters> {
+    fn with(&self, task_id: &str, count: impl FnOnce(&TaskMeters)) {
         if let Some(task) = self.0.tasks.read().unwrap_or_else(PoisonError::into_inner).get(task_id) {
-            return Arc::clone(task);
+            return count(task);
         }
         let mut tasks = self.0.tasks.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(tasks.entry(task_id.to_owned()).or_insert_with(|| Arc::new(self.0.meters_of(task_id))))
+        count(tasks.entry(task_id.to_owned()).or_insert_with(|| self.0.meters_of(task_id)))
     }
 }
 
@@ -269,6 +291,7 @@ impl Inner {
             first_token,
             queue,
             scoring,
+            ended: Mutex::default(),
         }
     }
 }

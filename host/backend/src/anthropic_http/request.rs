@@ -14,7 +14,7 @@ pub(super) fn body_of(
 ) -> Result<(Object, u32), BackendError> {
     let params = request.params.over(&config.default_params);
     let longest = params.max_new_tokens.unwrap_or(ANTHROPIC_MAX_TOKENS);
-    let mut messages = request.messages;
+    let mut messages = request.messages.into_vec();
     if let Some(prompt) = request.prompt {
         messages = vec![Message::text(Role::User, prompt)];
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(super) fn body_of(request: GenerateRequest, config: &HttpBackendConfig) -> (Object, Option<u32>) {
     let params = request.params.over(&config.default_params);
     let longest = params.max_new_tokens;
-    let mut messages = request.messages;
+    let mut messages = request.messages.into_vec();
     if let Some(prompt) = request.prompt {
         messages = vec![Message::text(Role::User, prompt)];
     }

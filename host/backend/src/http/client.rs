@@ -137,8 +137,8 @@ fn build(
         .pool_max_idle_per_host(config.limits.max_concurrency)
         // A redirect would carry the conversation, and perhaps the key, to another place.
         .redirect(reqwest::redirect::Policy::none())
-        // What is sent again is decided in one place.
-        .retry(reqwest::retry::never())
+        // What is sent again is decided in one place. Where it may be sent again not even once, it is not copied for that.
+        .retry(reqwest::retry::never().max_retries_per_request(0))
         .default_headers(headers)
         .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")));
     if let Some(read_timeout) = read_timeout {

@@ -122,7 +122,7 @@ async fn scores_and_vectors_are_kept_too() {
     });
     let scored = LoglikelihoodRequest {
         id: "q".to_owned(),
-        messages: Vec::new(),
+        messages: Vec::new().into(),
         prompt: Some("a".to_owned()),
         continuations: vec![Continuation { id: "x".to_owned(), text: "b".to_owned() }],
     };

@@ -52,7 +52,7 @@ fn server(answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> LoadSe
 fn question(text: &str) -> GenerateRequest {
     GenerateRequest {
         id: text.to_owned(),
-        messages: vec![Message::text(Role::User, text)],
+        messages: vec![Message::text(Role::User, text)].into(),
         prompt: None,
         params: SamplingParams::default(),
         tools: Vec::new(),

@@ -61,7 +61,7 @@ async fn what_does_not_predict_the_next_token_is_asked_for_vectors_alone() {
         let generated = try_generate(backend.as_ref(), "What is 1 + 1?", params.clone()).await.err();
         let scored = LoglikelihoodRequest {
             id: "l".to_owned(),
-            messages: question("What is 1 + 1?"),
+            messages: question("What is 1 + 1?").into(),
             prompt: None,
             continuations: vec![Continuation { id: "2".to_owned(), text: "2".to_owned() }],
         };

@@ -51,7 +51,7 @@ pub async fn try_generate(
 ) -> Result<ModelOutput, BackendError> {
     let request = GenerateRequest {
         id: text.chars().take(20).collect(),
-        messages: question(text),
+        messages: question(text).into(),
         prompt: None,
         params,
         tools: Vec::new(),
@@ -71,7 +71,7 @@ pub async fn loglikelihood(backend: &dyn Backend, text: &str, options: &[String]
     let continuation = |text: &String| Continuation { id: text.clone(), text: text.clone() };
     let request = LoglikelihoodRequest {
         id: text.to_owned(),
-        messages: question(text),
+        messages: question(text).into(),
         prompt: None,
         continuations: options.iter().map(continuation).collect(),
     };

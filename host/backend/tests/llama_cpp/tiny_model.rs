@@ -213,7 +213,7 @@ async fn whole_texts_are_scored() {
     assert!(whole.logprob < 0.0 && whole.token_count > 100, "{whole:?}");
     let request = gage_backend::LoglikelihoodRequest {
         id: "same".to_owned(),
-        messages: question(""),
+        messages: question("").into(),
         prompt: Some(String::new()),
         continuations: vec![gage_backend::Continuation { id: "x".to_owned(), text: text.clone() }],
     };

@@ -43,7 +43,7 @@ fn sum(before: &str, name: &str, second: u32) -> Vec<Message> {
 async fn ask(backend: &dyn Backend, messages: Vec<Message>) -> Result<ModelOutput, BackendError> {
     let request = GenerateRequest {
         id: "q".to_owned(),
-        messages,
+        messages: messages.into(),
         prompt: None,
         params: SamplingParams { max_new_tokens: Some(8), ..SamplingParams::default() },
         tools: Vec::new(),
@@ -61,7 +61,7 @@ async fn weigh(
     let continuation = |text: &String| Continuation { id: text.clone(), text: text.clone() };
     let request = LoglikelihoodRequest {
         id: "q".to_owned(),
-        messages,
+        messages: messages.into(),
         prompt: None,
         continuations: options.iter().map(continuation).collect(),
     };

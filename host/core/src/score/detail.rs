@@ -2,10 +2,8 @@
 
 use crate::reading::scan::is_surely_as_written;
 use crate::{Object, blank_secrets, without_secrets};
-use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// What a scorer saw: a JSON object. One that came as the text that would be written of it stays that text until somebody
@@ -92,7 +90,7 @@ impl Serialize for Detail {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.text {
             Some(text) => {
-                serde_json::from_str::<&RawValue>(text).map_err(S::Error::custom)?.serialize(serializer)
+                serde_transcode::transcode(&mut serde_json::Deserializer::from_str(text), serializer)
             }
             None => self.object.serialize(serializer),
         }

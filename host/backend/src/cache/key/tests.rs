@@ -37,7 +37,7 @@ fn server(settings: &str) -> Keys {
 fn question() -> GenerateRequest {
     GenerateRequest {
         id: "q".to_owned(),
-        messages: vec![Message::text(Role::User, "2+2?")],
+        messages: vec![Message::text(Role::User, "2+2?")].into(),
         prompt: None,
         params: SamplingParams::default(),
         tools: Vec::new(),
@@ -201,13 +201,13 @@ fn other<T: Copy + PartialEq>(value: &mut Option<T>, one: T, two: T) {
 
 const CHANGES: [Change; 20] = [
     ("the text of a message", |request| {
-        request.messages[0].content[0] = gage_core::ContentPart::text("Other")
+        request.messages.to_mut()[0].content[0] = gage_core::ContentPart::text("Other")
     }),
-    ("the role of a message", |request| request.messages[0].role = Role::Assistant),
-    ("the name of a message", |request| request.messages[0].name = Some("n".to_owned())),
-    ("a message more", |request| request.messages.push(Message::text(Role::User, ""))),
+    ("the role of a message", |request| request.messages.to_mut()[0].role = Role::Assistant),
+    ("the name of a message", |request| request.messages.to_mut()[0].name = Some("n".to_owned())),
+    ("a message more", |request| request.messages.to_mut().push(Message::text(Role::User, ""))),
     ("a further key of a message", |request| {
-        drop(request.messages[0].extra.insert("k".to_owned(), 1.into()))
+        drop(request.messages.to_mut()[0].extra.insert("k".to_owned(), 1.into()))
     }),
     ("the prompt", |request| request.prompt = Some("Other".to_owned())),
     ("max_new_tokens", |request| other(&mut request.params.max_new_tokens, 77, 78)),
