@@ -52,14 +52,14 @@ impl Backend for AnthropicHttp {
         self.http.statistics()
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
-        let (body, longest) = request::body_of(request, self.http.config(), self.stream)?;
+        let (body, longest) = request::body_of(*request, self.http.config(), self.stream)?;
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, Some(longest));
         let call = Call { id: &id, url: &self.messages, body, tokens };
         let reading = Reading { tokens: tokens_of, ..Reading::plain() };
-        let mut reply = self.http.call(call, MessageReader::default, reading).await?;
+        let mut reply = self.http.call(&call, MessageReader::default, reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }

@@ -300,11 +300,11 @@ pub trait Backend: Send + Sync {
     /// What it is and what it can do.
     fn info(&self) -> &BackendInfo;
 
-    /// Continues a conversation.
+    /// Continues a conversation, which comes in a box, for it goes through many hands.
     ///
     /// # Errors
     /// When no answer could be had, after all retries.
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError>;
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError>;
 
     /// Scores continuations of a conversation.
     ///

@@ -98,7 +98,7 @@ impl Backend for Cached {
         self.inner.info()
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let key = self.keys.of_generate(&request).filter(|_| self.info().capabilities.generate);
         let Some(key) = key else {
             count(&self.counts.passed);

@@ -97,7 +97,7 @@ impl Backend for CustomScript {
         &self.info
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let params = serde_json::to_string(&request.params.over(&self.defaults))
             .map_err(|error| BackendError::new(BackendErrorKind::Internal, error.to_string()))?;
         let (sender, receiver) = oneshot::channel();

@@ -66,14 +66,14 @@ impl Backend for GeminiHttp {
         self.http.statistics()
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let id = request.id.clone();
-        let (body, longest) = request::body_of(request, self.http.config());
+        let (body, longest) = request::body_of(*request, self.http.config());
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
         let call = Call { id: &id, url: &self.url, body, tokens };
         let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
-        let mut reply = self.http.call(call, ContentReader::default, reading).await?;
+        let mut reply = self.http.call(&call, ContentReader::default, reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }

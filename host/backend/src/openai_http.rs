@@ -82,7 +82,7 @@ impl Backend for OpenAiHttp {
         self.http.statistics()
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, mut request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let url = if request.prompt.is_some() { &self.completions } else { &self.chat };
         let body = request::Body::new(&request, self.http.config(), &self.options);
         let longest = body.longest();
@@ -94,8 +94,11 @@ impl Backend for OpenAiHttp {
             tokens: tokens_of,
         };
         let think_tags = self.options.think_tags;
-        let call = Call { id: &request.id, url, body, tokens };
-        let mut reply = self.http.call(call, || ChatReader::new(think_tags), reading).await?;
+        // What it was made of is let go of before the answer comes.
+        let id = std::mem::take(&mut request.id);
+        drop(request);
+        let call = Call { id: &id, url, body, tokens };
+        let mut reply = self.http.call(&call, || ChatReader::new(think_tags), reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }
@@ -126,7 +129,7 @@ impl Backend for OpenAiHttp {
                     continuation: &continuation,
                 };
                 let call = Call { id, url: &self.completions, body, tokens };
-                self.http.call(call, || likelihood::LikelihoodReader(&asked), Reading::plain()).await
+                self.http.call(&call, || likelihood::LikelihoodReader(&asked), Reading::plain()).await
             }
         });
         let replies = try_join_all(asked).await?;
@@ -155,6 +158,6 @@ impl Backend for OpenAiHttp {
         let body = bytes_of(&embeddings::body_of(model, request.texts))?;
         let tokens = estimate(&body, Some(0));
         let call = Call { id: &request.id, url: &self.embeddings, body, tokens };
-        self.http.call(call, || embeddings::EmbeddingReader(count), Reading::plain()).await
+        self.http.call(&call, || embeddings::EmbeddingReader(count), Reading::plain()).await
     }
 }

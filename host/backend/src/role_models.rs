@@ -61,7 +61,7 @@ impl RoleModels {
             of_request(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
         let messages = messages_of(request.messages)?;
-        let request = GenerateRequest {
+        let request = Box::new(GenerateRequest {
             id: format!("llm:{}", request.role),
             messages: messages.into(),
             prompt: None,
@@ -70,7 +70,7 @@ impl RoleModels {
             tool_choice: None,
             // Whether two equal questions mean one answer or two, the component alone knows.
             draw: None,
-        };
+        });
         // The semaphore is never closed.
         let _permit = role.permits.acquire().await;
         let reply = backend.generate(request).await.map_err(|error| model_error(&error))?;

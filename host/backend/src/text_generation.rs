@@ -84,7 +84,7 @@ impl Backend for TextGeneration {
         self.http.statistics()
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         if request.prompt.is_none() && request.messages.iter().any(Message::has_media) {
             return Err(unsupported(self.info.kind, "media"));
         }
@@ -92,12 +92,12 @@ impl Backend for TextGeneration {
             return Err(unsupported(self.info.kind, "tools"));
         }
         let id = request.id.clone();
-        let (body, stop, longest) = request::body_of(request, self.http.config(), self.dialect);
+        let (body, stop, longest) = request::body_of(*request, self.http.config(), self.dialect);
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
         let call = Call { id: &id, url: &self.url, body, tokens };
         let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
-        let mut reply = self.http.call(call, || TextReader::new(&stop), reading).await?;
+        let mut reply = self.http.call(&call, || TextReader::new(&stop), reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
     }

@@ -5,6 +5,7 @@ mod detail;
 pub use detail::Detail;
 
 use crate::{Object, Outcome};
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 /// The version of the form of answers and of score cards, which every result names: what a canonical answer
@@ -33,20 +34,21 @@ pub struct ScoreCard {
     pub detail: Detail,
 }
 
-/// What became of one metric for one sample.
+/// What became of one metric for one sample. Its names and versions are short and the same for each, so that they lie in
+/// it rather than on the heap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricResult {
     /// The metric's id in the suite.
-    pub metric_id: String,
+    pub metric_id: CompactString,
     /// The version of the form of the answer and of the card, [`RESULT_SCHEMA_VERSION`]; empty in older records.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub schema_version: String,
+    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    pub schema_version: CompactString,
     /// The version of what scored it, which changes whenever a score could; empty in older records.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub scorer_version: String,
+    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    pub scorer_version: CompactString,
     /// The version of what wrote the prompts that it rests on, as [`prompt_version`] makes it; empty in older records.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub prompt_version: String,
+    #[serde(default, skip_serializing_if = "CompactString::is_empty")]
+    pub prompt_version: CompactString,
     /// `scored`, or why there is no score.
     pub outcome: Outcome,
     /// The card, where the scorer gave one.

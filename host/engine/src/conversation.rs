@@ -64,11 +64,11 @@ impl Turns<'_> {
     /// Goes on from the first request, for which there is room, to the end.
     pub(crate) async fn go_on(
         &self,
-        request: GenerateRequest,
+        request: Box<GenerateRequest>,
         own_params: Option<Value>,
         place: Arc<Place>,
-        mut inferred: Inferred,
-    ) -> Option<Inferred> {
+        mut inferred: Box<Inferred>,
+    ) -> Option<Box<Inferred>> {
         let mut told = Told::default();
         let end = self.converse(request, place, &inferred, &mut told).await;
         let scored = &self.asking.task.planned.spec.score_outcomes;
@@ -100,7 +100,7 @@ impl Turns<'_> {
 
     async fn converse(
         &self,
-        mut request: GenerateRequest,
+        mut request: Box<GenerateRequest>,
         first: Arc<Place>,
         inferred: &Inferred,
         told: &mut Told,
@@ -150,7 +150,7 @@ impl Turns<'_> {
     ) -> Result<ModelOutput, End> {
         let (asking, task) = (self.asking, &self.asking.task);
         let left = self.left(told)?;
-        let request = request.clone();
+        let request = Box::new(request.clone());
         let asked = async {
             // Whoever waits here has answers that were paid for, so a signal does not end it.
             let place = match first {

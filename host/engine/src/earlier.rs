@@ -203,10 +203,10 @@ mod tests {
                 awaits_judges: false,
             });
             let scores = ScoresEntry {
-                task_id: "t".to_owned(),
+                task_id: "t".into(),
                 index,
-                sample_id: "s".to_owned(),
-                row_digest: "00".to_owned(),
+                sample_id: "s".into(),
+                row_digest: "00".into(),
                 outcome: Outcome::Scored,
                 scores: Scores { scored_together: *together, ..Scores::default() },
             };

@@ -78,7 +78,7 @@ impl Events {
                 self.observability.meters.scored(task_id, scoring_ms);
                 let scores = entry.scores.metrics.iter().filter_map(|metric| {
                     let value = metric.card.as_ref()?.primary_score?;
-                    Some((metric.metric_id.clone(), value.into()))
+                    Some((metric.metric_id.to_string(), value.into()))
                 });
                 let end = End {
                     index: entry.index,

@@ -161,20 +161,23 @@ impl Asking {
         row_digest: String,
         sample: Arc<Sample>,
         lent: Option<Lent>,
-    ) -> Option<Inferred> {
+    ) -> Option<Box<Inferred>> {
         let (active, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
-        let (made, sample_id) = (Parts::of(planned, &sample), sample.id.clone());
-        let sample = SampleDocument::Read(sample);
-        let Supported { output: support_output, failure } =
-            support::run_steps(&self.support, active, &sample_id, &sample).await?;
+        let (read, sample) = (Arc::clone(&sample), SampleDocument::Read(sample));
+        // What only some tasks have waits in a box of its own, so that no sample of others has room for it.
+        let Supported { output: support_output, failure } = match self.support.is_empty() {
+            true => Supported::default(),
+            false => Box::pin(support::run_steps(&self.support, active, &read.id, &sample)).await?,
+        };
+        let made = Parts::of(planned, &read);
         let has_own_params = made.has_own_params;
-        let request =
-            made.request(planned, &sample_id, &sample, &support_output, index % planned.spec.repeat);
-        let mut inferred = Inferred {
+        let request = made.request(planned, &read.id, &sample, &support_output, index % planned.spec.repeat);
+        // It goes through many hands, each of which would move it.
+        let mut inferred = Box::new(Inferred {
             index,
             row_digest,
-            sample_id,
+            sample_id: read.id.clone(),
             sample,
             support_output,
             model_output: OutputDocument::default(),
@@ -183,7 +186,8 @@ impl Asking {
             error: None,
             timing: SampleTiming::default(),
             is_earlier: false,
-        };
+        });
+        drop(read);
         if let Some(failure) = failure {
             inferred.fail(Stage::Support, failure);
             return Some(inferred);
@@ -209,7 +213,7 @@ impl Asking {
         };
         let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
         // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
-        Box::pin(turns.go_on(*request, own_params, place, inferred)).await
+        Box::pin(turns.go_on(request, own_params, place, inferred)).await
     }
 
     /// The one answer of the model to a request.
@@ -218,8 +222,8 @@ impl Asking {
         request: Request,
         own_params: Option<Value>,
         place: Arc<Place>,
-        mut inferred: Inferred,
-    ) -> Option<Inferred> {
+        mut inferred: Box<Inferred>,
+    ) -> Option<Box<Inferred>> {
         let (active, planned) = (&self.task, &self.task.planned);
         // Its place is free when it is known what it took, so that nobody begins behind a budget.
         let sent = in_place(Arc::clone(&place) as _, send(self.backend.as_ref(), request));
@@ -305,20 +309,22 @@ impl Inferred {
     }
 
     /// The same, of a sample that cannot be asked; says which row it is of.
-    fn invalid(self, mut error: ErrorNote) -> Inferred {
+    fn invalid(mut self: Box<Self>, mut error: ErrorNote) -> Box<Inferred> {
         let origin = |key| self.sample.dataset_metadata(key);
         let (path, row) = (origin("path").and_then(Value::as_str), origin("row").and_then(Value::as_u64));
         if let (Some(path), Some(row)) = (path, row) {
             error.message = format!("row {} of {path}: {}", row.saturating_add(1), error.message);
         }
-        Inferred { outcome: Outcome::InvalidSample, error: Some(error), ..self }
+        self.outcome = Outcome::InvalidSample;
+        self.error = Some(error);
+        self
     }
 }
 
 async fn send(backend: &dyn Backend, request: Request) -> Result<(ModelOutput, RequestTiming), BackendError> {
     match request {
         Request::Generate(request) => {
-            let reply = backend.generate(*request).await?;
+            let reply = backend.generate(request).await?;
             Ok((reply.output, reply.timing))
         }
         Request::Loglikelihood(request) => {

@@ -289,7 +289,7 @@ impl OpenJudge {
         params: SamplingParams,
         draw: Draw,
     ) -> Result<ModelOutput, NoJudgement> {
-        let request = GenerateRequest {
+        let request = Box::new(GenerateRequest {
             id: format!("judge:{}:{sample_id}", self.planned.judge_id),
             messages: messages.into(),
             prompt: None,
@@ -297,7 +297,7 @@ impl OpenJudge {
             tools: Vec::new(),
             tool_choice: None,
             draw: Some(draw),
-        };
+        });
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             // Whoever waits here has an answer that was paid for, so a signal does not end it.

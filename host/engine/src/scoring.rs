@@ -7,6 +7,7 @@ use crate::extraction::extract;
 use crate::inference::Inferred;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
 use crate::recorder::{ToRecord, What};
+use compact_str::CompactString;
 use gage_core::{
     CLOCKS, Document, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets,
     without_secrets,
@@ -199,11 +200,11 @@ fn with_params(planned: &PlannedMetric, params: &Object) -> Result<Metric, Box<M
 
 fn skipped(planned: &PlannedMetric) -> MetricResult {
     MetricResult {
-        metric_id: planned.metric_id.clone(),
-        schema_version: RESULT_SCHEMA_VERSION.to_owned(),
-        scorer_version: planned.metric.description().version.clone(),
+        metric_id: planned.metric_id.as_str().into(),
+        schema_version: RESULT_SCHEMA_VERSION.into(),
+        scorer_version: planned.metric.description().version.as_str().into(),
         // Known to whoever knows the task.
-        prompt_version: String::new(),
+        prompt_version: CompactString::default(),
         outcome: Outcome::Skipped,
         card: None,
         error: None,
@@ -242,7 +243,7 @@ fn blank_secrets_of(result: &mut MetricResult) {
 /// The scores of an answer, which fail where one of them did.
 fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
-        result.prompt_version.clone_from(&task.prompt_version);
+        result.prompt_version = task.prompt_version.as_str().into();
         if task.blanks_secrets {
             blank_secrets_of(result);
         }
@@ -262,10 +263,10 @@ fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: S
         });
     }
     ScoresEntry {
-        task_id: task.task_id.clone(),
+        task_id: task.task_id.as_str().into(),
         index: inferred.index,
-        sample_id: inferred.sample_id.clone(),
-        row_digest: inferred.row_digest.clone(),
+        sample_id: inferred.sample_id.as_str().into(),
+        row_digest: inferred.row_digest.as_str().into(),
         outcome,
         scores,
     }

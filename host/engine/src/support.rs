@@ -166,7 +166,7 @@ impl Helper {
         };
         // Which repeat asks is not known here, so what is left to chance is answered anew each time.
         let is_repeatable = params.seed.is_some() || params.temperature == Some(0.0);
-        let request = GenerateRequest {
+        let request = Box::new(GenerateRequest {
             draw: is_repeatable.then(Draw::default),
             id: format!("support:{}:{sample_id}", self.name()),
             messages: messages.into(),
@@ -174,7 +174,7 @@ impl Helper {
             params,
             tools: Vec::new(),
             tool_choice: None,
-        };
+        });
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             let place = task.unless_spent(Place::taken(rooms, None)).await?;
@@ -252,15 +252,11 @@ pub(crate) async fn run_steps(
     sample: &SampleDocument,
 ) -> Option<Supported> {
     let mut supported = Supported::default();
-    if helpers.is_empty() {
-        return Some(supported);
-    }
     let sample = &sample.value();
     for helper in helpers {
         let found = payload_of(&supported.output);
         let payload = Payload { sample, found: &found, history: None, tool_call: None };
-        // In a box, so that a sample without such steps has no room for one.
-        match Box::pin(helper.ask(task, sample_id, &payload)).await {
+        match helper.ask(task, sample_id, &payload).await {
             Ok(Found { mut output, usage }) => {
                 if let Some(usage) = usage {
                     output.insert("usage".to_owned(), json!(usage));

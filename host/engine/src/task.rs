@@ -296,7 +296,7 @@ impl SampleLoop {
                     continue;
                 }
                 Next::Unjudged(record) => {
-                    let inferred = Inferred::unjudged(*record);
+                    let inferred = Box::new(Inferred::unjudged(*record));
                     if !hand.begin(inferred.index).await {
                         is_cut_off = true;
                         break;
@@ -383,11 +383,11 @@ impl Work {
         let inferred = inferred.map(|inferred| hand.without_secrets(inferred));
         let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
         let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
-        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(Inferred::wrong) {
+        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(|inferred| inferred.wrong()) {
             self.invalid.found_late(wrong);
         }
         let judged = match inferred {
-            Some(inferred) => hand.asked(self.behind.as_ref(), inferred).await,
+            Some(inferred) => self.judged(inferred).await,
             None => None,
         };
         let is_recorded = hand.ended(index, judged, permit, held).await;
@@ -397,14 +397,25 @@ impl Work {
     /// The same of a sample that the model answered in an earlier process.
     async fn judge(
         self: Arc<Work>,
-        inferred: Inferred,
+        inferred: Box<Inferred>,
         permit: OwnedSemaphorePermit,
         held: OwnedSemaphorePermit,
     ) -> RowEnd {
         let index = inferred.index;
-        let judged = self.hand.asked(self.behind.as_ref(), inferred).await;
+        let judged = self.judged(inferred).await;
         let is_recorded = self.hand.ended(index, judged, Some(permit), held).await;
         RowEnd { is_recorded, is_earlier: true }
+    }
+
+    /// Has further models asked about an answer, where the task has some. In a box, so that a sample without such steps has
+    /// no room for them.
+    async fn judged(&self, inferred: Box<Inferred>) -> Option<Box<Inferred>> {
+        match &self.behind {
+            Some(behind) if inferred.outcome == Outcome::Scored => {
+                Box::pin(self.hand.asked(behind, inferred)).await
+            }
+            _ => Some(inferred),
+        }
     }
 }
 
@@ -415,27 +426,24 @@ impl Hand {
         self.score(complete).await
     }
 
-    /// Has further models asked about an answer, where the task has some; it is in the journal before they are. Nothing
-    /// where the run is stopped before they have replied.
-    async fn asked(&self, behind: Option<&Behind>, inferred: Inferred) -> Option<Inferred> {
-        let Some(behind) = behind.filter(|_| inferred.outcome == Outcome::Scored) else {
-            return Some(inferred);
-        };
-        let inferred = Arc::new(inferred);
+    /// Has further models asked about an answer; it is in the journal before they are. Nothing where the run is stopped
+    /// before they have replied.
+    async fn asked(&self, behind: &Behind, inferred: Box<Inferred>) -> Option<Box<Inferred>> {
+        let inferred: Arc<Inferred> = Arc::from(inferred);
         if !inferred.is_earlier {
             let (task, what) = (Arc::clone(&self.task), What::Unjudged(Arc::clone(&inferred)));
             // Where the journal cannot be written the run is stopped by its recorder.
             let _ = self.recorder.send(ToRecord { task, what, permit: None, is_awaited: false }).await;
             spending::recorded();
         }
-        // The recorder has long let go of it. In a box, so that a sample without such steps has no room for them.
-        let judged = Box::pin(behind.ask(&self.task, inferred)).await;
-        judged.map(|judged| self.without_secrets(judged))
+        // The recorder has long let go of it.
+        let judged = behind.ask(&self.task, inferred).await?;
+        Some(self.without_secrets(Box::new(judged)))
     }
 
     /// What is scored and recorded of an answer: where secrets of the suite could have come into it, none. Before it is judged
     /// and scored, so that the same comes out of what was recorded.
-    fn without_secrets(&self, mut inferred: Inferred) -> Inferred {
+    fn without_secrets(&self, mut inferred: Box<Inferred>) -> Box<Inferred> {
         if self.task.planned.scoring.blanks_secrets {
             inferred.blank_secrets();
         }
@@ -446,7 +454,7 @@ impl Hand {
     async fn ended(
         &self,
         index: u64,
-        inferred: Option<Inferred>,
+        inferred: Option<Box<Inferred>>,
         permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
     ) -> bool {
@@ -473,11 +481,11 @@ impl Hand {
     /// An answer goes to the journal at once, and to the scorers with its neighbours.
     async fn answered(
         &self,
-        inferred: Inferred,
+        inferred: Box<Inferred>,
         permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
     ) -> bool {
-        let inferred = Arc::new(inferred);
+        let inferred: Arc<Inferred> = Arc::from(inferred);
         let is_recorded = self.record(What::Answer(Arc::clone(&inferred)), permit).await;
         self.end(inferred.index, Some(Waiting { inferred, held })).await && is_recorded
     }

@@ -185,7 +185,7 @@ fn add(counts: &mut Counts, one: &SampleLine, other: &SampleLine) {
         if before.outcome != Outcome::Scored || now.outcome != Outcome::Scored {
             continue;
         }
-        let key = (one.task_id.clone(), before.metric_id.clone());
+        let key = (one.task_id.clone(), before.metric_id.to_string());
         let found = counts.entry(key).or_insert(Some((0, 0)));
         *found = match (*found, yes_or_no(before), yes_or_no(now)) {
             (Some((compared, flips)), Some(before), Some(now)) => {

@@ -174,10 +174,10 @@ pub(crate) mod tests {
     pub(crate) fn record(task_id: &str, index: u64, answer: &str) -> SampleRecord {
         let card = ScoreCard { primary_score: Some(0.1), pass: Some(false), ..ScoreCard::default() };
         let result = |metric_id: &str| MetricResult {
-            metric_id: metric_id.to_owned(),
-            schema_version: String::new(),
-            scorer_version: String::new(),
-            prompt_version: String::new(),
+            metric_id: metric_id.into(),
+            schema_version: "".into(),
+            scorer_version: "".into(),
+            prompt_version: "".into(),
             outcome: Outcome::Scored,
             card: Some(card.clone()),
             error: None,

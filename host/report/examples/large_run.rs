@@ -143,10 +143,10 @@ fn record(task_id: &str, task: u64, index: u64, run: u64, count: u64) -> SampleR
     let answer =
         format!("{} So the answer is {}.", words(luck, 40), if is_right { index } else { luck % 1_000 });
     let result = |metric_id: &str, value: f64, pass: Option<bool>| MetricResult {
-        metric_id: metric_id.to_owned(),
-        schema_version: "v1".to_owned(),
-        scorer_version: "1".to_owned(),
-        prompt_version: String::new(),
+        metric_id: metric_id.into(),
+        schema_version: "v1".into(),
+        scorer_version: "1".into(),
+        prompt_version: "".into(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard {
             primary_score: Some(value),

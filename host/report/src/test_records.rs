@@ -37,10 +37,10 @@ pub(crate) fn task(task_id: &str) -> TaskDescription {
 
 pub(crate) fn scored(metric_id: &str, score: f64) -> MetricResult {
     MetricResult {
-        metric_id: metric_id.to_owned(),
-        schema_version: String::new(),
-        scorer_version: String::new(),
-        prompt_version: String::new(),
+        metric_id: metric_id.into(),
+        schema_version: "".into(),
+        scorer_version: "".into(),
+        prompt_version: "".into(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
         error: None,

@@ -67,6 +67,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
                 keys: "",
                 arguments: way.arguments,
                 terminal: way.terminal,
+                is_watched: true,
                 output: way.output.as_deref(),
             };
             let finished = lab.run(&suite)?;

@@ -26,6 +26,8 @@ pub(crate) struct Suite<'s> {
     /// Further arguments.
     pub(crate) arguments: &'s [&'s str],
     pub(crate) terminal: Terminal,
+    /// Whether its threads and its memory are looked at while it runs, which takes a hundredth of a core.
+    pub(crate) is_watched: bool,
     /// Where the run folder is made; none for the lab's own.
     pub(crate) output: Option<&'s Path>,
 }
@@ -74,7 +76,7 @@ impl Lab {
         let mut command = Command::new(&self.program);
         command.args(["run", "--run-id", "run", "--concurrency"]).arg(suite.in_flight.to_string());
         command.arg("--output-dir").arg(&output).args(suite.arguments).arg(&file);
-        let ran = run(&command, suite.terminal, self.folder.path())?;
+        let ran = run(&command, suite.terminal, suite.is_watched, self.folder.path())?;
         let summary = std::fs::read(run_folder.join("summary.json")).context("the run wrote no summary")?;
         let summary = serde_json::from_slice(&summary)?;
         let (samples, ids) = count(&run_folder.join("samples.jsonl"))?;

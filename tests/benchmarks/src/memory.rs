@@ -18,6 +18,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
             keys: "",
             arguments: &[],
             terminal: Terminal::Silent,
+            is_watched: true,
             output: None,
         })?;
         server.arrivals();

@@ -30,14 +30,20 @@ pub(crate) struct Ran {
     pub(crate) wall: Duration,
     /// Of all its threads, that of the system on its behalf included.
     pub(crate) processor: Duration,
-    /// The most memory that it had, in bytes; 0 where the system does not say.
+    /// The most memory that it had, in bytes; 0 where the system does not say, or it was not watched.
     pub(crate) peak_bytes: u64,
-    /// Processor time by the name of the thread, up to the last look.
+    /// Processor time by the name of the thread, up to the last look; nothing where it was not watched.
     pub(crate) threads: BTreeMap<String, Duration>,
 }
 
-/// Runs a command to its end. Its output goes nowhere, but for what it says when it fails.
-pub(crate) fn run(command: &Command, terminal: Terminal, folder: &Path) -> anyhow::Result<Ran> {
+/// Runs a command to its end. Its output goes nowhere, but for what it says when it fails. Watched, its threads and its
+/// memory are looked at while it runs.
+pub(crate) fn run(
+    command: &Command,
+    terminal: Terminal,
+    is_watched: bool,
+    folder: &Path,
+) -> anyhow::Result<Ran> {
     let said = folder.join("said.txt");
     let id_file = folder.join("id.txt");
     let mut started = match terminal {
@@ -63,10 +69,10 @@ pub(crate) fn run(command: &Command, terminal: Terminal, folder: &Path) -> anyho
             child.wait()?;
             bail!("the program was still running after {} s", LONGEST.as_secs());
         }
-        if id.is_none() {
+        if is_watched && id.is_none() {
             id = read_to_string(&id_file).ok().and_then(|text| text.trim().parse().ok());
         }
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|_| is_watched) {
             peak_bytes = peak_of(id).unwrap_or(peak_bytes);
             threads_of(id, &mut threads);
         }

@@ -98,6 +98,7 @@ fn side_by_side(lab: &Lab, case: &Case, table: &mut Table) -> anyhow::Result<()>
         keys: "",
         arguments: &[],
         terminal: Terminal::Live,
+        is_watched: false,
         output: None,
     };
     // Its bodies are what the loop sends; and the components are compiled now.

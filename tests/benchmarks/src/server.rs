@@ -26,7 +26,7 @@ impl TimedServer {
         fault: impl Fn(&Request) -> Option<Answer> + Send + Sync + 'static,
     ) -> anyhow::Result<TimedServer> {
         let noted: Arc<Mutex<Noted>> = Arc::default();
-        let reply = completion(ANSWER).after(latency);
+        let answer = completion(ANSWER).after(latency).prepared();
         let server = LoadServer::start({
             let noted = Arc::clone(&noted);
             move |request| {
@@ -37,7 +37,7 @@ impl TimedServer {
                     bodies.push(request.body.clone());
                 }
                 drop(noted);
-                fault(request).unwrap_or_else(|| reply.clone().into())
+                fault(request).unwrap_or_else(|| answer.clone())
             }
         })?;
         Ok(TimedServer { server, latency, noted })

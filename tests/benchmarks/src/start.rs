@@ -34,6 +34,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         keys: "",
         arguments: &[],
         terminal: Terminal::Silent,
+        is_watched: false,
         output: None,
     };
     // Compiles the components, and brings the file into the memory of the system.

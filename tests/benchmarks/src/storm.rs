@@ -53,6 +53,7 @@ pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
         keys: &format!(", timeout: {TIMEOUT_SECONDS}, max_retries: 16, retry_base: 0.02"),
         arguments: &[],
         terminal: Terminal::Live,
+        is_watched: false,
         output: None,
     })?;
     let arrivals = server.arrivals();

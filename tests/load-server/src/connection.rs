@@ -5,6 +5,7 @@ use bytes::BytesMut;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -84,18 +85,17 @@ fn find<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
 async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result<bool> {
     match answer {
         Answer::Reply(reply) => {
-            if !reply.delay.is_zero() {
-                tokio::time::sleep(reply.delay).await;
-            }
-            let mut bytes = head_of(&reply, reply.body.len());
-            bytes.extend_from_slice(&reply.body);
+            wait(reply.delay).await;
+            stream.write_all(&bytes_of(&reply, reply.body.len())).await?;
+            Ok(true)
+        }
+        Answer::Prepared(bytes, delay) => {
+            wait(delay).await;
             stream.write_all(&bytes).await?;
             Ok(true)
         }
         Answer::Truncated(reply) => {
-            let mut bytes = head_of(&reply, reply.body.len() + 1_000);
-            bytes.extend_from_slice(&reply.body);
-            stream.write_all(&bytes).await?;
+            stream.write_all(&bytes_of(&reply, reply.body.len() + 1_000)).await?;
             Ok(false)
         }
         Answer::Raw(bytes) => {
@@ -132,15 +132,23 @@ async fn write_answer(stream: &mut TcpStream, answer: Answer) -> std::io::Result
     }
 }
 
-fn head_of(reply: &Reply, length: usize) -> Vec<u8> {
-    let mut head = Vec::with_capacity(256 + reply.body.len());
+/// A reply that says its body were of this length.
+pub(crate) fn bytes_of(reply: &Reply, length: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(256 + reply.body.len());
     // Writing to memory cannot fail.
-    let _ = write!(head, "HTTP/1.1 {} Status\r\ncontent-length: {length}\r\n", reply.status);
+    let _ = write!(bytes, "HTTP/1.1 {} Status\r\ncontent-length: {length}\r\n", reply.status);
     for (name, value) in &reply.headers {
-        let _ = write!(head, "{name}: {value}\r\n");
+        let _ = write!(bytes, "{name}: {value}\r\n");
     }
-    head.extend_from_slice(b"\r\n");
-    head
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(&reply.body);
+    bytes
+}
+
+async fn wait(delay: Duration) {
+    if !delay.is_zero() {
+        tokio::time::sleep(delay).await;
+    }
 }
 
 async fn write_chunked_head(stream: &mut TcpStream, content_type: &str) -> std::io::Result<()> {

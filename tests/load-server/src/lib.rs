@@ -46,6 +46,8 @@ impl Request {
 pub enum Answer {
     /// A proper answer.
     Reply(Reply),
+    /// The same, as bytes that [`Reply::prepared`] made once for many requests, after a while.
+    Prepared(Bytes, Duration),
     /// These bytes, whatever they are, and then the end of the connection.
     Raw(Bytes),
     /// A head that promises a body, less of it than promised, and the end of the connection.
@@ -97,6 +99,11 @@ impl Reply {
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Reply {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// The same for servers that are to cost little: its bytes are made here, and not for each request.
+    pub fn prepared(&self) -> Answer {
+        Answer::Prepared(connection::bytes_of(self, self.body.len()).into(), self.delay)
     }
 
     /// The same after a while.

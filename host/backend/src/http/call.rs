@@ -4,7 +4,7 @@ use super::client::{HttpClient, transport};
 use super::failure::{Failure, Refusal, shown, wait_before};
 use super::hints;
 use super::host::{Ending, NotSent};
-use super::reply::{Intake, Reader};
+use super::reply::{Intake, Reader, Streamed};
 use super::statistics::Counters;
 use super::tape::{self, Exchange};
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
@@ -63,7 +63,7 @@ struct Attempt<T> {
     ending: Ending,
     exhausted: Option<Duration>,
     /// The answer as it came, where it is to be recorded.
-    taken: Option<Taken>,
+    taken: Option<Box<Taken>>,
 }
 
 struct Taken {
@@ -85,46 +85,30 @@ impl HttpClient {
     /// What stood in the way the last time, with what to do about it.
     pub(crate) async fn call<R: Reader>(
         &self,
-        call: Call<'_>,
+        call: &Call<'_>,
         reader: impl Fn() -> R + Send + Sync,
         reading: Reading<R::Output>,
     ) -> Result<Reply<R::Output>, BackendError> {
         Counters::add(&self.counters.requests, 1);
         let retry = &self.config.retry;
-        let digest = self.tape.as_ref().map(|_| self.digest_of(&call));
+        let digest = self.tape.as_ref().map(|_| self.digest_of(call));
         let (mut attempts, mut tried) = (0, 0_u32);
         loop {
             let answers_before = self.host.answers();
-            let (attempt, latency) = match self.replayed(&call, digest.as_deref(), &reader, &reading).await {
-                Some(attempt) => (attempt, Duration::ZERO),
-                None => {
-                    let Ok(_permit) = waiting(self.permits.acquire()).await else {
-                        return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
-                    };
-                    let pass =
-                        match waiting(self.host.enter(call.tokens, self.config.connection.timeout)).await {
-                            Ok(pass) => pass,
-                            Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
-                        };
-                    Counters::add(&self.counters.attempts, 1);
-                    Counters::add(&self.counters.bytes_sent, call.body.len());
-                    let began = Instant::now();
-                    let attempt = self.attempt(&call, reader(), &reading, began).await;
-                    let latency = began.elapsed();
-                    let (asked, used) = match &attempt.result {
-                        Ok(output) => (None, (reading.tokens)(output)),
-                        Err(failure) => (failure.asked, None),
-                    };
-                    let bounded = |wait: Duration| wait.min(retry.asked_limit);
-                    pass.end(attempt.ending, asked.map(bounded), attempt.exhausted.map(bounded), used);
-                    (attempt, latency)
+            // What only a tape needs waits in a box of its own, so that no other request has room for it.
+            let (attempt, latency) = match &digest {
+                Some(digest) => {
+                    Box::pin(self.replayed_or_sent(call, digest, &reader, &reading, attempts)).await?
                 }
+                None => self.sent(call, &reader, &reading, attempts).await?,
             };
             attempts += 1;
             let failure = match attempt.result {
                 Ok(output) => {
                     Counters::add(&self.counters.answered, 1);
-                    self.record(&call, digest, attempt.taken).await;
+                    if let Some(taken) = attempt.taken {
+                        Box::pin(self.record(call, digest, *taken)).await;
+                    }
                     let timing = RequestTiming { latency, attempts, first_token: attempt.first };
                     return Ok(Reply { output, timing });
                 }
@@ -146,8 +130,54 @@ impl HttpClient {
                 continue;
             }
             self.counters.failed(failure.kind);
-            self.record(&call, digest, attempt.taken).await;
-            return Err(self.error(&call, failure, attempts));
+            if let Some(taken) = attempt.taken {
+                Box::pin(self.record(call, digest, *taken)).await;
+            }
+            return Err(self.error(call, failure, attempts));
+        }
+    }
+
+    /// Waits for a slot of the host, sends a request once, and tells the host what came of it. Says how long it took.
+    async fn sent<R: Reader>(
+        &self,
+        call: &Call<'_>,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &Reading<R::Output>,
+        attempts: u32,
+    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        let Ok(_permit) = waiting(self.permits.acquire()).await else {
+            return Err(BackendError::new(BackendErrorKind::Internal, "the backend was closed"));
+        };
+        let pass = match waiting(self.host.enter(call.tokens, self.config.connection.timeout)).await {
+            Ok(pass) => pass,
+            Err(not_sent) => return Err(self.not_sent(not_sent, attempts)),
+        };
+        Counters::add(&self.counters.attempts, 1);
+        Counters::add(&self.counters.bytes_sent, call.body.len());
+        let began = Instant::now();
+        let attempt = self.attempt(call, reader, reading, began).await;
+        let latency = began.elapsed();
+        let (asked, used) = match &attempt.result {
+            Ok(output) => (None, (reading.tokens)(output)),
+            Err(failure) => (failure.asked, None),
+        };
+        let bounded = |wait: Duration| wait.min(self.config.retry.asked_limit);
+        pass.end(attempt.ending, asked.map(bounded), attempt.exhausted.map(bounded), used);
+        Ok((attempt, latency))
+    }
+
+    /// The same attempt from a recording, where there is one to take it from.
+    async fn replayed_or_sent<R: Reader>(
+        &self,
+        call: &Call<'_>,
+        digest: &str,
+        reader: &(impl Fn() -> R + Send + Sync),
+        reading: &Reading<R::Output>,
+        attempts: u32,
+    ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
+        match self.replayed(call, digest, reader, reading).await {
+            Some(attempt) => Ok((attempt, Duration::ZERO)),
+            None => self.sent(call, reader, reading, attempts).await,
         }
     }
 
@@ -210,7 +240,7 @@ impl HttpClient {
     async fn attempt<R: Reader>(
         &self,
         call: &Call<'_>,
-        reader: R,
+        reader: &(impl Fn() -> R + Send + Sync),
         reading: &Reading<R::Output>,
         began: Instant,
     ) -> Attempt<R::Output> {
@@ -235,7 +265,8 @@ impl HttpClient {
         let is_kept = self.tape.is_some();
         let is_stream = is_success && content_type.starts_with("text/event-stream");
         let mut refusal = Vec::new();
-        let mut intake = Intake::new(reader, is_stream, is_kept, most, began);
+        let streamed = is_stream.then(|| Streamed::new(reader(), began));
+        let mut intake = Intake::new(streamed, is_kept, most);
         loop {
             match response.chunk().await {
                 Ok(None) => break,
@@ -267,14 +298,14 @@ impl HttpClient {
         Counters::add(&self.counters.bytes_received, received);
         let exhausted = hints::exhausted_for(&headers, call.tokens, SystemTime::now());
         if is_success {
-            let (result, first, body) = intake.finish();
-            let taken = is_kept.then_some(Taken { status, content_type, body });
+            let (result, first, body) = intake.finish(reader);
+            let taken = is_kept.then(|| Box::new(Taken { status, content_type, body }));
             let ending = result.as_ref().err().map_or(Ending::Answered, ending_of);
             return Attempt { result, first, ending, exhausted, taken };
         }
         let ending = if matches!(status, 429 | 503 | 529) { Ending::Refused } else { Ending::Answered };
         let result = self.refused(status, &headers, &refusal, reading);
-        let taken = is_kept.then(|| Taken { status, content_type, body: refusal.into() });
+        let taken = is_kept.then(|| Box::new(Taken { status, content_type, body: refusal.into() }));
         Attempt { result, first: None, ending, exhausted, taken }
     }
 
@@ -325,16 +356,15 @@ impl HttpClient {
         Err(Failure { kind, message, may_pass, asked })
     }
 
-    /// The same attempt from a recording, where there is one to take it from.
+    /// What a recording says to a request; nothing where this run makes one.
     async fn replayed<R: Reader>(
         &self,
         call: &Call<'_>,
-        digest: Option<&str>,
+        digest: &str,
         reader: &(impl Fn() -> R + Send + Sync),
         reading: &Reading<R::Output>,
     ) -> Option<Attempt<R::Output>> {
-        let (tape, digest) = (self.tape.as_ref()?, digest?);
-        let exchange = match tape.answer(digest).await? {
+        let exchange = match self.tape.as_ref()?.answer(digest).await? {
             Ok(exchange) => exchange,
             Err(message) => {
                 tracing::debug!(request = %call.id, "{message}");
@@ -349,9 +379,10 @@ impl HttpClient {
         };
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = exchange.content_type.starts_with("text/event-stream");
-            let mut intake = Intake::new(reader(), is_stream, false, usize::MAX, Instant::now());
+            let streamed = is_stream.then(|| Streamed::new(reader(), Instant::now()));
+            let mut intake = Intake::new(streamed, false, usize::MAX);
             match intake.push(body.into()) {
-                Ok(_) => intake.finish().0,
+                Ok(_) => intake.finish(reader).0,
                 Err(failure) => Err(failure),
             }
         } else {
@@ -371,8 +402,8 @@ impl HttpClient {
         hasher.finalize().to_hex().to_string()
     }
 
-    async fn record(&self, call: &Call<'_>, digest: Option<String>, taken: Option<Taken>) {
-        let (Some(tape), Some(digest), Some(taken)) = (&self.tape, digest, taken) else { return };
+    async fn record(&self, call: &Call<'_>, digest: Option<String>, taken: Taken) {
+        let (Some(tape), Some(digest)) = (&self.tape, digest) else { return };
         let (body, is_base64) = match String::from_utf8(taken.body.into()) {
             Ok(text) => (tape::without_secrets_of(text, &taken.content_type), false),
             Err(error) => {

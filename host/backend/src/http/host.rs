@@ -162,9 +162,16 @@ impl Host {
 
     /// Waits until a request may be sent that takes about so many tokens, and at most so long.
     pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<Pass<'_>, NotSent> {
-        let permit = self.permit().await.map_err(|_| NotSent::Closed)?;
+        // Who has to wait does so in a box of its own, so that no other request has room for it.
+        let permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => Box::pin(self.permit()).await.map_err(|_| NotSent::Closed)?,
+        };
         let mut pass = Pass { host: self, permit: Some(permit), sent: None, tokens };
-        self.afford(tokens).await;
+        let has_budget = self.state().has_budget();
+        if has_budget {
+            Box::pin(self.afford(tokens)).await;
+        }
         loop {
             let until = {
                 let mut state = self.state();
@@ -183,15 +190,12 @@ impl Host {
                     },
                 }
             };
-            tokio::time::sleep_until(tokio::time::Instant::from_std(until)).await;
+            Box::pin(tokio::time::sleep_until(tokio::time::Instant::from_std(until))).await;
         }
     }
 
     /// Takes from the budgets what a request needs once that is there, in the order in which it is asked for.
     async fn afford(&self, tokens: u64) {
-        if !self.state().has_budget() {
-            return;
-        }
         // The semaphore is never closed.
         let _turn = self.affording.acquire().await;
         loop {
@@ -216,9 +220,6 @@ impl Host {
 
     /// Waits until the limit lets a further request go.
     async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Ok(permit);
-        }
         let mut permit = pin!(self.permits.acquire());
         while self.state().concurrency.is_slow_start() {
             tokio::select! {

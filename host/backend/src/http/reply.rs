@@ -42,31 +42,35 @@ pub(crate) trait Reader: Send {
 
 /// Collects an answer.
 pub(super) struct Intake<R> {
-    reader: R,
-    events: Option<EventStream>,
+    /// In a box, so that no answer that comes as a whole has room for it.
+    streamed: Option<Box<Streamed<R>>>,
     /// The body, or for a stream that is recorded what has come of it.
     bytes: BytesMut,
     only: Bytes,
     is_kept: bool,
     length: usize,
     most: usize,
+}
+
+/// Who reads the events of a stream.
+pub(super) struct Streamed<R> {
+    reader: R,
+    events: EventStream,
     began: Instant,
+    /// How long the first piece of the answer took.
     first: Option<Duration>,
 }
 
+impl<R> Streamed<R> {
+    /// For a request that was sent then.
+    pub(super) fn new(reader: R, began: Instant) -> Box<Streamed<R>> {
+        Box::new(Streamed { reader, events: EventStream::default(), began, first: None })
+    }
+}
+
 impl<R: Reader> Intake<R> {
-    pub(super) fn new(reader: R, is_stream: bool, is_kept: bool, most: usize, began: Instant) -> Intake<R> {
-        Intake {
-            reader,
-            events: is_stream.then(EventStream::default),
-            bytes: BytesMut::new(),
-            only: Bytes::new(),
-            is_kept,
-            length: 0,
-            most,
-            began,
-            first: None,
-        }
+    pub(super) fn new(streamed: Option<Box<Streamed<R>>>, is_kept: bool, most: usize) -> Intake<R> {
+        Intake { streamed, bytes: BytesMut::new(), only: Bytes::new(), is_kept, length: 0, most }
     }
 
     pub(super) fn length(&self) -> usize {
@@ -83,8 +87,8 @@ impl<R: Reader> Intake<R> {
             );
             return Err(Failure::lasting(BackendErrorKind::Protocol, message));
         }
-        if let Some(events) = &mut self.events {
-            let (reader, first, began) = (&mut self.reader, &mut self.first, self.began);
+        if let Some(streamed) = &mut self.streamed {
+            let Streamed { reader, events, began, first } = &mut **streamed;
             let event = |data: &str| {
                 if !reader.is_complete() && reader.event(data)? {
                     first.get_or_insert_with(|| began.elapsed());
@@ -92,10 +96,13 @@ impl<R: Reader> Intake<R> {
                 Ok(())
             };
             events.feed(&chunk, event, Failure::protocol)?;
+            let is_complete = reader.is_complete();
             if self.is_kept {
                 self.bytes.extend_from_slice(&chunk);
             }
-        } else if self.length == chunk.len() {
+            return Ok(is_complete);
+        }
+        if self.length == chunk.len() {
             // Most answers are one chunk, which need not be copied.
             self.only = chunk;
         } else {
@@ -104,25 +111,21 @@ impl<R: Reader> Intake<R> {
             }
             self.bytes.extend_from_slice(&chunk);
         }
-        Ok(self.reader.is_complete())
+        Ok(false)
     }
 
-    /// The answer, the time to its first piece, and the body where it was to be kept.
-    pub(super) fn finish(mut self) -> (Result<R::Output, Failure>, Option<Duration>, Bytes) {
+    /// The answer, the time to its first piece, and the body where it was to be kept. `whole` makes who reads one that came
+    /// as a whole.
+    pub(super) fn finish(
+        self,
+        whole: impl FnOnce() -> R,
+    ) -> (Result<R::Output, Failure>, Option<Duration>, Bytes) {
         let body = if self.only.is_empty() { self.bytes.freeze() } else { self.only };
-        let output = match &mut self.events {
-            None => self.reader.whole(&body),
-            Some(events) => {
-                let reader = &mut self.reader;
-                let is_complete = reader.is_complete();
-                match events.finish(|data| if is_complete { Ok(()) } else { reader.event(data).map(|_| ()) })
-                {
-                    Ok(()) => self.reader.end(),
-                    Err(failure) => Err(failure),
-                }
-            }
-        };
-        (output, self.first, body)
+        let Some(streamed) = self.streamed else { return (whole().whole(&body), None, body) };
+        let Streamed { mut reader, mut events, first, .. } = *streamed;
+        let is_complete = reader.is_complete();
+        let rest = events.finish(|data| if is_complete { Ok(()) } else { reader.event(data).map(|_| ()) });
+        (rest.and_then(|()| reader.end()), first, body)
     }
 }
 

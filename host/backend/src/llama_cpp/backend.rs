@@ -298,8 +298,8 @@ impl Backend for LlamaCppBackend {
         &self.info
     }
 
-    async fn generate(&self, request: GenerateRequest) -> Result<Reply<ModelOutput>, BackendError> {
-        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = request;
+    async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
+        let GenerateRequest { id, messages, prompt, params, tools, tool_choice: _, draw: _ } = *request;
         let (prompt, _) = self.prompt(&id, &messages, prompt, &tools, &[])?;
         let task = GenerateTask {
             prompt,

@@ -19,9 +19,9 @@ async fn keeping(url: &str, folder: &Path, reading: AnswerReading) -> Arc<dyn Ba
     backend("openai_http", url, keys, &options).await
 }
 
-fn drawn(repeat: u64) -> GenerateRequest {
+fn drawn(repeat: u64) -> Box<GenerateRequest> {
     let params = SamplingParams { temperature: Some(0.7), ..SamplingParams::default() };
-    GenerateRequest { params, draw: Some(Draw { repeat, ..Draw::default() }), ..question("q") }
+    Box::new(GenerateRequest { params, draw: Some(Draw { repeat, ..Draw::default() }), ..question("q") })
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn an_answer_is_asked_for_once_and_costs_no_attempt_then() {
     assert_eq!(server.requests(), 2);
     // Who says nothing of it, as a component, is always answered by the server.
     for _ in 0..2 {
-        second.generate(GenerateRequest { draw: None, ..drawn(0) }).await.expect("an answer");
+        second.generate(Box::new(GenerateRequest { draw: None, ..*drawn(0) })).await.expect("an answer");
     }
     assert_eq!(server.requests(), 4);
     let counts = &second.statistics()["cache"];

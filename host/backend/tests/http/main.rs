@@ -62,5 +62,5 @@ fn question(text: &str) -> GenerateRequest {
 }
 
 async fn ask(backend: &dyn Backend, text: &str) -> Result<Reply<ModelOutput>, BackendError> {
-    backend.generate(question(text)).await
+    backend.generate(Box::new(question(text))).await
 }

@@ -62,7 +62,7 @@ async fn exchange(
     });
     let url = format!("{}/v1", server.url());
     let backend = backend(kind, &url, &format!("{keys}, max_retries: 0"), &OpenOptions::default()).await;
-    let reply = backend.generate(request).await;
+    let reply = backend.generate(Box::new(request)).await;
     let reply = reply
         .map(|reply| (reply.output, reply.timing.first_token.is_some()))
         .map_err(|error| format!("{}: {}", error.kind.name(), error.message.replace(&server.url(), "")));

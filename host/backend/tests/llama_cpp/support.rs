@@ -58,7 +58,7 @@ pub async fn try_generate(
         tool_choice: None,
         draw: None,
     };
-    Ok(backend.generate(request).await?.output)
+    Ok(backend.generate(Box::new(request)).await?.output)
 }
 
 /// The answer to a question.

@@ -50,7 +50,7 @@ async fn ask(backend: &dyn Backend, messages: Vec<Message>) -> Result<ModelOutpu
         tool_choice: None,
         draw: None,
     };
-    Ok(backend.generate(request).await?.output)
+    Ok(backend.generate(Box::new(request)).await?.output)
 }
 
 async fn weigh(

@@ -2,6 +2,7 @@
 
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};
+use compact_str::CompactString;
 use gage_core::{Document, MetricResult, Object, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,13 +60,13 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScoresEntry {
     /// The task.
-    pub task_id: String,
+    pub task_id: CompactString,
     /// The number of the row in the task's dataset order, counted from 0.
     pub index: u64,
     /// The Sample's id.
-    pub sample_id: String,
+    pub sample_id: CompactString,
     /// Short digest of the raw row, in hexadecimal digits.
-    pub row_digest: String,
+    pub row_digest: CompactString,
     /// How the sample ended.
     pub outcome: Outcome,
     /// What the scorers said.

@@ -425,10 +425,10 @@ mod tests {
 
     fn scores(record: &SampleRecord, outcome: Outcome) -> ScoresEntry {
         ScoresEntry {
-            task_id: record.task_id.clone(),
+            task_id: record.task_id.as_str().into(),
             index: record.index,
-            sample_id: record.sample_id.clone(),
-            row_digest: record.row_digest.clone(),
+            sample_id: record.sample_id.as_str().into(),
+            row_digest: record.row_digest.as_str().into(),
             outcome,
             scores: Scores { metrics: record.metrics.clone(), scoring_fuel: 7, ..Scores::default() },
         }

@@ -235,10 +235,10 @@ mod tests {
             awaits_judges: false,
         };
         let scores = ScoresEntry {
-            task_id: "t".to_owned(),
+            task_id: "t".into(),
             index: 0,
-            sample_id: "s".to_owned(),
-            row_digest: "d".to_owned(),
+            sample_id: "s".into(),
+            row_digest: "d".into(),
             outcome: Outcome::Refused,
             scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: 7, ..Scores::default() },
         };

@@ -210,9 +210,10 @@ impl TaskRecord {
         let mut lines = Vec::new();
         for (result, score) in scored {
             let is_binary = score == 0.0 || score == 1.0;
-            *self.is_binary.entry(result.metric_id.clone()).or_insert(true) &= is_binary;
+            *self.is_binary.entry(result.metric_id.to_string()).or_insert(true) &= is_binary;
             let card = result.card.as_ref();
-            let best = if self.higher_is_better.get(&result.metric_id) == Some(&false) { 0.0 } else { 1.0 };
+            let best =
+                if self.higher_is_better.get(result.metric_id.as_str()) == Some(&false) { 0.0 } else { 1.0 };
             let is_correct = card.and_then(|card| card.pass).unwrap_or(score == best);
             let mut line = shared.clone();
             line["evaluation_result_id"] = json!(result_id(&self.task_id, &result.metric_id));

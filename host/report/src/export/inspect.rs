@@ -245,7 +245,7 @@ impl TaskLog {
                 .extend(output["choices"].as_array().into_iter().flatten().map(|one| one["message"].clone())),
         }
         let scores: Object = text::results(record)
-            .filter_map(|result| Some((result.metric_id.clone(), score(result, record)?)))
+            .filter_map(|result| Some((result.metric_id.to_string(), score(result, record)?)))
             .collect();
         let mut made = json!({
             "id": record.sample_id,

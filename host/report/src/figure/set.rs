@@ -49,7 +49,7 @@ impl<'a> FigureSet<'a> {
             return Err(ReportError::UnknownMetric {
                 task_id: record.task_id.clone(),
                 sample_id: record.sample_id.clone(),
-                metric_id: unknown.metric_id.clone(),
+                metric_id: unknown.metric_id.to_string(),
             });
         }
         if self.figures.is_empty() {

@@ -170,7 +170,7 @@ fn parts_of_a_metric_stand_below_it() {
             let result = record.metrics.first().cloned();
             for metric_id in ["verdict", "bleu"] {
                 let result =
-                    result.clone().map(|result| MetricResult { metric_id: metric_id.to_owned(), ..result });
+                    result.clone().map(|result| MetricResult { metric_id: metric_id.into(), ..result });
                 record.metrics.extend(result);
             }
             record

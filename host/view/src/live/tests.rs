@@ -7,10 +7,10 @@ use gage_record::{
 
 fn record(index: u64, score: Option<f64>, finished_unix_ms: u64) -> SampleRecord {
     let metric = |score| MetricResult {
-        metric_id: "m".to_owned(),
-        schema_version: "v1".to_owned(),
-        scorer_version: "1".to_owned(),
-        prompt_version: String::new(),
+        metric_id: "m".into(),
+        schema_version: "v1".into(),
+        scorer_version: "1".into(),
+        prompt_version: "".into(),
         outcome: Outcome::Scored,
         card: Some(ScoreCard { primary_score: Some(score), ..ScoreCard::default() }),
         error: None,
@@ -142,10 +142,10 @@ fn the_pace_is_that_of_answers_rather_than_of_their_scores() {
     let left = |told: &Value| told["eta_s"].as_f64().unwrap() * told["samples_per_s"].as_f64().unwrap();
     assert!((left(&answered) - 2.0).abs() < 1e-9, "{answered:#}");
     let scores = ScoresEntry {
-        task_id: "t".to_owned(),
+        task_id: "t".into(),
         index: 0,
-        sample_id: "s0".to_owned(),
-        row_digest: String::new(),
+        sample_id: "s0".into(),
+        row_digest: "".into(),
         outcome: Outcome::Scored,
         scores: Scores { metrics: whole.metrics.clone(), finished_unix_ms: now - 1_000, ..Scores::default() },
     };

@@ -159,7 +159,7 @@ fn samples_that_a_run_did_not_come_to_stand_beside_its_outcomes() {
 fn with_lengths(mut records: Vec<gage_record::SampleRecord>, of_two: f64) -> Vec<gage_record::SampleRecord> {
     for record in records.iter_mut().filter(|record| !record.metrics.is_empty()) {
         let mut length = record.metrics[0].clone();
-        length.metric_id = "length".to_owned();
+        length.metric_id = "length".into();
         let card = length.card.as_mut().expect("a card");
         card.primary_score = Some(if record.index == 2 { of_two } else { 0.5 });
         card.pass = None;

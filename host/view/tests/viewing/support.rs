@@ -81,10 +81,10 @@ pub(crate) fn sample(index: u64, answer: &str, score: f64) -> SampleRecord {
         ..ScoreCard::default()
     };
     let metric = MetricResult {
-        metric_id: "exact_match".to_owned(),
-        schema_version: "v1".to_owned(),
-        scorer_version: "1".to_owned(),
-        prompt_version: String::new(),
+        metric_id: "exact_match".into(),
+        schema_version: "v1".into(),
+        scorer_version: "1".into(),
+        prompt_version: "".into(),
         outcome: Outcome::Scored,
         card: Some(card),
         error: None,

@@ -207,10 +207,10 @@ pub(super) mod tests {
 
     fn metric(value: f64) -> MetricResult {
         MetricResult {
-            metric_id: "m".to_owned(),
-            schema_version: String::new(),
-            scorer_version: String::new(),
-            prompt_version: String::new(),
+            metric_id: "m".into(),
+            schema_version: "".into(),
+            scorer_version: "".into(),
+            prompt_version: "".into(),
             outcome: Outcome::Scored,
             card: Some(ScoreCard { primary_score: Some(value), ..ScoreCard::default() }),
             error: None,

@@ -76,7 +76,7 @@ fn a_metric_without_a_gate_is_skipped_and_one_that_passes_says_why() {
         run.tasks[0].metrics.push(crate::test_records::description("other"));
         for record in &mut run.records {
             let mut other = record.metrics[0].clone();
-            other.metric_id = "other".to_owned();
+            other.metric_id = "other".into();
             record.metrics.push(other);
         }
         run.identity["config"]["metrics"] = json!(["m", "other"]);

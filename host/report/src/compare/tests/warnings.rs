@@ -162,7 +162,7 @@ fn a_task_that_only_one_of_the_runs_has_is_skipped_with_the_reason() {
     more.tasks[0].metrics.push(description("other"));
     for record in &mut more.records {
         let mut other = record.metrics[0].clone();
-        other.metric_id = "other".to_owned();
+        other.metric_id = "other".into();
         record.metrics.push(other);
     }
     let xml = junit_xml(&compared(more, Run::of(&scores(40, 0)), gate(0.1)));
