@@ -1,6 +1,6 @@
 //! Messages and the parts that they consist of.
 
-use crate::Object;
+use crate::RareObject;
 use crate::fields::Problem;
 use crate::reading::Reading;
 use serde_json::Value;
@@ -82,7 +82,7 @@ pub enum ContentPart {
         /// The text itself.
         text: String,
         /// Keys that are not known.
-        extra: Object,
+        extra: RareObject,
     },
     /// An image, a sound, a video or a document, by URL or local path.
     Media {
@@ -91,16 +91,16 @@ pub enum ContentPart {
         /// A URL, a `data:` URL or a path.
         url: String,
         /// Other keys beside `url`, such as `detail`.
-        options: Object,
+        options: RareObject,
         /// Other keys beside `type`.
-        extra: Object,
+        extra: RareObject,
     },
 }
 
 impl ContentPart {
     /// A text part.
     pub fn text(text: impl Into<String>) -> ContentPart {
-        ContentPart::Text { text: text.into(), extra: Object::new() }
+        ContentPart::Text { text: text.into(), extra: RareObject::default() }
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Message {
     /// For a tool's result: which call it answers.
     pub tool_call_id: Option<String>,
     /// Keys that are not known.
-    pub extra: Object,
+    pub extra: RareObject,
 }
 
 impl Message {
@@ -141,7 +141,7 @@ impl Message {
             name: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
-            extra: Object::new(),
+            extra: RareObject::default(),
         }
     }
 

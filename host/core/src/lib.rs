@@ -15,6 +15,7 @@ mod names;
 mod outcome;
 mod output;
 mod printable;
+mod rare_object;
 mod reading;
 mod rendered;
 mod sample;
@@ -36,6 +37,7 @@ pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use output::{CLOCKS, ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
 pub use printable::{printable, printable_html, printable_line};
+pub use rare_object::RareObject;
 pub use reading::scan::{is_nested_deeper, is_surely_object};
 pub use sample::{
     AnswerProblem, ChoiceOption, FewShotExample, Messages, Reference, Sample, SandboxSpec, TaskType,

@@ -3,8 +3,9 @@
 
 use crate::content::{ContentPart, Message, Role};
 use crate::fields::Problem;
-use crate::{Digest, Object, SamplingParams};
+use crate::{Digest, Object, RareObject, SamplingParams};
 use serde_json::Value;
+use std::sync::Arc;
 
 mod answer;
 mod checks;
@@ -26,7 +27,7 @@ pub use task_type::TaskType;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Always [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
-    pub schema_version: String,
+    pub schema_version: &'static str,
     /// Unique within its dataset.
     pub id: String,
     /// What kind of task it is.
@@ -44,33 +45,33 @@ pub struct Sample {
     /// Reference trajectories, each a whole conversation.
     pub golden_trajectories: Vec<Vec<Message>>,
     /// The environment that code runs in.
-    pub sandbox: Option<SandboxSpec>,
+    pub sandbox: Option<Box<SandboxSpec>>,
     /// About the task and the row.
     pub metadata: Object,
     /// Labels to slice results by.
-    pub data_tag: Object,
+    pub data_tag: RareObject,
     /// Large raw objects; never rendered into a prompt.
-    pub raw_assets: Object,
+    pub raw_assets: RareObject,
     /// OpenAI tool definitions.
     pub tools: Vec<Value>,
     /// Which tool to use: a string or an object.
     pub tool_choice: Option<Value>,
     /// Sampling parameters of this sample; they win over every other place.
-    pub sampling_params: Object,
+    pub sampling_params: RareObject,
     /// Generation parameters of this sample.
-    pub generation_params: Object,
+    pub generation_params: RareObject,
     /// Judge and metric settings of this sample.
-    pub eval_config: Object,
+    pub eval_config: RareObject,
     /// Input for debiasing: a string or a list.
     pub unconditioned_input: Option<Value>,
     /// What a model said, in the shape of the reference implementation.
     pub predict_result: Vec<Value>,
     /// What judges and metrics said.
-    pub eval_result: Object,
+    pub eval_result: RareObject,
     /// Structured candidates in the shape of the reference implementation.
     pub choices: Vec<Value>,
     /// The container of inference inputs: `prompt`, `multi_modal_data`.
-    pub inputs: Object,
+    pub inputs: RareObject,
     /// Which dataset the row is from.
     pub dataset_id: Option<String>,
     /// About that dataset: its `path`.
@@ -86,9 +87,9 @@ pub struct Sample {
     /// The tokenizer that rendered the prompt.
     pub tokenizer_path: Option<String>,
     /// Indexes of media without duplicates.
-    pub media_meta: Object,
+    pub media_meta: RareObject,
     /// Fields that are not known.
-    pub extra: Object,
+    pub extra: RareObject,
 }
 
 impl Sample {
@@ -116,18 +117,18 @@ impl Sample {
 
     /// Reads and validates a Sample from JSON text, as [`Sample::from_value`] does with its value, but
     /// in about half of the time where nothing is wrong and there is an `id`. How deep a text may be
-    /// nested is for the caller to check.
+    /// nested is for the caller to check. Ready to be shared, for to move a Sample takes longer than to read a field.
     ///
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
-    pub fn from_text(text: &str) -> Result<Box<Sample>, Vec<Problem>> {
+    pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<Problem>> {
         if let Some(sample) = direct::sample(text) {
             return Ok(sample);
         }
         let value = serde_json::from_str(text).map_err(|error| {
             vec![Problem { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
         })?;
-        Sample::from_value(value).map(Box::new)
+        Sample::from_value(value).map(Arc::new)
     }
 
     /// Why metrics may find nothing to compare answers with.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// A row on its way into the run.
 #[derive(Clone, Debug)]
-pub struct Prepared<K = Box<Sample>> {
+pub struct Prepared<K = Arc<Sample>> {
     /// Its place in the run.
     pub index: u64,
     /// A short digest of the row; empty where what is kept is [`Kept::FROM_ID`].
@@ -35,9 +35,10 @@ pub trait Kept: Send + Sized {
     fn id(&mut self) -> Option<&mut String>;
 }
 
-impl Kept for Box<Sample> {
+impl Kept for Arc<Sample> {
     fn id(&mut self) -> Option<&mut String> {
-        Some(&mut self.id)
+        // Nobody else has it yet, so that nothing is copied.
+        Some(&mut Arc::make_mut(self).id)
     }
 }
 
@@ -58,9 +59,9 @@ impl Kept for Sound {
     }
 }
 
-impl From<Box<Sample>> for Sound {
-    fn from(sample: Box<Sample>) -> Sound {
-        Sound { answer_problem: sample.answer_problem(), id: sample.id }
+impl From<Arc<Sample>> for Sound {
+    fn from(sample: Arc<Sample>) -> Sound {
+        Sound { answer_problem: sample.answer_problem(), id: Arc::unwrap_or_clone(sample).id }
     }
 }
 
@@ -103,7 +104,7 @@ impl Preparation {
     pub fn prepare<K: Kept>(
         &self,
         rows: Vec<Row>,
-        keep: &impl Fn(Box<Sample>) -> K,
+        keep: &impl Fn(Arc<Sample>) -> K,
         is_stopped: &dyn Fn() -> bool,
     ) -> Option<Vec<Prepared<K>>> {
         let mut batch = Batch::new(rows, &self.dataset_id, &self.files);

@@ -15,7 +15,7 @@ use gage_core::{Sample, spawn_named};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Most rows that are converted in one call.
@@ -79,7 +79,7 @@ pub fn stream_kept<K: Kept>(
     preparation: &Preparation,
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
-    keep: &(impl Fn(Box<Sample>) -> K + Sync),
+    keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     stream_in(FOR_A_READER, rows, preparation, workers, is_stopped, keep, take)
@@ -91,7 +91,7 @@ fn stream_in<K: Kept>(
     preparation: &Preparation,
     workers: usize,
     is_stopped: &(dyn Fn() -> bool + Sync),
-    keep: &(impl Fn(Box<Sample>) -> K + Sync),
+    keep: &(impl Fn(Arc<Sample>) -> K + Sync),
     mut take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     let workers = workers.max(1);
@@ -193,7 +193,7 @@ impl<K> Drop for TellOnPanic<'_, K> {
 fn work<K: Kept>(
     batches: &Mutex<Option<Receiver<Numbered<Row>>>>,
     preparation: &Preparation,
-    keep: &impl Fn(Box<Sample>) -> K,
+    keep: &impl Fn(Arc<Sample>) -> K,
     sender: &SyncSender<Option<Numbered<Prepared<K>>>>,
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Duration {

@@ -130,7 +130,7 @@ impl LocatedDataset {
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let mut digest = None;
         let rows = self.open_as(&spec, None)?;
-        let has_media = |sample: Box<Sample>| HasMedia(!sample.media_meta.is_empty());
+        let has_media = |sample: Arc<Sample>| HasMedia(!sample.media_meta.is_empty());
         let streamed = stream_kept(rows, &self.preparation(), workers, &|| false, &has_media, |prepared| {
             if prepared.result == Ok(HasMedia(true)) {
                 // The digest of a row is made of those of its media too.

@@ -373,7 +373,7 @@ impl Seen {
                 match prepared
                     .result
                     .ok()
-                    .and_then(|sample| prompt_size(task, *sample, &|text| tokens.count(text)))
+                    .and_then(|sample| prompt_size(task, sample, &|text| tokens.count(text)))
                 {
                     Some(PromptSize { tokens: found, has_media }) => {
                         counted += found;

@@ -444,4 +444,12 @@ fn warn_of_unused(config: &PipelineConfig, problems: &mut Problems) {
             problems.warning(dataset.spans.entry, "datasets", message);
         }
     }
+    if let Some(metric) = config.metrics.first()
+        && !config.tasks.iter().any(|task| task.steps.auto_eval)
+    {
+        let message = "the metrics score nothing: no task has the step `auto_eval`";
+        problems
+            .warning(metric.span, "metrics", message)
+            .help("add {step: auto_eval} to the steps, or leave the metrics out");
+    }
 }

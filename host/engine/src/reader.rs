@@ -87,11 +87,11 @@ impl<'s> Ahead<'s> {
 /// The repeats of a row, one after the other.
 fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = Row> {
     let Prepared { index, row_digest, result } = prepared;
-    let result: Result<Arc<Sample>, Box<Rejection>> = result.map(Arc::from);
-    (0..repeat).map(move |number| Row {
-        index: index * repeat + number,
-        row_digest: row_digest.clone(),
-        result: result.clone(),
+    let mut kept = Some((row_digest, result));
+    (0..repeat).map_while(move |number| {
+        // The last one has what the others copy; most rows are asked once.
+        let (row_digest, result) = if number + 1 == repeat { kept.take() } else { kept.clone() }?;
+        Some(Row { index: index * repeat + number, row_digest, result })
     })
 }
 

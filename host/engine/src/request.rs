@@ -55,10 +55,9 @@ pub(crate) struct PromptSize {
 /// How much a sample would ask the model, by what counts the tokens of a text; nothing where no request can be made of it.
 pub(crate) fn prompt_size(
     task: &PlannedTask,
-    sample: Sample,
+    sample: Arc<Sample>,
     count: &dyn Fn(&str) -> f64,
 ) -> Option<PromptSize> {
-    let sample = Arc::new(sample);
     let parts = Parts::of(task, &sample);
     let texts = |messages: &[Message]| -> f64 {
         messages.iter().flat_map(|message| &message.content).map(|part| of_part(part, count)).sum()

@@ -1,6 +1,6 @@
 //! Calls of tools as models write them, and their results as messages.
 
-use gage_core::{ContentPart, Message, ModelOutput, Object, Role};
+use gage_core::{ContentPart, Message, ModelOutput, Object, RareObject, Role};
 use serde_json::{Value, json};
 
 /// Most calls of one reply that are answered.
@@ -73,7 +73,7 @@ fn message(id: &str, text: String) -> Message {
         name: None,
         tool_calls: Vec::new(),
         tool_call_id: Some(id.to_owned()),
-        extra: Object::new(),
+        extra: RareObject::default(),
     }
 }
 

@@ -25,6 +25,9 @@ const TRY: u32 = 4;
 /// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
 const REFUSED_TRY: u32 = 1;
 
+/// What the type of an answer that comes in events begins with.
+const EVENT_STREAM: &str = "text/event-stream";
+
 /// So long the end of a stream may take to come behind its answer.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
@@ -68,8 +71,15 @@ struct Attempt<T> {
 
 struct Taken {
     status: u16,
+    /// In lower case.
     content_type: String,
     body: Bytes,
+}
+
+impl Taken {
+    fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Box<Taken> {
+        Box::new(Taken { status, content_type: content_type_of(headers).to_lowercase(), body })
+    }
 }
 
 impl<T> Attempt<T> {
@@ -263,7 +273,7 @@ impl HttpClient {
             return Attempt::failed(Failure::lasting(BackendErrorKind::Protocol, message), Ending::Answered);
         }
         let is_kept = self.tape.is_some();
-        let is_stream = is_success && content_type.starts_with("text/event-stream");
+        let is_stream = is_success && is_event_stream(content_type);
         let mut refusal = Vec::new();
         let streamed = is_stream.then(|| Streamed::new(reader(), began));
         let mut intake = Intake::new(streamed, is_kept, most);
@@ -299,13 +309,13 @@ impl HttpClient {
         let exhausted = hints::exhausted_for(&headers, call.tokens, SystemTime::now());
         if is_success {
             let (result, first, body) = intake.finish(reader);
-            let taken = is_kept.then(|| Box::new(Taken { status, content_type, body }));
+            let taken = is_kept.then(|| Taken::new(status, &headers, body));
             let ending = result.as_ref().err().map_or(Ending::Answered, ending_of);
             return Attempt { result, first, ending, exhausted, taken };
         }
         let ending = if matches!(status, 429 | 503 | 529) { Ending::Refused } else { Ending::Answered };
         let result = self.refused(status, &headers, &refusal, reading);
-        let taken = is_kept.then(|| Box::new(Taken { status, content_type, body: refusal.into() }));
+        let taken = is_kept.then(|| Taken::new(status, &headers, refusal.into()));
         Attempt { result, first: None, ending, exhausted, taken }
     }
 
@@ -378,7 +388,7 @@ impl HttpClient {
             exchange.body.into_bytes()
         };
         let result = if (200..300).contains(&exchange.status) {
-            let is_stream = exchange.content_type.starts_with("text/event-stream");
+            let is_stream = is_event_stream(&exchange.content_type);
             let streamed = is_stream.then(|| Streamed::new(reader(), Instant::now()));
             let mut intake = Intake::new(streamed, false, usize::MAX);
             match intake.push(body.into()) {
@@ -447,7 +457,10 @@ fn encoding_of(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_ENCODING)?.to_str().ok().filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))
 }
 
-fn content_type_of(headers: &HeaderMap) -> String {
-    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    text.to_lowercase()
+fn content_type_of(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn is_event_stream(content_type: &str) -> bool {
+    content_type.get(..EVENT_STREAM.len()).is_some_and(|start| start.eq_ignore_ascii_case(EVENT_STREAM))
 }

@@ -85,11 +85,16 @@ pub fn rendered_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_core::{MediaKind, Object, Role};
+    use gage_core::{MediaKind, RareObject, Role};
 
     fn image(url: &str) -> ContentPart {
         let url = url.to_owned();
-        ContentPart::Media { kind: MediaKind::Image, url, options: Object::new(), extra: Object::new() }
+        ContentPart::Media {
+            kind: MediaKind::Image,
+            url,
+            options: RareObject::default(),
+            extra: RareObject::default(),
+        }
     }
 
     fn conversation() -> Vec<Message> {

@@ -7,7 +7,7 @@ use gage_backend::{
     Backend, BackendError, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodOutput,
     LoglikelihoodRequest, MediaSupport,
 };
-use gage_core::{ContentPart, MediaKind, Message, ModelOutput, Object, Role, SamplingParams};
+use gage_core::{ContentPart, MediaKind, Message, ModelOutput, RareObject, Role, SamplingParams};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn seeing(settings: &str) -> Arc<dyn Backend> {
 }
 
 fn media(kind: MediaKind, url: String) -> ContentPart {
-    ContentPart::Media { kind, url, options: Object::new(), extra: Object::new() }
+    ContentPart::Media { kind, url, options: RareObject::default(), extra: RareObject::default() }
 }
 
 fn image(bytes: &[u8]) -> ContentPart {

@@ -15,6 +15,7 @@ use gage_engine::{LocatedDataset, Plan};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) fn execute(command: &DataCommand) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -134,7 +135,7 @@ fn loader_of(path: &Path) -> Option<String> {
 fn read<K: Kept>(
     dataset: &LocatedDataset,
     most: Option<u64>,
-    keep: impl Fn(Box<Sample>) -> K + Sync,
+    keep: impl Fn(Arc<Sample>) -> K + Sync,
     take: impl FnMut(Prepared<K>) -> ControlFlow<()>,
 ) -> Streamed {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

@@ -2,8 +2,8 @@
 
 use super::read::read_tool_call;
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::Object;
 use crate::reading::direct::{Direct, Text, give_up, next, next_checked};
+use crate::{Object, RareObject};
 use serde::de::{MapAccess, SeqAccess};
 
 /// `content` or `answer`: a list of parts, or one string.
@@ -27,7 +27,7 @@ enum Shown {
 
 impl<'t> Direct<'t> for ContentPart {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut name, mut shown, mut extra) = (None, None, Object::new());
+        let (mut name, mut shown, mut extra) = (None, None, RareObject::default());
         while let Some(Text(key)) = members.next_key()? {
             let found = if key == "text" {
                 Shown::Text(next(&mut members)?)
@@ -49,7 +49,7 @@ impl<'t> Direct<'t> for ContentPart {
         match shown {
             Shown::Text(text) if name == "text" => Ok(ContentPart::Text { text, extra }),
             Shown::Media(kind, Media { url, options }) if name == kind.type_name() => {
-                Ok(ContentPart::Media { kind, url, options, extra })
+                Ok(ContentPart::Media { kind, url, options: options.into(), extra })
             }
             Shown::Text(_) | Shown::Media(..) => Err(give_up()),
         }
@@ -88,7 +88,7 @@ impl<'t> Direct<'t> for Message {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
         let (mut role, mut content) = (None, None);
         let (mut name, mut tool_calls, mut tool_call_id) = (None, Vec::new(), None);
-        let mut extra = Object::new();
+        let mut extra = RareObject::default();
         while let Some(Text(key)) = members.next_key()? {
             match key.as_ref() {
                 "role" => role = Role::from_name(&members.next_value::<Text>()?.0),

@@ -1,8 +1,8 @@
 //! Reads messages, their parts, and the functions that they call.
 
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::Object;
 use crate::reading::Reading;
+use crate::{Object, RareObject};
 use serde_json::Value;
 
 impl ContentPart {
@@ -25,7 +25,7 @@ impl ContentPart {
         };
         let name = kind.map_or("text", MediaKind::type_name);
         let mut main = Value::Null;
-        let mut extra = Object::new();
+        let mut extra = RareObject::default();
         for (key, value) in members {
             match key.as_str() {
                 "type" => {}
@@ -40,7 +40,7 @@ impl ContentPart {
             None => Some(ContentPart::Text { text: required_string(main, &mut reading)?, extra }),
             Some(kind) => {
                 let (url, options) = read_media(main, &mut reading)?;
-                Some(ContentPart::Media { kind, url, options, extra })
+                Some(ContentPart::Media { kind, url, options: options.into(), extra })
             }
         }
     }
@@ -109,7 +109,7 @@ impl Message {
             name: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
-            extra: Object::new(),
+            extra: RareObject::default(),
         };
         for (key, value) in members {
             let mut reading = reading.key(&key);

@@ -3,29 +3,30 @@
 
 use super::read::{NOT_IN_FEW_SHOT, nothing, read_id, read_sandbox};
 use super::{ChoiceOption, FewShotExample, Reference, Sample, TaskType, checks, label};
-use crate::Object;
 use crate::content::direct::Content;
 use crate::content::{ContentPart, read_tool};
 use crate::reading::Reading;
 use crate::reading::direct::{Direct, Text, checked, give_up, next, next_checked};
 use crate::schema::SCHEMA_VERSION;
+use crate::{Object, RareObject};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt::{Formatter, Result as FormatResult};
+use std::sync::Arc;
 
 /// What a text holds that has an id, unless it is spelled oddly. An option has one too, so a Sample
 /// without an id may still turn up later.
 const ID_KEY: &str = "\"id\"";
 
 /// The Sample that `read` would read, or nothing where only `read` can tell.
-pub(super) fn sample(text: &str) -> Option<Box<Sample>> {
+pub(super) fn sample(text: &str) -> Option<Arc<Sample>> {
     // A missing id is a digest of the whole value, which is not there.
     if !text.contains(ID_KEY) {
         return None;
     }
-    let mut sample = Box::new(nothing());
+    let mut sample = Arc::new(nothing());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_map(Filling(&mut sample)).ok()?;
+    deserializer.deserialize_map(Filling(Arc::get_mut(&mut sample)?)).ok()?;
     deserializer.end().ok()?;
     Some(sample)
 }
@@ -66,22 +67,22 @@ impl<'t> Visitor<'t> for Filling<'_> {
                 "label" => label = members.next_value()?,
                 "few_shot_examples" => sample.few_shot_examples = list(members)?,
                 "golden_trajectories" => sample.golden_trajectories = list(members)?,
-                "sandbox" => sample.sandbox = next_checked(members, read_sandbox)?,
+                "sandbox" => sample.sandbox = next_checked(members, read_sandbox)?.map(Box::new),
                 "metadata" => sample.metadata = object(members)?,
-                "data_tag" => sample.data_tag = tags(members)?,
-                "raw_assets" => sample.raw_assets = object(members)?,
+                "data_tag" => sample.data_tag = tags(members)?.into(),
+                "raw_assets" => sample.raw_assets = object(members)?.into(),
                 "tools" => sample.tools = tools(members)?,
                 "tool_choice" => sample.tool_choice = next_checked(members, checks::tool_choice)?,
-                "sampling_params" => sample.sampling_params = object(members)?,
-                "generation_params" => sample.generation_params = object(members)?,
-                "eval_config" => sample.eval_config = object(members)?,
+                "sampling_params" => sample.sampling_params = object(members)?.into(),
+                "generation_params" => sample.generation_params = object(members)?.into(),
+                "eval_config" => sample.eval_config = object(members)?.into(),
                 "unconditioned_input" => {
                     sample.unconditioned_input = next_checked(members, checks::unconditioned_input)?;
                 }
                 "predict_result" => sample.predict_result = values(members)?,
-                "eval_result" => sample.eval_result = object(members)?,
+                "eval_result" => sample.eval_result = object(members)?.into(),
                 "choices" => sample.choices = values(members)?,
-                "inputs" => sample.inputs = inputs(members)?,
+                "inputs" => sample.inputs = inputs(members)?.into(),
                 "_dataset_id" => sample.dataset_id = next(members)?,
                 "_dataset_metadata" => sample.dataset_metadata = object(members)?,
                 "chat_template_mode" => sample.chat_template_mode = next(members)?,
@@ -89,7 +90,7 @@ impl<'t> Visitor<'t> for Filling<'_> {
                 "template_source" => sample.template_source = next(members)?,
                 "cache_suffix" => sample.cache_suffix = next(members)?,
                 "_tokenizer_path" => sample.tokenizer_path = next(members)?,
-                "_media_meta" => sample.media_meta = object(members)?,
+                "_media_meta" => sample.media_meta = object(members)?.into(),
                 _ => {
                     sample.extra.insert(key.into_owned(), members.next_value()?);
                 }
@@ -109,7 +110,7 @@ impl<'t> Direct<'t> for FewShotExample {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
         let (mut messages, mut references) = (None, None);
         let (mut all_options, mut all_tools) = (Vec::new(), Vec::new());
-        let (mut label, mut tool_choice, mut extra) = (Value::Null, None, Object::new());
+        let (mut label, mut tool_choice, mut extra) = (Value::Null, None, RareObject::default());
         while let Some(Text(key)) = members.next_key()? {
             let members = &mut members;
             match key.as_ref() {
@@ -143,11 +144,11 @@ impl<'t> Direct<'t> for FewShotExample {
 
 impl<'t> Direct<'t> for Reference {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut answer, mut meta, mut extra) = (None, Object::new(), Object::new());
+        let (mut answer, mut meta, mut extra) = (None, RareObject::default(), RareObject::default());
         while let Some(Text(key)) = members.next_key()? {
             match key.as_ref() {
                 "answer" => answer = Some(next(&mut members)?),
-                "meta" => meta = object(&mut members)?,
+                "meta" => meta = object(&mut members)?.into(),
                 _ => {
                     extra.insert(key.into_owned(), members.next_value()?);
                 }
@@ -158,13 +159,17 @@ impl<'t> Direct<'t> for Reference {
     }
 
     fn of_string(text: &str) -> Option<Self> {
-        Some(Reference { answer: vec![ContentPart::text(text)], meta: Object::new(), extra: Object::new() })
+        Some(Reference {
+            answer: vec![ContentPart::text(text)],
+            meta: RareObject::default(),
+            extra: RareObject::default(),
+        })
     }
 }
 
 impl<'t> Direct<'t> for ChoiceOption {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut id, mut content, mut extra) = (None, None, Object::new());
+        let (mut id, mut content, mut extra) = (None, None, RareObject::default());
         while let Some(Text(key)) = members.next_key()? {
             match key.as_ref() {
                 "id" => id = Some(next::<String, _>(&mut members)?),

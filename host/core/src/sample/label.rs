@@ -99,14 +99,14 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Object;
+    use crate::RareObject;
 
     #[test]
     fn labels_agree_in_their_normal_form() {
         let options = [("A", "Shark"), ("B", "Dolphin")].map(|(id, content)| ChoiceOption {
             id: id.to_owned(),
             content: content.to_owned(),
-            extra: Object::new(),
+            extra: RareObject::default(),
         });
         let cases = [
             ("Paris", "Paris", true),
@@ -127,7 +127,7 @@ mod tests {
         ];
         for (label, text, expected) in cases {
             let answer = vec![ContentPart::text(text)];
-            let reference = Reference { answer, meta: Object::new(), extra: Object::new() };
+            let reference = Reference { answer, meta: RareObject::default(), extra: RareObject::default() };
             assert_eq!(agrees(label, &reference, &options), expected, "{label} / {text}");
         }
     }

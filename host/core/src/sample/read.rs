@@ -1,11 +1,11 @@
 //! Reads and validates a Sample, in one pass over the members of each object.
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
-use crate::Object;
 use crate::content::{ContentPart, Message, read_tool};
 use crate::fields::Problem;
 use crate::reading::Reading;
 use crate::schema::SCHEMA_VERSION;
+use crate::{Object, RareObject};
 use serde_json::Value;
 
 /// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
@@ -54,22 +54,22 @@ pub(super) fn sample(value: Value, problems: &mut Vec<Problem>) -> Option<Sample
             "label" => label = value,
             "few_shot_examples" => sample.few_shot_examples = reading.items(value, read_few_shot),
             "golden_trajectories" => sample.golden_trajectories = reading.items(value, read_trajectory),
-            "sandbox" => sample.sandbox = read_sandbox(value, &mut reading),
+            "sandbox" => sample.sandbox = read_sandbox(value, &mut reading).map(Box::new),
             "metadata" => sample.metadata = reading.object(value),
-            "data_tag" => sample.data_tag = checks::tags(reading.object(value), &mut reading),
-            "raw_assets" => sample.raw_assets = reading.object(value),
+            "data_tag" => sample.data_tag = checks::tags(reading.object(value), &mut reading).into(),
+            "raw_assets" => sample.raw_assets = reading.object(value).into(),
             "tools" => sample.tools = reading.items(value, read_tool),
             "tool_choice" => sample.tool_choice = checks::tool_choice(value, &mut reading),
-            "sampling_params" => sample.sampling_params = reading.object(value),
-            "generation_params" => sample.generation_params = reading.object(value),
-            "eval_config" => sample.eval_config = reading.object(value),
+            "sampling_params" => sample.sampling_params = reading.object(value).into(),
+            "generation_params" => sample.generation_params = reading.object(value).into(),
+            "eval_config" => sample.eval_config = reading.object(value).into(),
             "unconditioned_input" => {
                 sample.unconditioned_input = checks::unconditioned_input(value, &mut reading);
             }
             "predict_result" => sample.predict_result = reading.list(value),
-            "eval_result" => sample.eval_result = reading.object(value),
+            "eval_result" => sample.eval_result = reading.object(value).into(),
             "choices" => sample.choices = reading.list(value),
-            "inputs" => sample.inputs = checks::inputs(reading.object(value), &mut reading),
+            "inputs" => sample.inputs = checks::inputs(reading.object(value), &mut reading).into(),
             "_dataset_id" => sample.dataset_id = reading.string(value),
             "_dataset_metadata" => sample.dataset_metadata = reading.object(value),
             "chat_template_mode" => sample.chat_template_mode = reading.string(value),
@@ -77,7 +77,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<Problem>) -> Option<Sample
             "template_source" => sample.template_source = reading.string(value),
             "cache_suffix" => sample.cache_suffix = reading.string(value),
             "_tokenizer_path" => sample.tokenizer_path = reading.string(value),
-            "_media_meta" => sample.media_meta = reading.object(value),
+            "_media_meta" => sample.media_meta = reading.object(value).into(),
             _ => {
                 sample.extra.insert(key, value);
             }
@@ -118,7 +118,7 @@ fn read_options(value: Value, reading: &mut Reading<'_>) -> Vec<ChoiceOption> {
 
 fn read_option(value: Value, reading: &mut Reading<'_>) -> Option<ChoiceOption> {
     let members = reading.members(value)?;
-    let (mut id, mut content, mut extra) = (None, None, Object::new());
+    let (mut id, mut content, mut extra) = (None, None, RareObject::default());
     for (key, value) in members {
         match key.as_str() {
             "id" => id = Some(value),
@@ -145,15 +145,16 @@ fn read_option(value: Value, reading: &mut Reading<'_>) -> Option<ChoiceOption> 
 fn read_reference(value: Value, reading: &mut Reading<'_>) -> Option<Reference> {
     if let Value::String(text) = value {
         let answer = vec![ContentPart::text(text)];
-        return Some(Reference { answer, meta: Object::new(), extra: Object::new() });
+        return Some(Reference { answer, meta: RareObject::default(), extra: RareObject::default() });
     }
     let members = reading.members(value)?;
     let mut answer = Value::Null;
-    let mut reference = Reference { answer: Vec::new(), meta: Object::new(), extra: Object::new() };
+    let mut reference =
+        Reference { answer: Vec::new(), meta: RareObject::default(), extra: RareObject::default() };
     for (key, value) in members {
         match key.as_str() {
             "answer" => answer = value,
-            "meta" => reference.meta = reading.key("meta").object(value),
+            "meta" => reference.meta = reading.key("meta").object(value).into(),
             _ => {
                 reference.extra.insert(key, value);
             }
@@ -179,7 +180,7 @@ fn read_few_shot(value: Value, reading: &mut Reading<'_>) -> Option<FewShotExamp
         label: None,
         tools: Vec::new(),
         tool_choice: None,
-        extra: Object::new(),
+        extra: RareObject::default(),
     };
     for (key, value) in members {
         let mut reading = reading.key(&key);
@@ -240,7 +241,7 @@ pub(super) fn read_sandbox(value: Value, reading: &mut Reading<'_>) -> Option<Sa
 /// A Sample of which nothing is read yet.
 pub(super) fn nothing() -> Sample {
     Sample {
-        schema_version: SCHEMA_VERSION.to_owned(),
+        schema_version: SCHEMA_VERSION,
         id: String::new(),
         task_type: None,
         messages: Vec::new(),
@@ -251,18 +252,18 @@ pub(super) fn nothing() -> Sample {
         golden_trajectories: Vec::new(),
         sandbox: None,
         metadata: Object::new(),
-        data_tag: Object::new(),
-        raw_assets: Object::new(),
+        data_tag: RareObject::default(),
+        raw_assets: RareObject::default(),
         tools: Vec::new(),
         tool_choice: None,
-        sampling_params: Object::new(),
-        generation_params: Object::new(),
-        eval_config: Object::new(),
+        sampling_params: RareObject::default(),
+        generation_params: RareObject::default(),
+        eval_config: RareObject::default(),
         unconditioned_input: None,
         predict_result: Vec::new(),
-        eval_result: Object::new(),
+        eval_result: RareObject::default(),
         choices: Vec::new(),
-        inputs: Object::new(),
+        inputs: RareObject::default(),
         dataset_id: None,
         dataset_metadata: Object::new(),
         chat_template_mode: None,
@@ -270,7 +271,7 @@ pub(super) fn nothing() -> Sample {
         template_source: None,
         cache_suffix: None,
         tokenizer_path: None,
-        media_meta: Object::new(),
-        extra: Object::new(),
+        media_meta: RareObject::default(),
+        extra: RareObject::default(),
     }
 }

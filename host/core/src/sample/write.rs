@@ -9,7 +9,7 @@ serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 impl Written for Sample {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
-            always("schema_version", Member::Text(&self.schema_version)),
+            always("schema_version", Member::Text(self.schema_version)),
             always("id", Member::Text(&self.id)),
             text("task_type", self.task_type.as_ref().map(super::TaskType::name)),
             always("messages", Member::Messages(&self.messages)),

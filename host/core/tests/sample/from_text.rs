@@ -5,6 +5,7 @@ use gage_core::{Problem, Sample};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Spells a value as no careful writer would: with white space, escapes in keys, and members that
 /// occur twice. Each choice is one of some numbers.
@@ -85,7 +86,7 @@ fn by_way_of_a_value(text: &str) -> Result<Sample, Vec<Problem>> {
 
 /// Both must be the same down to the order of members, which `==` of objects does not see.
 fn is_read_as_its_value(text: &str) -> Result<(), TestCaseError> {
-    let (read, expected) = (Sample::from_text(text).map(|sample| *sample), by_way_of_a_value(text));
+    let (read, expected) = (Sample::from_text(text).map(Arc::unwrap_or_clone), by_way_of_a_value(text));
     prop_assert_eq!(format!("{:?}", read), format!("{:?}", expected));
     prop_assert_eq!(read, expected);
     Ok(())

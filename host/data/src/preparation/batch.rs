@@ -6,6 +6,7 @@ use crate::row::{Place, Row, RowProblem, digest_of as row_digest};
 use gage_core::{Outcome, Sample};
 use gage_plugin::{Converted, ItemError, Preprocessor, RawRow, SampleText};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Rows on their way to Samples.
 pub(super) struct Batch<'f, K> {
@@ -39,7 +40,7 @@ enum State<K> {
     Row,
     /// What the preprocessors made of it so far.
     Converted(SampleText),
-    Sample(Box<Sample>),
+    Sample(Arc<Sample>),
     /// All that is wanted of it.
     Kept(K),
     Rejected(Box<Rejection>),
@@ -124,7 +125,8 @@ impl<'f, K: Kept> Batch<'f, K> {
             item.state = match state {
                 State::Converted(text) => match sample_of(&text, &self.preprocessor) {
                     Ok(mut sample) => {
-                        complete(&mut sample, item.number);
+                        // Nobody else has it yet, so that nothing is copied.
+                        complete(Arc::make_mut(&mut sample), item.number);
                         State::Sample(sample)
                     }
                     Err(rejection) => item.rejected(self.files, &self.raw, rejection),
@@ -146,13 +148,13 @@ impl<'f, K: Kept> Batch<'f, K> {
     pub(super) fn each(&mut self, mut work: impl FnMut(&mut Sample) -> Result<(), Rejection>) {
         for item in &mut self.items {
             let State::Sample(sample) = &mut item.state else { continue };
-            if let Err(rejection) = work(sample) {
+            if let Err(rejection) = work(Arc::make_mut(sample)) {
                 item.state = item.rejected(self.files, &self.raw, rejection);
             }
         }
     }
 
-    pub(super) fn finish(self, keep: &impl Fn(Box<Sample>) -> K) -> Vec<Prepared<K>> {
+    pub(super) fn finish(self, keep: &impl Fn(Arc<Sample>) -> K) -> Vec<Prepared<K>> {
         let Batch { raw, items, files, .. } = self;
         let finish = |item: Item<K>| {
             let (index, number, row_digest) = (item.index, item.number, item.digest(&raw));
@@ -205,7 +207,7 @@ impl<K> Item<K> {
         };
         match &self.state {
             State::Sample(sample) if !sample.media_meta.is_empty() => {
-                let media = Value::Object(sample.media_meta.clone());
+                let media = Value::from(sample.media_meta.clone());
                 row_digest(format!("{of_row} {media}").as_bytes())
             }
             _ => of_row,
@@ -227,7 +229,7 @@ impl<K> Item<K> {
 }
 
 /// The Sample that a text spells, or whose fault it is that it spells none.
-fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Box<Sample>, Rejection> {
+fn sample_of(text: &SampleText, preprocessor: &str) -> Result<Arc<Sample>, Rejection> {
     Sample::from_text(text.as_str()).map_err(|problems| {
         // Text that is no JSON at all is the plugin's fault, and not the row's.
         if let Err(error) = text.parse() {

@@ -65,8 +65,9 @@ pub(super) fn encode(
     if u32::try_from(json.len() + PREFIX + 1).is_err() {
         return Err(io::Error::new(ErrorKind::InvalidData, "a record is larger than 4 GiB"));
     }
-    let checksum = format!("{:08x}", seed.checksum(json));
-    buffer[start..start + checksum.len()].copy_from_slice(checksum.as_bytes());
+    let checksum = seed.checksum(json);
+    // Eight digits in the place of eight.
+    write!(&mut buffer[start..], "{checksum:08x}")?;
     buffer.push(b'\n');
     Ok(())
 }

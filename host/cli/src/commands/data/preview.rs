@@ -101,7 +101,7 @@ fn show_sample(dataset: &str, sample: &Sample, style: &Style) -> anyhow::Result<
         field(name, &count.to_string(), style)?;
     }
     for (name, object) in
-        [("data_tag", &sample.data_tag), ("metadata", &sample.metadata), ("media", &sample.media_meta)]
+        [("data_tag", &*sample.data_tag), ("metadata", &sample.metadata), ("media", &*sample.media_meta)]
     {
         if !object.is_empty() {
             field(name, &Value::Object(object.clone()).to_string(), style)?;
