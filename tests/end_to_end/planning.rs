@@ -127,6 +127,10 @@ fn what_is_wrong_with_tasks_and_roles_is_said_before_the_run() {
     let both = suite(&backend, "[exact_match]").replace("backend_id: model}", &inline);
     let ended = workspace(1, &both).run(&["validate", "suite.yaml"]).expect_code(0);
     assert!(ended.stderr.contains("`backend` is used"), "{}", ended.stderr);
+    // Metrics that nothing asks.
+    let unscored = suite(&backend, "[exact_match]").replace(", {step: auto_eval}", "");
+    let ended = workspace(1, &unscored).run(&["validate", "suite.yaml"]).expect_code(0);
+    assert!(ended.stderr.contains("no task has the step `auto_eval`"), "{}", ended.stderr);
 }
 
 /// A suite with a judge and prices, at which nothing is asked.

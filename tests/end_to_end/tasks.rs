@@ -228,6 +228,26 @@ fn so_many_failures_are_allowed_and_no_more() {
     assert!(!whole.stderr.contains("budget"), "{}", whole.stderr);
 }
 
+/// A row that is no Sample has failed as soon as its turn comes, so that nothing begins behind it.
+#[test]
+fn rows_that_are_no_samples_end_a_run_before_the_next_one_begins() {
+    for (policy, failed) in [("budget: {max_failures: 3}\n", 4), ("failure_policy: fail_fast\n", 1)] {
+        let server = answering();
+        let text =
+            suite(&server.backend(""), "[exact_match]").replace("rows.jsonl", "rows.jsonl, max_invalid: 1");
+        let workspace = workspace(300, &(text + policy));
+        let good = workspace.read("rows.jsonl");
+        let (before, behind) = good.split_at(good.match_indices('\n').nth(2).expect("three lines").0 + 1);
+        workspace.write("rows.jsonl", format!("{before}{}{behind}", "{\"answer\": \"a\"}\n".repeat(failed)));
+        let ended =
+            workspace.run(&["run", "suite.yaml", "--run-id", "r", "--concurrency", "16"]).expect_code(4);
+        let samples = workspace.samples("r");
+        let invalid = samples.iter().filter(|sample| sample["outcome"] == "invalid_sample").count();
+        assert_eq!(invalid, failed, "{policy}{}", ended.stderr);
+        assert!(server.requests() <= 3, "{policy}{} requests", server.requests());
+    }
+}
+
 #[test]
 fn time_that_is_over_ends_a_run() {
     let server = Server::start(|request| match number_of(request) {

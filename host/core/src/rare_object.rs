@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 
 static EMPTY: LazyLock<Object> = LazyLock::new(Object::new);
 
-/// An [`Object`] that most of its kind have nothing in: until something is, it takes the room of a pointer. A Sample has a
-/// dozen of them, which would be most of its size, and go through the caches of every core that it comes to.
+/// An [`Object`] that most of its kind have nothing in: until something is, it takes the room of a pointer. A Sample has nine
+/// of its own and more in its parts, which would be most of its size, and go through the caches of every core that it comes
+/// to.
 #[derive(Clone, Default)]
 pub struct RareObject(Option<Box<Object>>);
 

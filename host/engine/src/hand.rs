@@ -11,6 +11,7 @@ use crate::spending;
 use gage_core::Outcome;
 use gage_record::SampleRecord;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How a row that was begun ended.
@@ -19,7 +20,7 @@ pub(crate) struct RowEnd {
     pub(crate) is_recorded: bool,
     /// Whether an earlier process had asked the model.
     pub(crate) is_earlier: bool,
-    /// Room for another row, where that need not wait for the disk.
+    /// Room for another row, where the row had it to its end and that need not wait for the disk.
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
@@ -82,11 +83,13 @@ impl Hand {
             Some(inferred) => {
                 let is_earlier = inferred.is_earlier;
                 let record = Box::new(inferred.into_record(self.task.id()));
+                self.task.finished(record.outcome, &record.sample_id);
                 self.finished(record, is_earlier, permit).await
             }
             None => {
-                self.end(index, None).await;
-                RowEnd { is_recorded: false, is_earlier: false, room: permit }
+                let mut room = permit;
+                self.end(index, None, &mut room).await;
+                RowEnd { is_recorded: false, is_earlier: false, room }
             }
         }
     }
@@ -99,12 +102,13 @@ impl Hand {
         held: OwnedSemaphorePermit,
     ) -> RowEnd {
         let inferred: Arc<Inferred> = Arc::from(inferred);
-        let (is_recorded, room) = self.record(What::Answer(Arc::clone(&inferred)), permit).await;
-        let is_recorded = self.end(inferred.index, Some(Waiting { inferred, held })).await && is_recorded;
+        let (is_recorded, mut room) = self.record(What::Answer(Arc::clone(&inferred)), permit).await;
+        let index = inferred.index;
+        let is_recorded = self.end(index, Some(Waiting { inferred, held }), &mut room).await && is_recorded;
         RowEnd { is_recorded, is_earlier: false, room }
     }
 
-    /// A sample that needs no scores goes to the journal.
+    /// A sample that needs no scores, and that is counted, goes to the journal.
     pub(crate) async fn finished(
         &self,
         record: Box<SampleRecord>,
@@ -112,52 +116,74 @@ impl Hand {
         permit: Option<OwnedSemaphorePermit>,
     ) -> RowEnd {
         let index = record.index;
-        self.task.finished(record.outcome, &record.sample_id);
-        let (is_recorded, room) = self.record(What::Whole(record, is_earlier), permit).await;
-        let is_recorded = self.end(index, None).await && is_recorded;
+        let (is_recorded, mut room) = self.record(What::Whole(record, is_earlier), permit).await;
+        let is_recorded = self.end(index, None, &mut room).await && is_recorded;
         RowEnd { is_recorded, is_earlier: false, room }
     }
 
-    /// Hands something to the journal. Says whether it is there, and gives the room back that the next sample can have
-    /// without waiting for the disk.
+    /// Hands something to the journal. Says whether it is there, and gives back the room that the next sample can have, unless
+    /// that was given to another one while this waited.
     async fn record(
         &self,
         what: What,
         permit: Option<OwnedSemaphorePermit>,
     ) -> (bool, Option<OwnedSemaphorePermit>) {
-        let (place, room) = match &self.unsynced {
+        let (place, mut room) = match &self.unsynced {
             Some(unsynced) => (unsynced.take().await, permit),
             None => (permit, None),
         };
         // Rooms are never closed.
         let Some(permit) = place else { return (false, room) };
         let (task, is_awaited) = (Arc::clone(&self.task), self.unsynced.is_none());
-        let sent = self.recorder.send(ToRecord { task, what, permit: Some(permit), is_awaited }).await;
-        (sent.is_ok(), room)
+        let entry = ToRecord { task, what, permit: Some(permit), is_awaited };
+        (send(&self.recorder, entry, &mut room).await, room)
     }
 
-    /// A row has ended; its batch is scored where it was the last.
-    pub(crate) async fn end(&self, index: u64, answer: Option<Waiting>) -> bool {
+    /// A row has ended; its batch is scored where it was the last. `room` is given back where that has to wait.
+    pub(crate) async fn end(
+        &self,
+        index: u64,
+        answer: Option<Waiting>,
+        room: &mut Option<OwnedSemaphorePermit>,
+    ) -> bool {
         let complete = self.open().end(index, answer);
-        self.score(complete).await
+        self.score(complete, room).await
     }
 
     /// No more rows come.
     pub(crate) async fn finish(&self) {
         let batches = self.open().finish();
         for batch in batches {
-            self.score(Some(batch)).await;
+            self.score(Some(batch), &mut None).await;
         }
     }
 
-    pub(crate) async fn score(&self, batch: Option<Vec<Waiting>>) -> bool {
+    /// Hands a batch to the scorers, where there is one; whether they are there to take it.
+    pub(crate) async fn score(
+        &self,
+        batch: Option<Vec<Waiting>>,
+        room: &mut Option<OwnedSemaphorePermit>,
+    ) -> bool {
         match batch {
-            Some(batch) => self.scorers.send(ToScore { task: Arc::clone(&self.task), batch }).await.is_ok(),
+            Some(batch) => send(&self.scorers, ToScore { task: Arc::clone(&self.task), batch }, room).await,
             None => true,
         }
     }
 
     fn open(&self) -> std::sync::MutexGuard<'_, Batches> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends something to one of the threads of the run; whether it is there to take it. Where that has to wait, `room` is given
+/// to another sample first: the model need not wait for what comes behind it.
+async fn send<T>(thread: &mpsc::Sender<T>, what: T, room: &mut Option<OwnedSemaphorePermit>) -> bool {
+    match thread.try_send(what) {
+        Ok(()) => true,
+        Err(TrySendError::Closed(_)) => false,
+        Err(TrySendError::Full(what)) => {
+            drop(room.take());
+            thread.send(what).await.is_ok()
+        }
     }
 }

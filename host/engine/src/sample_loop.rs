@@ -16,6 +16,7 @@ use gage_core::{Outcome, Sample};
 use gage_data::{Rejection, RejectionStage};
 use gage_record::{ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
 use serde_json::Value;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -54,11 +55,22 @@ pub(crate) struct Looped {
 
 /// A row that was begun, with the room that it takes up.
 struct Begun {
-    next: Next,
+    row: BegunRow,
     held: OwnedSemaphorePermit,
     permit: OwnedSemaphorePermit,
     /// The batch before it, where that only waited for this row.
     complete: Option<Vec<Waiting>>,
+}
+
+enum BegunRow {
+    /// It is for the model.
+    Sample(u64, String, Arc<Sample>),
+    /// It is no Sample; counted already, so that nothing begins behind one that ends the run.
+    Rejected(Box<SampleRecord>),
+    /// The model has answered it in an earlier process.
+    Answered(Box<SampleRecord>),
+    /// The same, and its judges are to be asked.
+    Unjudged(Box<SampleRecord>),
 }
 
 /// How rows ended that were done one after the other.
@@ -84,20 +96,14 @@ impl SampleLoop {
         let began = Instant::now();
         let mut ended = RowsEnd::default();
         let mut tasks: JoinSet<RowsEnd> = JoinSet::new();
-        let panicked = |_| RunError::Panicked("request");
-        while let Some(begun) = self.next().await {
-            while let Some(rows) = tasks.try_join_next() {
-                ended.add(rows.map_err(panicked)?);
-            }
-            // In a box, or the runtime would move all of it three times.
-            tasks.spawn(Box::pin(Arc::clone(&self.work).work(begun)));
-        }
+        let spread = self.spread(&mut tasks, &mut ended).await;
         // What is prepared and has no turn any more is left.
         let is_cut_off = {
             let mut rows = self.work.rows.lock().await;
             rows.close();
             rows.recv().await.is_some()
         };
+        spread?;
         while let Some(rows) = tasks.join_next().await {
             ended.add(rows.map_err(panicked)?);
         }
@@ -110,6 +116,24 @@ impl SampleLoop {
         self.work.held.is_empty().await;
         let RowsEnd { begun, earlier, left } = ended;
         Ok(Looped { spent, begun, earlier, is_cut_off: is_cut_off || left > 0 })
+    }
+
+    /// Gives every row to a task of its own, but for those that tasks take themselves; until there are no more, or the task is
+    /// stopped.
+    async fn spread(&self, tasks: &mut JoinSet<RowsEnd>, ended: &mut RowsEnd) -> Result<(), RunError> {
+        let mut next = pin!(self.next());
+        loop {
+            tokio::select! {
+                biased;
+                Some(rows) = tasks.join_next() => ended.add(rows.map_err(panicked)?),
+                begun = &mut next => {
+                    let Some(begun) = begun else { return Ok(()) };
+                    // In a box, or the runtime would move all of it three times.
+                    tasks.spawn(Box::pin(Arc::clone(&self.work).work(begun)));
+                    next.set(self.next());
+                }
+            }
+        }
     }
 
     /// The next row, with room for it; none when there is no more, the task is stopped, or too many were no Samples.
@@ -152,46 +176,55 @@ impl Work {
 
     /// The next row, where nobody has to wait for it.
     fn another(&self, permit: OwnedSemaphorePermit) -> Option<Begun> {
+        let held = self.held.try_take()?;
+        let mut rows = self.rows.try_lock().ok()?;
+        // The row before may have ended the run, of which its holder was the first to know.
         if self.asking.task.stop.is_set() || self.invalid.ends_asking() {
             return None;
         }
-        let held = self.held.try_take()?;
-        let mut rows = self.rows.try_lock().ok()?;
         let next = rows.try_recv().ok()?;
         Some(self.begin(next, held, permit))
     }
 
     /// Begins a row. Whoever does holds the rows, so that they begin in their order.
     fn begin(&self, next: Next, held: OwnedSemaphorePermit, permit: OwnedSemaphorePermit) -> Begun {
-        let index = match &next {
-            Next::Row(row) => row.index,
-            Next::Answered(record) | Next::Unjudged(record) => record.index,
+        let task = &self.hand.task;
+        let (index, row) = match next {
+            Next::Row(Row { index, row_digest, result: Ok(sample) }) => {
+                (index, BegunRow::Sample(index, row_digest, sample))
+            }
+            Next::Row(Row { index, row_digest, result: Err(rejection) }) => {
+                let record = record_of(&task.planned, index, row_digest, *rejection);
+                task.finished(record.outcome, &record.sample_id);
+                (index, BegunRow::Rejected(Box::new(record)))
+            }
+            Next::Answered(record) => (record.index, BegunRow::Answered(record)),
+            Next::Unjudged(record) => (record.index, BegunRow::Unjudged(record)),
         };
-        Begun { next, held, permit, complete: self.hand.begin(index) }
+        Begun { row, held, permit, complete: self.hand.begin(index) }
     }
 
     /// Does a row.
     async fn row(&self, begun: Begun) -> RowEnd {
-        let Begun { next, held, permit, complete } = begun;
-        if !self.hand.score(complete).await {
+        let Begun { row, held, permit, complete } = begun;
+        // What waits here has its room, as all that is begun.
+        if !self.hand.score(complete, &mut None).await {
             // Nobody scores any more: the run ends.
             return RowEnd { is_recorded: false, is_earlier: false, room: None };
         }
-        match next {
-            Next::Row(Row { index, row_digest, result: Ok(sample) }) => {
+        match row {
+            BegunRow::Sample(index, row_digest, sample) => {
                 spending::noting(self.ask(index, row_digest, sample, permit, held)).await
             }
-            Next::Row(Row { index, row_digest, result: Err(rejection) }) => {
-                let record = Box::new(record_of(&self.hand.task.planned, index, row_digest, *rejection));
-                self.hand.finished(record, false, Some(permit)).await
-            }
-            Next::Answered(record) => {
+            BegunRow::Rejected(record) => self.hand.finished(record, false, Some(permit)).await,
+            BegunRow::Answered(record) => {
                 let inferred = Arc::new(Inferred::of_record(*record));
+                let (index, mut room) = (inferred.index, Some(permit));
                 // It is in the journal already.
-                let is_recorded = self.hand.end(inferred.index, Some(Waiting { inferred, held })).await;
-                RowEnd { is_recorded, is_earlier: true, room: Some(permit) }
+                let is_recorded = self.hand.end(index, Some(Waiting { inferred, held }), &mut room).await;
+                RowEnd { is_recorded, is_earlier: true, room }
             }
-            Next::Unjudged(record) => {
+            BegunRow::Unjudged(record) => {
                 let inferred = Box::new(Inferred::unjudged(*record));
                 Box::pin(spending::noting(self.judge(inferred, permit, held))).await
             }
@@ -247,6 +280,11 @@ impl Work {
             _ => Some(inferred),
         }
     }
+}
+
+/// What a task ended by that has no end of its own.
+fn panicked(_: tokio::task::JoinError) -> RunError {
+    RunError::Panicked("request")
 }
 
 /// The record of a row that did not become a Sample.
