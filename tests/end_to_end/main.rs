@@ -5,6 +5,7 @@
 mod bad_input;
 mod budgets;
 mod caching;
+mod changed_files;
 mod comparing;
 mod components;
 mod crowd;

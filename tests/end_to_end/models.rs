@@ -17,8 +17,17 @@ fn model() -> String {
 /// A run that has answered some samples, with the process of its model and what is left of its log.
 #[cfg(unix)]
 fn under_way(workspace: &Workspace, run_id: &str) -> (Child, u32, BufReader<std::process::ChildStderr>) {
+    under_way_with(workspace, run_id, &[])
+}
+
+#[cfg(unix)]
+fn under_way_with(
+    workspace: &Workspace,
+    run_id: &str,
+    further: &[&str],
+) -> (Child, u32, BufReader<std::process::ChildStderr>) {
     let mut command = workspace.program();
-    command.args(["run", &tiny(), "--run-id", run_id, "--quiet", "--json", "--log", "info"]);
+    command.args(["run", &tiny(), "--run-id", run_id, "--quiet", "--json", "--log", "info"]).args(further);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut log = BufReader::new(child.stderr.take().expect("piped"));
@@ -96,6 +105,66 @@ fn a_model_that_crashes_again_and_again_ends_the_run_as_incomplete() {
     workspace.run(&["run", &tiny(), "--resume", "given-up", "--quiet"]).expect_code(0);
     workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
     assert_eq!(workspace.read("runs/given-up/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+/// A run with a copy of the model, under way; with the copy, its process and what becomes of its log.
+#[cfg(unix)]
+fn under_way_with_copy(
+    workspace: &Workspace,
+    run_id: &str,
+) -> (Child, u32, std::path::PathBuf, std::thread::JoinHandle<String>) {
+    let copy = workspace.path("copy.gguf");
+    std::fs::copy(model(), &copy).expect("copied");
+    let set = format!("backends.tiny.config.model_path={}", copy.display());
+    let (child, pid, mut log) = under_way_with(workspace, run_id, &["--set", &set]);
+    let rest = std::thread::spawn(move || {
+        let mut rest = String::new();
+        log.read_to_string(&mut rest).expect("UTF-8");
+        rest
+    });
+    (child, pid, copy, rest)
+}
+
+#[cfg(unix)]
+#[test]
+fn replaced_model_is_not_loaded_after_a_crash() {
+    let workspace = Workspace::new();
+    let (child, pid, copy, rest) = under_way_with_copy(&workspace, "replaced");
+    std::fs::copy(model().replace("gage-tiny.gguf", "gage-tiny-early.gguf"), workspace.path("other"))
+        .and_then(|_| std::fs::rename(workspace.path("other"), &copy))
+        .expect("replaced");
+    kill(pid);
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert!(log.contains("copy.gguf changed after the model was loaded: its digest is sha256:"), "{log}");
+    assert!(!workspace.path("runs/replaced/summary.json").exists());
+    // With the first model back, the answers that it gave are kept.
+    std::fs::copy(model(), &copy).expect("restored");
+    let set = format!("backends.tiny.config.model_path={}", copy.display());
+    workspace.run(&["run", &tiny(), "--resume", "replaced", "--quiet", "--set", &set]).expect_code(0);
+    workspace.run(&["run", &tiny(), "--run-id", "whole", "--quiet"]).expect_code(0);
+    assert_eq!(workspace.read("runs/replaced/samples.jsonl"), workspace.read("runs/whole/samples.jsonl"));
+}
+
+#[cfg(unix)]
+#[test]
+fn overwritten_model_ends_the_run_without_figures() {
+    let workspace = Workspace::new();
+    let (child, _, copy, rest) = under_way_with_copy(&workspace, "overwritten");
+    // The last byte belongs to a weight: the model goes on, with another number in it.
+    let mut bytes = std::fs::read(&copy).expect("read");
+    *bytes.last_mut().expect("a byte") ^= 1;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&copy)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+        .expect("written in place");
+    let ended = child.wait_with_output().expect("the program ends");
+    let log = rest.join().expect("no panic");
+    assert_eq!(ended.status.code(), Some(2), "{log}");
+    assert!(log.contains("copy.gguf changed after the model was loaded"), "{log}");
+    assert!(!workspace.path("runs/overwritten/summary.json").exists());
 }
 
 /// The build that suits the machine runs the model.

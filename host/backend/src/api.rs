@@ -334,6 +334,14 @@ pub trait Backend: Send + Sync {
         ))
     }
 
+    /// Checks that the files that the model was loaded from have not changed. May read them whole.
+    ///
+    /// # Errors
+    /// Names the file that changed.
+    fn check_files(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// What the model is called that makes vectors, where that is another one.
     fn embedding_model(&self) -> &str {
         &self.info().model

@@ -98,6 +98,10 @@ impl Backend for Cached {
         self.inner.info()
     }
 
+    fn check_files(&self) -> Result<(), String> {
+        self.inner.check_files()
+    }
+
     async fn generate(&self, request: Box<GenerateRequest>) -> Result<Reply<ModelOutput>, BackendError> {
         let key = self.keys.of_generate(&request).filter(|_| self.info().capabilities.generate);
         let Some(key) = key else {

@@ -6,21 +6,21 @@ use gage_core::Digest;
 use serde_json::{Value, json};
 use std::fs::File;
 
-/// The digests and sizes of the files, as [`of_files`] puts them, and of the `labels` beside them, if
-/// there are any.
+/// Pins the files to their present content. Returns their digests and sizes, as [`of_files`] puts them, and those of the
+/// `labels` beside them, if there are any.
 ///
 /// # Errors
 /// When a file cannot be read.
-pub(crate) fn digests(source: &RowSource) -> Result<Value, DataError> {
+pub(crate) fn pin(source: &mut RowSource) -> Result<Value, DataError> {
     let mut measured = Vec::with_capacity(source.files.len());
-    for file in &source.files {
+    for file in &mut source.files {
         let name = file.path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let (digest, bytes) = measure(file)?;
+        let (digest, bytes) = file.pin().map_err(|error| file.unreadable(error))?;
         measured.push((name.unwrap_or_default(), digest, bytes));
     }
     let mut value = of_files(measured.iter().map(|(name, digest, bytes)| (name.as_str(), *digest, *bytes)));
-    if let Some(labels) = &source.labels {
-        value["labels"] = of_file(&labels.file)?;
+    if let Some(labels) = &mut source.labels {
+        value["labels"] = pin_file(&mut labels.file)?;
     }
     Ok(value)
 }
@@ -34,7 +34,8 @@ pub(crate) fn sizes(source: &RowSource) -> Result<Value, DataError> {
     let mut sum = 0;
     for (file, counts) in source.files.iter().map(|file| (file, true)).chain(labels.map(|file| (file, false)))
     {
-        let (_, bytes) = opened(file)?;
+        let metadata = File::open(&file.path).and_then(|opened| opened.metadata());
+        let bytes = metadata.map_err(|error| file.unreadable(error))?.len();
         sum += if counts { bytes } else { 0 };
     }
     Ok(json!({"bytes": sum}))
@@ -57,27 +58,11 @@ pub(crate) fn of_files<'f>(files: impl ExactSizeIterator<Item = (&'f str, Digest
     json!({"files": list, "digest": Digest::of_bytes(lines.as_bytes()), "bytes": sum})
 }
 
-/// The digest and the size of one file.
+/// Pins one file to its present content. Returns its digest and size.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn of_file(file: &DataFile) -> Result<Value, DataError> {
-    let (digest, bytes) = measure(file)?;
+pub(crate) fn pin_file(file: &mut DataFile) -> Result<Value, DataError> {
+    let (digest, bytes) = file.pin().map_err(|error| file.unreadable(error))?;
     Ok(json!({"digest": digest, "bytes": bytes}))
-}
-
-fn measure(file: &DataFile) -> Result<(Digest, u64), DataError> {
-    let (opened, bytes) = opened(file)?;
-    Ok((Digest::of_reader(opened).map_err(|error| unreadable(file, error))?, bytes))
-}
-
-/// A file and its size.
-fn opened(file: &DataFile) -> Result<(File, u64), DataError> {
-    let opened = File::open(&file.path).map_err(|error| unreadable(file, error))?;
-    let bytes = opened.metadata().map_err(|error| unreadable(file, error))?.len();
-    Ok((opened, bytes))
-}
-
-fn unreadable(file: &DataFile, source: std::io::Error) -> DataError {
-    DataError::Unreadable { file: file.named(), source }
 }

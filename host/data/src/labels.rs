@@ -18,8 +18,8 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn read(labels: &LabelsFile) -> Result<Labels, DataError> {
-        let text = loader::read_text(&labels.file.path, MOST_BYTES).map_err(|fault| match fault {
-            Fault::Unreadable(source) => DataError::Unreadable { file: labels.file.named(), source },
+        let text = loader::read_text(&labels.file, MOST_BYTES).map_err(|fault| match fault {
+            Fault::Unreadable(source) => labels.file.unreadable(source),
             Fault::Damaged(message) | Fault::Unsuited(message) => {
                 DataError::Unsuited { file: labels.file.named(), message }
             }

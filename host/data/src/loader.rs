@@ -20,7 +20,6 @@ pub(crate) use spool::Spool;
 
 use crate::row::Place;
 use crate::source::{DataFile, Format, FormatOptions};
-use std::path::Path;
 
 /// A row may not be longer than this, in bytes.
 pub(crate) const MOST_BYTES: usize = 64 << 20;
@@ -93,7 +92,7 @@ pub(crate) fn open(
     format: Format,
     options: &FormatOptions,
 ) -> Result<Box<dyn Loader>, Fault> {
-    let (opened, kind) = kind::open(&file.path)?;
+    let (opened, kind) = kind::open(file)?;
     kind.check(format)?;
     if format == Format::Parquet {
         return Ok(Box::new(parquet::Parquet::open(opened)?));
@@ -109,19 +108,19 @@ pub(crate) fn open(
 
 /// What a file is, by its first bytes.
 pub(crate) fn kind_of(file: &DataFile) -> Result<Kind, Fault> {
-    kind::open(&file.path).map(|(_, kind)| kind)
+    kind::open(file).map(|(_, kind)| kind)
 }
 
 /// How many rows a Parquet file says that it has.
 pub(crate) fn parquet_rows(file: &DataFile) -> Result<u64, Fault> {
-    let (opened, kind) = kind::open(&file.path)?;
+    let (opened, kind) = kind::open(file)?;
     kind.check(Format::Parquet)?;
     parquet::Parquet::open(opened).map(|parquet| parquet.rows())
 }
 
 /// The whole of a text file, which may be compressed; at most `most` bytes of text.
-pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, Fault> {
-    let (opened, kind) = kind::open(path)?;
+pub(crate) fn read_text(file: &DataFile, most: u64) -> Result<String, Fault> {
+    let (opened, kind) = kind::open(file)?;
     let mut input = input::Input::open(opened, kind, Format::Jsonl)?;
     input.read_all(most)
 }

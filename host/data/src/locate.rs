@@ -175,10 +175,10 @@ impl Located {
 pub fn locate(spec: &DatasetSpec, options: &LocateOptions<'_>) -> Result<Located, LocateError> {
     let located = match &spec.source {
         DataSource::Files(_) => {
-            let source = source_of_files(spec);
+            let mut source = source_of_files(spec);
             let are_wanted = options.with_digests || spec.sha256.is_some() || spec.labels_sha256.is_some();
             let identity = match are_wanted {
-                true => crate::digests::digests(&source)?,
+                true => crate::digests::pin(&mut source)?,
                 false => crate::digests::sizes(&source)?,
             };
             let folder = folder_of(source.files.first().map(|file| file.path.as_path()));
@@ -242,7 +242,7 @@ fn source_of_files(spec: &DatasetSpec) -> RowSource {
         records: files.records.clone(),
     };
     let both = files.paths.iter().zip(&files.shown);
-    let listed = both.map(|(path, shown)| DataFile { path: path.clone(), shown: shown.clone() }).collect();
+    let listed = both.map(|(path, shown)| DataFile::shown_as(path.clone(), shown.clone())).collect();
     RowSource { options, labels: labels_of(spec), ..RowSource::new(format, listed) }
 }
 
@@ -291,20 +291,20 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
             return Err(HubError::Choice { key: "hub_id", message: reason }.into());
         }
     };
-    let files: Vec<DataFile> = fetched
+    let mut files: Vec<DataFile> = fetched
         .files
         .iter()
-        .map(|file| DataFile { path: file.local.clone(), shown: format!("{}/{}", fetched.name, file.path) })
+        .map(|file| DataFile::shown_as(file.local.clone(), format!("{}/{}", fetched.name, file.path)))
         .collect();
     if options.with_digests || spec.sha256.is_some() {
-        check_unchanged(&fetched, &files)?;
+        pin_fetched(&fetched, &mut files)?;
     }
-    let source = RowSource { labels: labels_of(spec), ..RowSource::new(format, files) };
+    let mut source = RowSource { labels: labels_of(spec), ..RowSource::new(format, files) };
     let mut identity = crate::digests::of_files(
         fetched.files.iter().map(|file| (file.path.as_str(), file.digest, file.bytes)),
     );
-    if let Some(labels) = &source.labels {
-        identity["labels"] = crate::digests::of_file(&labels.file)?;
+    if let Some(labels) = &mut source.labels {
+        identity["labels"] = crate::digests::pin_file(&mut labels.file)?;
     }
     identity["hub_id"] = fetched.name.as_str().into();
     identity["commit"] = fetched.commit.as_str().into();
@@ -328,14 +328,19 @@ fn fetch(spec: &DatasetSpec, hub: &HubSpec, options: &LocateOptions<'_>) -> Resu
     Ok(Located { shown: format!("{} at {}", hub.shown(), fetched.commit), identity, source, folder, beside })
 }
 
-/// Makes sure that what is read is what was fetched: the cache itself looks no further than at size and time.
-fn check_unchanged(fetched: &hub::HubDataset, files: &[DataFile]) -> Result<(), LocateError> {
+/// Pins the files of a hub, and checks that they still have the digests with which they were fetched: the cache itself
+/// compares only size and time.
+fn pin_fetched(fetched: &hub::HubDataset, files: &mut [DataFile]) -> Result<(), LocateError> {
     for (file, local) in fetched.files.iter().zip(files) {
-        let found = crate::digests::of_file(local)?["digest"].as_str().unwrap_or_default().to_owned();
-        let expected = file.digest.to_string();
-        if found != expected {
-            let (shown, file) = (local.shown.clone(), local.path.clone());
-            return Err(LocateError::Changed { shown, file, found, fetched: expected });
+        let (found, _) = local.pin().map_err(|error| local.unreadable(error))?;
+        if found != file.digest {
+            let (found, fetched) = (found.to_string(), file.digest.to_string());
+            return Err(LocateError::Changed {
+                shown: local.shown.clone(),
+                file: local.path.clone(),
+                found,
+                fetched,
+            });
         }
     }
     Ok(())

@@ -107,6 +107,14 @@ pub enum DataError {
         /// What it is instead, and what to do.
         message: String,
     },
+    /// A file is not what it was when its digest was computed.
+    #[error("{file} changed while the run was reading it: {message}")]
+    Changed {
+        /// The path as it was written, and in full.
+        file: String,
+        /// What differs.
+        message: String,
+    },
     /// The files hold no row.
     #[error("{files} holds no row")]
     Empty {
@@ -148,6 +156,7 @@ impl DataError {
             DataError::OtherLabels { .. } | DataError::MissingLabels { .. } => true,
             DataError::Unreadable { file, .. }
             | DataError::Damaged { file, .. }
+            | DataError::Changed { file, .. }
             | DataError::Unsuited { file, .. } => {
                 labels.is_some_and(|labels| DataFile::new(labels).named() == *file)
             }

@@ -5,7 +5,6 @@ use crate::loader::{self, Chain, Kind, Numbered, Offsets, Preparer, Spool};
 use crate::missing_fields::{FieldWatch, MissingField};
 use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
-use std::fs::File;
 
 /// So many rows are left out before [`Rows::advance`] comes back without one.
 const MOST_LEFT_OUT: u64 = 4096;
@@ -21,6 +20,9 @@ pub struct Rows {
     most: u64,
     total: Option<u64>,
     filtered: u64,
+    is_over: bool,
+    /// What is read, the labels too; checked at the end for changes.
+    files: Vec<DataFile>,
 }
 
 enum Next {
@@ -54,7 +56,17 @@ pub fn open(source: &RowSource, most: Option<u64>) -> Result<Rows, DataError> {
         watch: FieldWatch::new(&source.filter),
     };
     let chain = Chain::open(source)?;
-    let mut rows = Rows { feed: Feed::Chain(chain), preparer, given: 0, most, total: None, filtered: 0 };
+    let labels_file = source.labels.as_ref().map(|labels| &labels.file);
+    let mut rows = Rows {
+        feed: Feed::Chain(chain),
+        preparer,
+        given: 0,
+        most,
+        total: None,
+        filtered: 0,
+        is_over: false,
+        files: source.files.iter().chain(labels_file).cloned().collect(),
+    };
     match source.shuffle {
         Some(seed) => rows.shuffle(source, seed)?,
         None if source.labels.is_some() || most > 1 && source.filter.is_empty() => {
@@ -105,9 +117,8 @@ impl Rows {
         };
         let kind = single.map(kind_of).transpose()?;
         if let (Some(file), Some(Kind::Plain)) = (single, kind) {
-            let unreadable = |error| DataError::Unreadable { file: file.named(), source: error };
-            let opened = File::open(&file.path).map_err(unreadable)?;
-            let offsets = Offsets::open(opened, seed).map_err(unreadable)?;
+            let opened = file.open().map_err(|error| file.unreadable(error))?;
+            let offsets = Offsets::open(opened, seed).map_err(|error| file.unreadable(error))?;
             let rows = offsets.rows();
             self.feed = Feed::Offsets(offsets, file.clone());
             return self.know_total(rows, rows);
@@ -141,7 +152,7 @@ impl Rows {
             Feed::Spool(spool) => spool.next()?,
             Feed::Offsets(offsets, file) => {
                 let next = offsets.next();
-                let next = next.map_err(|source| DataError::Unreadable { file: file.named(), source })?;
+                let next = next.map_err(|error| file.unreadable(error))?;
                 let numbered = next.map(|(number, record)| Numbered { number, file: 0, record });
                 numbered.and_then(|numbered| self.preparer.prepare(numbered))
             }
@@ -165,13 +176,16 @@ impl Rows {
     /// The next row; `Some(Ok(None))` where many were left out, and there may be more. After an error, and
     /// after the end, there is none.
     pub(crate) fn advance(&mut self) -> Option<Result<Option<Row>, DataError>> {
-        if self.given >= self.most {
+        if self.is_over {
             return None;
         }
-        let next = self.next_row().and_then(|next| match next {
-            Next::End => self.end().map(|()| Next::End),
-            next => Ok(next),
-        });
+        let next = match self.given >= self.most {
+            true => self.check_files().map(|()| Next::End),
+            false => self.next_row().and_then(|next| match next {
+                Next::End => self.end().map(|()| Next::End),
+                next => Ok(next),
+            }),
+        };
         match next {
             Ok(Next::Row(row)) => {
                 let index = self.given;
@@ -180,22 +194,34 @@ impl Rows {
             }
             Ok(Next::LeftOut) => Some(Ok(None)),
             Ok(Next::End) => {
-                self.most = 0;
+                self.is_over = true;
                 None
             }
             Err(error) => {
-                self.most = 0;
+                self.is_over = true;
                 Some(Err(error))
             }
         }
     }
 
-    /// Nothing is left: no label may be, either.
+    /// After the last row: every label belongs to a row, no counted row is missing, and nobody wrote to the files.
     fn end(&self) -> Result<(), DataError> {
+        self.check_files()?;
         match &self.feed {
-            Feed::Chain(chain) => self.check_labels(chain.number()),
-            Feed::Offsets(..) | Feed::Spool(_) => Ok(()),
+            Feed::Chain(chain) => self.check_labels(chain.number())?,
+            Feed::Offsets(..) | Feed::Spool(_) => {}
         }
+        match (self.total, self.files.first()) {
+            (Some(counted), Some(file)) if self.given < counted => Err(DataError::Changed {
+                file: file.named(),
+                message: format!("{counted} rows were counted before, and {} were read", self.given),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_files(&self) -> Result<(), DataError> {
+        self.files.iter().try_for_each(DataFile::check_unchanged)
     }
 }
 
@@ -227,15 +253,14 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
             let mut bytes = 0;
             for file in &source.files {
                 let metadata = std::fs::metadata(&file.path);
-                bytes +=
-                    metadata.map_err(|source| DataError::Unreadable { file: file.named(), source })?.len();
+                bytes += metadata.map_err(|error| file.unreadable(error))?.len();
                 if bytes > MOST_COUNTED || kind_of(file)? != Kind::Plain {
                     return Ok(None);
                 }
             }
             let rows = source.files.iter().map(|file| {
-                let counted = File::open(&file.path).and_then(loader::count);
-                counted.map_err(|source| DataError::Unreadable { file: file.named(), source })
+                let counted = file.open().and_then(loader::count);
+                counted.map_err(|error| file.unreadable(error))
             });
             rows.sum::<Result<u64, DataError>>().map(Some)
         }

@@ -1,6 +1,10 @@
 //! What to read: files, their format, and which of their rows.
 
 use crate::filter::Filter;
+use crate::row::DataError;
+use gage_core::{Digest, FileFingerprint};
+use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// How rows lie in a file.
@@ -25,13 +29,80 @@ pub struct DataFile {
     pub path: PathBuf,
     /// The path as it was written, for messages.
     pub shown: String,
+    /// The content that it must have; none if any content will do.
+    pub(crate) pin: Option<FilePin>,
+}
+
+/// The content that a file had when its digest was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FilePin {
+    pub(crate) fingerprint: FileFingerprint,
+    pub(crate) digest: Digest,
 }
 
 impl DataFile {
     /// A file that is shown as its path.
     pub fn new(path: impl Into<PathBuf>) -> DataFile {
         let path = path.into();
-        DataFile { shown: path.display().to_string(), path }
+        let shown = path.display().to_string();
+        DataFile::shown_as(path, shown)
+    }
+
+    /// A file with the name that messages give it.
+    pub fn shown_as(path: PathBuf, shown: String) -> DataFile {
+        DataFile { path, shown, pin: None }
+    }
+
+    /// Computes the digest of the content and pins the file to it. Returns the digest and the size in bytes.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(crate) fn pin(&mut self) -> io::Result<(Digest, u64)> {
+        let opened = File::open(&self.path)?;
+        let metadata = opened.metadata()?;
+        let digest = Digest::of_reader(opened)?;
+        self.pin = Some(FilePin { fingerprint: FileFingerprint::of(&metadata), digest });
+        Ok((digest, metadata.len()))
+    }
+
+    /// Opens the file for reading.
+    ///
+    /// # Errors
+    /// When it cannot be opened. The error is [`ChangedFile`] if the content differs from the pinned one.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let mut file = File::open(&self.path)?;
+        if let Some(pin) = self.pin
+            && FileFingerprint::of(&file.metadata()?) != pin.fingerprint
+        {
+            pin.check(&mut file)?;
+        }
+        Ok(file)
+    }
+
+    /// Checks after reading that nobody wrote to the file in the meantime. Deleting or replacing it changes nothing in what
+    /// was read from the open file, and passes.
+    ///
+    /// # Errors
+    /// When the content differs from the pinned one, or cannot be read.
+    pub(crate) fn check_unchanged(&self) -> Result<(), DataError> {
+        let Some(pin) = self.pin else { return Ok(()) };
+        let Ok(metadata) = fs::metadata(&self.path) else { return Ok(()) };
+        let now = FileFingerprint::of(&metadata);
+        if now == pin.fingerprint || !now.is_same_file(&pin.fingerprint) {
+            return Ok(());
+        }
+        File::open(&self.path)
+            .and_then(|mut file| pin.check(&mut file))
+            .map_err(|error| self.unreadable(error))
+    }
+
+    /// Why the file cannot be read, with its name.
+    pub(crate) fn unreadable(&self, source: io::Error) -> DataError {
+        let changed = source.get_ref().and_then(|inner| inner.downcast_ref::<ChangedFile>());
+        match changed {
+            Some(changed) => DataError::Changed { file: self.named(), message: changed.to_string() },
+            None => DataError::Unreadable { file: self.named(), source },
+        }
     }
 
     /// How an error names it: as it was written and, where that is another text, in full.
@@ -43,6 +114,26 @@ impl DataFile {
             _ => format!("'{}'", self.shown),
         }
     }
+}
+
+impl FilePin {
+    /// Digests a file again, and sets it back to its start.
+    fn check(&self, file: &mut File) -> io::Result<()> {
+        let found = Digest::of_reader(&mut *file)?;
+        file.seek(SeekFrom::Start(0))?;
+        match found == self.digest {
+            true => Ok(()),
+            false => Err(io::Error::other(ChangedFile { pinned: self.digest, found })),
+        }
+    }
+}
+
+/// A pinned file has other content now.
+#[derive(Debug, thiserror::Error)]
+#[error("its digest is {found}, and was {pinned} when the run read it first")]
+pub(crate) struct ChangedFile {
+    pinned: Digest,
+    found: Digest,
 }
 
 /// A file of labels, one a line: the first line belongs to the first row of the dataset.

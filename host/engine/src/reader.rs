@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 pub(crate) enum ReadError {
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error("row {row} has changed since the run began; resume with the data as it was, or begin a new run")]
+    #[error("row {row} has changed since the run began")]
     Changed { row: u64 },
 }
 

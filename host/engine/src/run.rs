@@ -5,7 +5,7 @@ use crate::datasets::Datasets;
 use crate::events::Events;
 use crate::identity;
 use crate::invalid::TooManyInvalid;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedDataset};
 use crate::progress::Progress;
 use crate::running::Running;
 use crate::session::Session;
@@ -59,11 +59,11 @@ pub enum RunError {
     /// A dataset cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The data is not what it was when the run began.
-    #[error("{dataset}: {message}")]
+    /// A dataset or a model file is not what it was when the run began.
+    #[error("{what}: {message}; restore it and resume, or start a new run")]
     Changed {
-        /// The dataset's file.
-        dataset: String,
+        /// The dataset or the backend.
+        what: String,
         /// What is different.
         message: String,
     },
@@ -94,6 +94,13 @@ pub enum RunError {
     /// A thread of this program failed; a bug.
     #[error("the {0} failed")]
     Panicked(&'static str),
+}
+
+impl RunError {
+    /// The rows of a dataset are not those that the run is about.
+    pub(crate) fn data_changed(dataset: &PlannedDataset, why: &impl std::fmt::Display) -> RunError {
+        RunError::Changed { what: dataset.spec.shown_source(), message: why.to_string() }
+    }
 }
 
 /// What to do where a value is another that nobody may see.

@@ -18,6 +18,7 @@ use crate::support::Helper;
 use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
 use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
+use gage_data::DataError;
 use gage_record::{JournalIndex, JournalWriter};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -160,6 +161,9 @@ impl<'r> Running<'r> {
         let dataset = dataset.ok_or(RunError::Panicked("search for datasets"))?;
         let rows = match dataset.open_as(&planned.dataset.spec, most) {
             Ok(rows) => rows,
+            Err(error @ DataError::Changed { .. }) => {
+                return Err(RunError::data_changed(&planned.dataset, &error));
+            }
             // The others have data of their own.
             Err(failure) => {
                 let output = TaskOutput::unread(failure);
@@ -203,6 +207,7 @@ impl<'r> Running<'r> {
             progress: Arc::clone(self.progress),
             runtime: self.runtime,
         })?;
+        self.session.check_model_files()?;
         // What came to its end has shown how many there are.
         let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
         output.planned = if is_early { total.or_else(|| self.planned(task)) } else { total };

@@ -3,6 +3,7 @@
 use crate::datasets::Datasets;
 use crate::media::check_first_row;
 use crate::plan::Plan;
+use crate::run::RunError;
 use gage_backend::{Backend, OpenOptions, RoleModel, RoleModels, open};
 use gage_config::{Problems, RequestKind};
 use gage_core::Object;
@@ -92,6 +93,15 @@ impl Session {
     pub fn statistics(&self) -> BTreeMap<String, Object> {
         let all = self.backends.iter().map(|(id, backend)| (id.clone(), backend.statistics()));
         all.filter(|(_, statistics)| !statistics.is_empty()).collect()
+    }
+
+    /// Checks that no model file changed after its model was loaded.
+    pub(crate) fn check_model_files(&self) -> Result<(), RunError> {
+        self.backends.iter().try_for_each(|(id, backend)| {
+            let changed =
+                |message| RunError::Changed { what: format!("the model of the backend `{id}`"), message };
+            backend.check_files().map_err(changed)
+        })
     }
 
     /// The backend with this id.

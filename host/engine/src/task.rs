@@ -9,7 +9,7 @@ use crate::inference::Asking;
 use crate::invalid::{InvalidRows, TooManyInvalid};
 use crate::place::Rooms;
 use crate::progress::Progress;
-use crate::reader::{Ahead, Next, ReadError, read};
+use crate::reader::{Ahead, Next, ReadError, ReadOutput, read};
 use crate::recorder::ToRecord;
 use crate::room::Room;
 use crate::run::RunError;
@@ -160,6 +160,9 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
     let Looped { spent, begun, earlier, is_cut_off } =
         looped.map_err(|_| RunError::Panicked("sample loop"))??;
     match reading {
+        Ok(ReadOutput { failure: Some(error @ DataError::Changed { .. }), .. }) => {
+            Err(RunError::data_changed(&planned.dataset, &error))
+        }
         Ok(read) => Ok(TaskOutput {
             begun,
             earlier,
@@ -174,10 +177,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             inference: spent,
         }),
         Err(ReadError::Record(error)) => Err(RunError::Record(error)),
-        Err(error @ ReadError::Changed { .. }) => Err(RunError::Changed {
-            dataset: planned.dataset.spec.shown_source(),
-            message: error.to_string(),
-        }),
+        Err(error @ ReadError::Changed { .. }) => Err(RunError::data_changed(&planned.dataset, &error)),
     }
 }
 

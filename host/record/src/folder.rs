@@ -157,7 +157,20 @@ impl RunFolder {
     /// # Errors
     /// When it cannot be read.
     pub fn digest_of(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
-        digest_of(&self.path_of(name))
+        let path = self.path_of(name);
+        open_if_present(&path)?.map(|file| digest_of(file, &path)).transpose()
+    }
+
+    /// Syncs a file and then returns its digest, so that the digest survives a power loss only together with the content.
+    /// None if there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be read or synced.
+    pub fn sync_and_digest(&self, name: &str) -> Result<Option<FileDigest>, RecordError> {
+        let path = self.path_of(name);
+        let Some(file) = open_if_present(&path)? else { return Ok(None) };
+        file.sync_all().map_err(|source| RecordError::io("sync", &path, source))?;
+        digest_of(file, &path).map(Some)
     }
 
     /// Writes a whole file, which takes its place only when it is safe on the disk.
@@ -183,7 +196,10 @@ impl RunFolder {
     /// never been answered, and what was put into it would count as an answer.
     fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
         let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
-        for (name, written) in ended.filter(|(name, _)| name.starts_with(JOURNAL_FOLDER)) {
+        // `recorded` checks itself, and an older copy of it is still a lower bound.
+        let recorded = format!("{JOURNAL_FOLDER}/{RECORDED_FILE}");
+        let is_segment = |name: &str| name.starts_with(JOURNAL_FOLDER) && name != recorded;
+        for (name, written) in ended.filter(|(name, _)| is_segment(name)) {
             let is = match self.digest_of(name)? {
                 Some(found) if found == *written => continue,
                 Some(found) => {
@@ -270,14 +286,17 @@ fn is_never_begun(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
 }
 
-fn digest_of(path: &Path) -> Result<Option<FileDigest>, RecordError> {
+fn open_if_present(path: &Path) -> Result<Option<File>, RecordError> {
+    match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some).map_err(|source| RecordError::io("read", path, source)),
+    }
+}
+
+fn digest_of(file: File, path: &Path) -> Result<FileDigest, RecordError> {
     let failed = |source| RecordError::io("read", path, source);
-    let file = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed)?,
-    };
     let bytes = file.metadata().map_err(failed)?.len();
-    Ok(Some(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes }))
+    Ok(FileDigest { digest: Digest::of_reader(file).map_err(failed)?, bytes })
 }
 
 fn create_journal_folder(path: &Path) -> Result<(), RecordError> {

@@ -32,7 +32,6 @@ pub use writer::{JournalWriter, OpenedJournal, SetAside};
 
 use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION, RECORDED_FILE};
 use crate::{FileDigest, RecordError, RunFolder};
-use gage_core::Digest;
 use line::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -104,7 +103,7 @@ fn seed_of(version: u32, run_id: &str) -> Seed {
     if version < 3 { Seed::NONE } else { Seed::of_run(run_id) }
 }
 
-/// The digests of the journal's files, by their names in the run folder.
+/// Syncs the journal's files and returns their digests, by their names in the run folder.
 ///
 /// # Errors
 /// When one cannot be read.
@@ -112,12 +111,11 @@ pub fn journal_digests(folder: &RunFolder) -> Result<BTreeMap<String, FileDigest
     let mut digests = BTreeMap::new();
     let recorded = folder.path_of(JOURNAL_FOLDER).join(RECORDED_FILE);
     for path in segment_paths(folder.path())?.into_iter().chain(recorded.is_file().then_some(recorded)) {
-        let failed = |source| RecordError::io("read", &path, source);
-        let file = fs::File::open(&path).map_err(failed)?;
-        let bytes = file.metadata().map_err(failed)?.len();
-        let digest = Digest::of_reader(file).map_err(failed)?;
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        digests.insert(format!("{JOURNAL_FOLDER}/{name}"), FileDigest { digest, bytes });
+        let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = format!("{JOURNAL_FOLDER}/{file_name}");
+        if let Some(digest) = folder.sync_and_digest(&name)? {
+            digests.insert(name, digest);
+        }
     }
     Ok(digests)
 }

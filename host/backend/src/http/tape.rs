@@ -189,6 +189,34 @@ mod tests {
         assert_eq!(found, [true, false, true]);
     }
 
+    /// Of every single bit: the file is refused, or it gives the answers that were recorded and no others.
+    #[tokio::test]
+    async fn flipped_bit_is_never_another_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tape.zst");
+        let tape = HttpTape::record(&path).expect("a tape");
+        let recorded =
+            [exchange("a", "answer 233"), exchange("b", "answer 266"), exchange("c", "answer 246")];
+        for one in &recorded {
+            tape.note(one.clone()).await;
+        }
+        tape.finish().expect("written");
+        let whole = std::fs::read(&path).expect("read");
+        for position in 0..whole.len() {
+            for bit in 0..8 {
+                let mut flipped = whole.clone();
+                flipped[position] ^= 1 << bit;
+                std::fs::write(&path, flipped).expect("written");
+                let Ok(tape) = HttpTape::replay(&path) else { continue };
+                for one in &recorded {
+                    if let Ok(found) = tape.answer(&one.digest).await.expect("a replay") {
+                        assert_eq!(found, *one, "byte {position}, bit {bit}");
+                    }
+                }
+            }
+        }
+    }
+
     #[tokio::test]
     async fn what_was_taken_down_is_in_the_file_before_the_end() {
         let folder = tempfile::tempdir().expect("a folder");

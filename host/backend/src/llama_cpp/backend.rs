@@ -26,7 +26,6 @@ use gage_template::ChatTemplate;
 use llama_cpp_2::json_schema_to_grammar;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
@@ -62,8 +61,6 @@ pub async fn open(
     let mut model = options.model.clone();
     let path = model.model_path.clone();
     let gguf = blocking(move || Ok(Gguf::read(&path)?)).await?;
-    let path = model.model_path.clone();
-    let digest = blocking(move || file_digest(&path));
     let constraint = options.constraint.clone().map(constraint_of).transpose()?;
     if let Some(Constraint::Grammar(text)) = &constraint {
         model.grammar = Some(text.clone());
@@ -75,7 +72,7 @@ pub async fn open(
         Some(program) => process::start(model.clone(), program)?,
         None => thread::start(model.clone())?,
     };
-    let (opened, digest) = tokio::join!(opened, digest);
+    let (opened, digest) = tokio::join!(opened, pinned(&link, &model.model_path));
     let loaded = opened
         .map_err(|_| LlamaCppOpenError::Ended("it ended while it loaded the model".to_owned()))?
         .map_err(LlamaCppOpenError::Model)?;
@@ -85,16 +82,16 @@ pub async fn open(
     let mut details = details_of(&loaded, &model, is_apart);
     details.insert("file_bytes".to_owned(), gguf.file_bytes.into());
     details.insert("file_digest".to_owned(), digest?.to_string().into());
-    if let Some((path, _)) = model.lora.clone() {
-        let digest = blocking(move || file_digest(&path)).await?;
+    if let Some((path, _)) = &model.lora {
+        let digest = pinned(&link, path).await?;
         details.insert("lora_digest".to_owned(), digest.to_string().into());
     }
     details.insert("chat_template".to_owned(), template_source.into());
     if let Some(digest) = template.digest() {
         details.insert("chat_template_digest".to_owned(), digest.to_string().into());
     }
-    if let Some(path) = model.mmproj.clone() {
-        let digest = blocking(move || file_digest(&path)).await?;
+    if let Some(path) = &model.mmproj {
+        let digest = pinned(&link, path).await?;
         details.insert("mmproj_digest".to_owned(), digest.to_string().into());
     }
     let (predicts, purpose) = (gguf.predicts(), gguf.purpose());
@@ -131,9 +128,13 @@ async fn blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?
 }
 
-fn file_digest(path: &Path) -> Result<Digest, LlamaCppOpenError> {
-    let digest = File::open(path).and_then(Digest::of_reader);
-    digest.map_err(|reason| super::gguf::GgufError::Read { path: path.to_owned(), reason }.into())
+/// The digest of a file that the model is loaded from, to which the file is pinned.
+async fn pinned(link: &Arc<Link>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
+    let (link, path) = (Arc::clone(link), path.to_owned());
+    blocking(move || {
+        link.files.pin(&path).map_err(|reason| super::gguf::GgufError::Read { path, reason }.into())
+    })
+    .await
 }
 
 fn constraint_of(constraint: OutputConstraint) -> Result<Constraint, LlamaCppOpenError> {
@@ -358,6 +359,10 @@ impl Backend for LlamaCppBackend {
             }
             _ => Err(mismatch()),
         }
+    }
+
+    fn check_files(&self) -> Result<(), String> {
+        self.link.check_files()
     }
 
     fn statistics(&self) -> Object {

@@ -1,8 +1,9 @@
 //! The way to a model that runs elsewhere: requests out, answers back.
 
+use super::pinned_files::{FileUse, PinnedFiles};
 use super::protocol::{Counts, Done, FromModel, Job, Loaded, ToModel};
 use super::runtime::internal;
-use crate::api::BackendError;
+use crate::api::{BackendError, BackendErrorKind};
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,8 @@ pub type Opened = Result<Loaded, String>;
 #[derive(Default)]
 pub struct Link {
     state: Mutex<State>,
+    /// The files that the model was loaded from.
+    pub files: PinnedFiles,
 }
 
 /// What a link knows.
@@ -22,6 +25,8 @@ pub struct Link {
 pub struct State {
     /// Where messages go; nothing while there is no model, and after it ended.
     pub outbox: Option<Sender<ToModel>>,
+    /// What the model said when it was loaded first. A reload must give the same.
+    loaded: Option<Box<Loaded>>,
     /// Who waits for the model to be loaded.
     pub opening: Option<oneshot::Sender<Opened>>,
     /// Requests without an answer, the oldest first.
@@ -101,8 +106,14 @@ impl Link {
         let mut state = self.state();
         match message {
             FromModel::Opened(loaded) => {
+                let is_different = state.loaded.as_ref().is_some_and(|first| *first != loaded);
                 if let Some(opening) = state.opening.take() {
+                    state.loaded = Some(loaded.clone());
                     let _ = opening.send(Ok(*loaded));
+                } else if is_different {
+                    state.end(model_lost(
+                        "after a crash the model was loaded with other settings than before; perhaps memory is short now",
+                    ));
                 }
             }
             FromModel::Refused(reason) => match state.opening.take() {
@@ -121,6 +132,16 @@ impl Link {
                 }
             }
         }
+    }
+
+    /// Checks that the files of the model have not changed.
+    ///
+    /// # Errors
+    /// Names the file that changed.
+    pub fn check_files(&self) -> Result<(), String> {
+        // After a reload nothing says which of two files the model has open.
+        let used = if self.state().crashes == 0 { FileUse::Open } else { FileUse::Reload };
+        self.files.check(used)
     }
 
     fn give_up(&self, number: u64) {
@@ -203,6 +224,11 @@ impl State {
     }
 }
 
+/// The error of every request after a model cannot be used any more.
+pub fn model_lost(message: impl Into<String>) -> BackendError {
+    BackendError::new(BackendErrorKind::ModelLost, message)
+}
+
 /// A request that is given up when nobody waits for it any more.
 struct Waiting<'l> {
     link: &'l Link,
@@ -220,7 +246,8 @@ impl Drop for Waiting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::BackendErrorKind;
+    use crate::llama_cpp::model::ModelFacts;
+    use crate::llama_cpp::options::Settings;
     use crate::llama_cpp::protocol::{Answer, Task};
     use crate::llama_cpp::tokenizer::Prompt;
     use std::sync::mpsc::{Receiver, channel};
@@ -322,6 +349,36 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    /// A reload that has to give up layers on the GPU, say, would give other figures than the rest of the run.
+    #[tokio::test]
+    async fn reload_with_other_settings_ends_the_model() {
+        let loaded = |gpu_layers| {
+            let settings = Settings {
+                context_length: 64,
+                slots: 1,
+                threads: 1,
+                call_tokens: 64,
+                call_rows: 64,
+                deterministic: false,
+                gpu_layers,
+                image_tokens: 0,
+            };
+            let (facts, kernels) = (ModelFacts::default(), "CPU".to_owned());
+            FromModel::Opened(Box::new(Loaded { facts, settings, kernels, projector: None }))
+        };
+        let link = Link::default();
+        let (opening, opened) = oneshot::channel();
+        link.state().opening = Some(opening);
+        link.hear(loaded(8));
+        assert!(opened.await.expect("an answer").is_ok());
+        link.hear(loaded(8));
+        assert!(link.state().ended.is_none());
+        link.hear(loaded(4));
+        let ended = link.state().ended.clone().expect("it ended");
+        assert_eq!(ended.kind, BackendErrorKind::ModelLost);
+        assert!(ended.message.contains("other settings than before"), "{}", ended.message);
     }
 
     #[tokio::test]

@@ -25,6 +25,7 @@ pub mod memory;
 mod model;
 mod opening;
 mod options;
+mod pinned_files;
 mod prefix;
 mod process;
 mod protocol;

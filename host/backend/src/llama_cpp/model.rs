@@ -16,7 +16,7 @@ pub const BINDINGS_VERSION: &str = "0.1.160";
 pub const SOURCES_VERSION: &str = "0.1.161";
 
 /// What a model says about itself.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
     /// Such as `llama` or `gemma3`.
     pub architecture: Option<String>,

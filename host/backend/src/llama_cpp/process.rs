@@ -1,8 +1,9 @@
 //! A model in a process of its own, which is started again when it crashes.
 
 use super::captured_log::LOG_TARGET;
-use super::link::{Link, Opened};
+use super::link::{Link, Opened, model_lost};
 use super::options::{LlamaCppOpenError, ModelOptions};
+use super::pinned_files::FileUse;
 use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
 use super::relay::Relay;
 use super::waiting::thread_environment;
@@ -60,11 +61,16 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
     let mut in_a_row = 0;
     loop {
         let Some(strong) = link.upgrade() else { return };
+        // Nothing is pinned before the first load.
+        if let Err(reason) = strong.files.check(FileUse::Reload) {
+            return strong.state().end(model_lost(reason));
+        }
         let (mut child, stdin, stdout, relay) = match spawn(program) {
             Ok(spawned) => spawned,
             Err(error) => {
-                let message = format!("the process of the model cannot be started: {error}");
-                return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+                return strong
+                    .state()
+                    .end(model_lost(format!("the process of the model cannot be started: {error}")));
             }
         };
         let (outbox, inbox) = channel();
@@ -77,7 +83,7 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         if let Err(error) = writer {
             let message = format!("the process of the model cannot be asked: {error}");
             let _ = child.kill().and_then(|()| child.wait());
-            return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+            return strong.state().end(model_lost(message));
         }
         {
             let mut state = strong.state();
@@ -102,7 +108,7 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
             End::Dropped => return,
             End::Refused => {
                 let message = "the model could not be loaded".to_owned();
-                return strong.state().end(BackendError::new(BackendErrorKind::ModelLost, message));
+                return strong.state().end(model_lost(message));
             }
             End::Crashed { has_answered } => has_answered,
         };
@@ -111,9 +117,12 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         tracing::error!("{how}");
         let mut state = strong.state();
         state.process_id = None;
+        if state.ended.is_some() {
+            return;
+        }
         if state.opening.is_some() {
             let message = format!("{how}, while it loaded the model");
-            return state.end(BackendError::new(BackendErrorKind::ModelLost, message));
+            return state.end(model_lost(message));
         }
         state.note_crash(|| {
             BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
@@ -121,7 +130,7 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         if in_a_row >= MOST_CRASHES {
             let message =
                 format!("{how}; this was the crash number {in_a_row} without an answer between them");
-            return state.end(BackendError::new(BackendErrorKind::ModelLost, message));
+            return state.end(model_lost(message));
         }
     }
 }

@@ -52,7 +52,7 @@ pub enum FromModel {
 }
 
 /// What is known when a model is loaded.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loaded {
     /// What the model says about itself.
     pub facts: ModelFacts,

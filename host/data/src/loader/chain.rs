@@ -86,10 +86,9 @@ impl Chain {
 
 /// A fault with the name of its file, and how many rows of it were good.
 pub(crate) fn error(file: &DataFile, rows: u64, fault: Fault) -> DataError {
-    let name = file.named();
     match fault {
-        Fault::Unreadable(source) => DataError::Unreadable { file: name, source },
-        Fault::Damaged(message) => DataError::Damaged { file: name, rows, message },
-        Fault::Unsuited(message) => DataError::Unsuited { file: name, message },
+        Fault::Unreadable(source) => file.unreadable(source),
+        Fault::Damaged(message) => DataError::Damaged { file: file.named(), rows, message },
+        Fault::Unsuited(message) => DataError::Unsuited { file: file.named(), message },
     }
 }

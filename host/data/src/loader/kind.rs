@@ -1,10 +1,9 @@
 //! What a file is, told by its first bytes.
 
 use super::Fault;
-use crate::source::Format;
+use crate::source::{DataFile, Format};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
-use std::path::Path;
 
 /// As many bytes as it takes to know a tar archive.
 const HEAD_BYTES: u64 = 512;
@@ -25,9 +24,9 @@ pub(crate) enum Kind {
 }
 
 /// Opens a file and looks at its first bytes.
-pub(crate) fn open(path: &Path) -> Result<(File, Kind), Fault> {
+pub(crate) fn open(data: &DataFile) -> Result<(File, Kind), Fault> {
     // First, because opening a pipe waits for its other end.
-    let metadata = std::fs::metadata(path).map_err(Fault::Unreadable)?;
+    let metadata = std::fs::metadata(&data.path).map_err(Fault::Unreadable)?;
     if metadata.is_dir() {
         return Err(Fault::Unreadable(ErrorKind::IsADirectory.into()));
     }
@@ -36,7 +35,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, Kind), Fault> {
             "a pipe or device, not a file; write its data to a file first".to_owned(),
         ));
     }
-    let mut file = File::open(path).map_err(Fault::Unreadable)?;
+    let mut file = data.open().map_err(Fault::Unreadable)?;
     let mut head = Vec::new();
     (&mut file).take(HEAD_BYTES).read_to_end(&mut head).map_err(Fault::Unreadable)?;
     file.seek(SeekFrom::Start(0)).map_err(Fault::Unreadable)?;

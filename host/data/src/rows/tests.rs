@@ -24,7 +24,7 @@ impl Data {
         source.spool_folder = Some(folder.path().to_owned());
         for (name, content) in files {
             std::fs::write(folder.path().join(name), content).expect("written");
-            let file = DataFile { path: folder.path().join(name), shown: (*name).to_owned() };
+            let file = DataFile::shown_as(folder.path().join(name), (*name).to_owned());
             source.files.push(file);
         }
         Data { folder, source }
@@ -37,7 +37,7 @@ impl Data {
     fn labels(mut self, content: &str) -> Data {
         let path = self.folder.path().join("labels");
         std::fs::write(&path, content).expect("written");
-        let file = DataFile { path, shown: "labels".to_owned() };
+        let file = DataFile::shown_as(path, "labels".to_owned());
         self.source.labels = Some(LabelsFile { file, field: "label".to_owned() });
         self
     }

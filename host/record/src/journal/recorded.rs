@@ -1,9 +1,10 @@
-//! `journal/recorded`: how many lines of the journal are safe on the disk, so that a journal which is gone, was emptied or
-//! lost its end is told apart from one that never held more.
+//! `journal/recorded`: a lower bound of the number of lines that are safe on the disk. It tells a journal that is gone, was
+//! emptied or lost its end from one that never held more.
 //!
-//! It is written in place behind each batch that was synced, and not synced itself: a machine that loses its power may leave
-//! an older number there, never a larger one than the journal has. It is one line as those of the journal are, of the same
-//! length at all times.
+//! The file has two slots, a page apart, and each holds one line in the format of the journal. After each synced batch the
+//! number goes into the slot that holds the smaller one, so that a write which fails halfway leaves the other slot whole.
+//! The larger valid number counts. Only the start and the end of a run sync the file: after a power loss it may hold a
+//! smaller number than the journal has lines, never a larger one.
 
 use super::line::{self, Seed};
 use crate::atomic_file::sync_folder;
@@ -14,23 +15,28 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-/// How often it is read: a process that writes it now may have come halfway.
-const LOOKS: usize = 8;
+/// Reads before the file counts as damaged: another process may be in the middle of a write.
+const READ_ATTEMPTS: usize = 8;
+
+/// Where the two slots begin, in bytes.
+const SLOT_OFFSETS: [usize; 2] = [0, 4096];
 
 #[derive(Deserialize)]
 struct Count {
     lines: u64,
 }
 
-/// The file, open to be written.
+/// The file, open for writing.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     file: File,
     seed: Seed,
+    /// The slot that is written next.
+    next_slot: usize,
 }
 
 impl Recorded {
-    /// Writes the number of lines in the place of what is there, safe on the disk, and goes on with it.
+    /// Writes the number of lines into both slots, creates the file if needed, and syncs it.
     ///
     /// # Errors
     /// Those of the file system.
@@ -38,29 +44,51 @@ impl Recorded {
         let path = path_in(folder);
         let failed = |source| RecordError::io("write", &path, source);
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        let mut recorded = Recorded { file, seed: Seed::of_run(run_id) };
-        recorded.put(lines).and_then(|()| recorded.cut()).map_err(failed)?;
+        let mut recorded = Recorded { file, seed: Seed::of_run(run_id), next_slot: 0 };
+        recorded.write_both(lines).map_err(failed)?;
         sync_folder(&folder.join(JOURNAL_FOLDER))?;
         Ok(recorded)
     }
 
-    /// Notes how many lines the journal has. One that cannot be written says fewer than there are, which takes nothing
-    /// from what is in the journal.
+    /// Stores how many lines the journal has. If that fails, the file keeps a smaller number, which is still a lower bound,
+    /// and the next call writes to the same slot.
     pub(super) fn note(&mut self, lines: u64) {
-        let _ = self.put(lines);
+        let _ = self.write_next(lines);
     }
 
-    /// Leaves nothing behind the line, and makes it safe on the disk.
-    fn cut(&mut self) -> io::Result<()> {
+    fn write_both(&mut self, lines: u64) -> io::Result<()> {
+        self.write_next(lines)?;
+        // At no moment are both slots half written.
+        self.file.sync_data()?;
+        self.write_next(lines)?;
         let end = self.file.stream_position()?;
         self.file.set_len(end)?;
         self.file.sync_all()
     }
 
-    fn put(&mut self, lines: u64) -> io::Result<()> {
+    fn write_next(&mut self, lines: u64) -> io::Result<()> {
         let line = line::framed(format!("{{\"lines\":{lines:>20}}}").as_bytes(), self.seed);
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&line)
+        let offset = SLOT_OFFSETS[self.next_slot];
+        self.file.seek(SeekFrom::Start(offset as u64))?;
+        self.file.write_all(&line)?;
+        self.next_slot = 1 - self.next_slot;
+        Ok(())
+    }
+}
+
+/// The larger of the valid numbers in the two slots.
+fn decode(bytes: &[u8], seed: Seed) -> Result<u64, &'static str> {
+    let slots = SLOT_OFFSETS.map(|offset| {
+        let slot = bytes.get(offset..).unwrap_or_default();
+        let end = slot.iter().position(|byte| *byte == b'\n').map_or(slot.len(), |end| end + 1);
+        let json = line::decode(&slot[..end], seed)?;
+        let count = serde_json::from_slice::<Count>(json).map_err(|_| "it holds no number of lines")?;
+        Ok(count.lines)
+    });
+    match slots {
+        [Ok(first), Ok(second)] => Ok(first.max(second)),
+        [Ok(one), Err(_)] | [Err(_), Ok(one)] => Ok(one),
+        [Err(reason), Err(_)] => Err(reason),
     }
 }
 
@@ -71,8 +99,8 @@ impl Recorded {
 pub(crate) fn recorded_lines(folder: &RunFolder) -> Result<Option<u64>, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
-    for _ in 0..LOOKS {
-        let text = match fs::read(&path) {
+    for _ in 0..READ_ATTEMPTS {
+        let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return match folder.counts_lines() {
                     true => Err(RecordError::invalid(
@@ -85,11 +113,8 @@ pub(crate) fn recorded_lines(folder: &RunFolder) -> Result<Option<u64>, RecordEr
             }
             read => read.map_err(|source| RecordError::io("read", &path, source))?,
         };
-        match line::decode(&text, Seed::of_run(folder.run_id())) {
-            Ok(json) => match serde_json::from_slice::<Count>(json) {
-                Ok(count) => return Ok(Some(count.lines)),
-                Err(_) => reason = "it holds no number of lines",
-            },
+        match decode(&bytes, Seed::of_run(folder.run_id())) {
+            Ok(lines) => return Ok(Some(lines)),
             Err(wrong) => reason = wrong,
         }
         std::thread::yield_now();
@@ -186,13 +211,53 @@ mod tests {
         fs::write(&path, &whole).unwrap();
         let recorded = root.path().join("run/journal/recorded");
         let count = fs::read_to_string(&recorded).unwrap();
-        fs::write(&recorded, count.replace('5', "4")).unwrap();
+        fs::write(&recorded, count.replace("lines", "files")).unwrap();
         assert!(refused(root.path()).contains("recorded cannot be used: the checksum does not fit"));
         fs::remove_file(&recorded).unwrap();
         assert!(refused(root.path()).contains("recorded cannot be used: it is gone"));
         fs::remove_dir_all(root.path().join("run/journal")).unwrap();
         let error = RunFolder::resume(root.path(), "run").unwrap_err().to_string();
         assert!(error.contains("recorded cannot be used: it is gone"), "{error}");
+    }
+
+    /// A write that stops halfway, and a flipped bit: whatever happens to one slot, the other is read.
+    #[test]
+    fn a_damaged_slot_leaves_the_other_readable() {
+        let (root, _) = killed();
+        let path = root.path().join("run/journal/recorded");
+        let whole = fs::read(&path).unwrap();
+        let read = || {
+            let folder = RunFolder::resume(root.path(), "run").unwrap();
+            JournalWriter::open(&folder).unwrap().index.len()
+        };
+        let slot_bytes = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for offset in SLOT_OFFSETS {
+            for byte in offset..offset + slot_bytes {
+                for bit in 0..8 {
+                    let mut flipped = whole.clone();
+                    flipped[byte] ^= 1 << bit;
+                    fs::write(&path, &flipped).unwrap();
+                    assert_eq!(read(), 4, "byte {byte}, bit {bit}");
+                }
+                let mut halved = whole.clone();
+                halved[byte..offset + slot_bytes].fill(0);
+                fs::write(&path, &halved).unwrap();
+                assert_eq!(read(), 4, "zeros from byte {byte}");
+            }
+        }
+    }
+
+    /// A disk that takes no more leaves a number that is too small, never none.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_failed_write_keeps_the_last_number() {
+        let (root, _) = killed();
+        let folder = RunFolder::resume(root.path(), "run").unwrap();
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut recorded = Recorded { file: full, seed: Seed::of_run("run"), next_slot: 1 };
+        recorded.note(6);
+        assert_eq!(recorded.next_slot, 1);
+        assert_eq!(recorded_lines(&folder).unwrap(), Some(5));
     }
 
     #[test]

@@ -15,6 +15,8 @@ const FRAME_BYTES: usize = 64 * 1024;
 /// So many exchanges wait to be written; then those who bring more wait.
 const WAITING: usize = 1024;
 
+const COMPRESSION_LEVEL: i32 = 3;
+
 /// The file is made safe at most once in this time, so that many exchanges share one sync.
 const PACE: Duration = Duration::from_millis(2);
 
@@ -126,6 +128,9 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<ToWrite>) -> std::io::R
     Ok(count)
 }
 
+/// Appends a frame with a checksum of its content, so that a flipped bit is an error and never another answer.
 fn write_frame(file: &mut File, content: &[u8]) -> std::io::Result<()> {
-    file.write_all(&zstd::bulk::compress(content, 3)?)
+    let mut compressor = zstd::bulk::Compressor::new(COMPRESSION_LEVEL)?;
+    compressor.include_checksum(true)?;
+    file.write_all(&compressor.compress(content)?)
 }

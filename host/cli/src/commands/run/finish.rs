@@ -104,7 +104,7 @@ pub(in crate::commands) fn finish(
     manifest.files.extend(journal_digests(&folder)?);
     // Whoever told of the run has ended by now.
     for name in [EVENTS_FILE, UNSENT_EVENTS_FILE] {
-        manifest.files.extend(folder.digest_of(name)?.map(|digest| (name.to_owned(), digest)));
+        manifest.files.extend(folder.sync_and_digest(name)?.map(|digest| (name.to_owned(), digest)));
     }
     manifest.ended_by = stopped.as_ref().and_then(ended_by);
     manifest.finish(status);

@@ -1,7 +1,7 @@
 //! Several files, and what a record of a run says of them.
 
 use super::*;
-use crate::digests::digests;
+use crate::digests::pin;
 use gage_core::Digest;
 use serde_json::json;
 
@@ -70,17 +70,17 @@ fn a_folder_that_is_missing_for_the_temporary_file_is_named() {
 
 #[test]
 fn digests_are_those_of_sha256sum() {
-    let data = Data::new(Format::Jsonl, &[("1", b"abc")]).labels("abc");
+    let mut data = Data::new(Format::Jsonl, &[("1", b"abc")]).labels("abc");
     let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     let one = json!({"digest": abc, "bytes": 3});
-    let found = digests(&data.source).expect("read");
+    let found = pin(&mut data.source).expect("read");
     assert_eq!(found, json!({"digest": abc, "bytes": 3, "labels": one}));
-    let data = Data::new(Format::Jsonl, &[("1", b"abc"), ("2", b"abc")]);
+    let mut data = Data::new(Format::Jsonl, &[("1", b"abc"), ("2", b"abc")]);
     let hex = abc.trim_start_matches("sha256:");
     let lines = format!("{hex}  1\n{hex}  2\n");
     let expected = json!({
         "files": [{"name": "1", "digest": abc, "bytes": 3}, {"name": "2", "digest": abc, "bytes": 3}],
         "digest": Digest::of_bytes(lines.as_bytes()), "bytes": 6,
     });
-    assert_eq!(digests(&data.source).expect("read"), expected);
+    assert_eq!(pin(&mut data.source).expect("read"), expected);
 }
