@@ -19,8 +19,58 @@ pub(crate) struct ExpandError {
 
 const FORMS: &str = "write ${NAME} or ${NAME:-default}; for a literal ${ write $${";
 
+/// The most levels to which variables may nest in a text: `${A}` has one, and `${A:-${B}}` has two.
+const MAX_LEVELS: u8 = 64;
+
+/// Refuses a text whose variables nest too deep.
+pub(crate) fn check_levels(text: &str) -> Result<(), ExpandError> {
+    if !nests_too_deep(text) {
+        return Ok(());
+    }
+    Err(ExpandError {
+        message: format!("variables in this text are nested more than {MAX_LEVELS} levels deep"),
+        help: format!(
+            "use at most {MAX_LEVELS} levels of ${{NAME:-default}} in one text; an escaped $${{ counts as a level"
+        ),
+    })
+}
+
+/// Returns whether variables nest more than [`MAX_LEVELS`] deep. Each function that reads defaults calls itself for each level,
+/// so a deeper text could overflow the stack. An escaped `$${` counts, because some of them read a text without its escapes.
+pub(crate) fn nests_too_deep(text: &str) -> bool {
+    if text.matches("${").count() <= usize::from(MAX_LEVELS) {
+        return false;
+    }
+    // For each open brace: whether it begins a variable, and how deep the closed variables within it nest.
+    let mut open: Vec<(bool, u8)> = Vec::new();
+    let mut before = 0;
+    for byte in text.bytes() {
+        if byte == b'{' {
+            open.push((before == b'$', 0));
+        } else if byte == b'}'
+            && let Some((is_variable, within)) = open.pop()
+        {
+            let levels = within + u8::from(is_variable);
+            if levels > MAX_LEVELS {
+                return true;
+            }
+            if let Some((_, outer)) = open.last_mut() {
+                *outer = levels.max(*outer);
+            }
+        }
+        before = byte;
+    }
+    false
+}
+
 /// Replaces every variable; a text without any is returned as it is.
 pub(crate) fn expand<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, str>, ExpandError> {
+    check_levels(text)?;
+    replace(text, environment)
+}
+
+/// Replaces the variables of a text whose levels were checked.
+fn replace<'t>(text: &'t str, environment: &Environment<'_>) -> Result<Cow<'t, str>, ExpandError> {
     if !text.contains("${") {
         return Ok(Cow::Borrowed(text));
     }
@@ -88,7 +138,7 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
     match ((environment.variable)(name), default) {
         (Some(value), None) => noted(value),
         (Some(value), Some(_)) if !value.is_empty() => noted(value),
-        (_, Some(default)) => noted(expand(default, environment)?.into_owned()),
+        (_, Some(default)) => noted(replace(default, environment)?.into_owned()),
         (None, None) if is_parameter => Err(ExpandError {
             message: format!("nothing fills the parameter ${{{name}}}"),
             help: format!("give it a default, ${{{name}:-default}}; in a RunConfig, set it below `runtime`"),
@@ -103,6 +153,8 @@ fn value_of(reference: &str, environment: &Environment<'_>) -> Result<String, Ex
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::parse_document;
+    use crate::problems::Problems;
 
     fn expanded(text: &str) -> Result<String, String> {
         let variable = |name: &str| match name {
@@ -142,6 +194,59 @@ mod tests {
             ("${}", "'' is not the name of a variable"),
         ] {
             assert_eq!(expanded(text), Err(expected.to_owned()), "{text}");
+        }
+    }
+
+    /// A variable within a variable, and so on.
+    fn nested(open: &str, levels: usize) -> String {
+        open.repeat(levels) + "end" + &"}".repeat(levels)
+    }
+
+    #[test]
+    fn variables_nest_up_to_64_levels() {
+        let too_deep = Err("variables in this text are nested more than 64 levels deep".to_owned());
+        assert_eq!(expanded(&nested("${B:-", 64)).as_deref(), Ok("end"));
+        // Braces that are not variables belong to the defaults, and do not count.
+        assert_eq!(expanded(&nested("${B:-{", 64).replace('}', "}}")).map(|text| text.len()), Ok(3 + 128));
+        for levels in [65, 255, 256, 300, 30_000] {
+            assert_eq!(expanded(&nested("${B:-", levels)), too_deep, "{levels} levels");
+            // The limit does not depend on which variables are set.
+            assert_eq!(expanded(&nested("${A:-", levels)), too_deep, "{levels} levels");
+            assert_eq!(expanded(&nested("$${B:-", levels)), too_deep, "{levels} levels");
+        }
+        // Variables in sequence are not nested, and neither are braces that are not closed.
+        assert_eq!(expanded(&"${A}".repeat(1_000)), Ok("one".repeat(1_000)));
+        assert_eq!(expanded(&"$${ ".repeat(1_000)), Ok("${ ".repeat(1_000)));
+        assert!(
+            expanded(&"${A:-".repeat(30_000)).is_err_and(|message| message.ends_with("no closing brace"))
+        );
+    }
+
+    #[test]
+    fn a_document_with_deep_variables_gives_an_error_that_says_where() {
+        let unset = |_: &str| None;
+        let environment = Environment { variable: &unset, config_dir: String::new() };
+        for value in [
+            // Messages look for passwords in addresses, also in texts that were refused.
+            format!("http://me:{}@host", nested("${B:-", 30_000)),
+            nested("$${B:-", 65),
+            nested("${API_KEY:-hidden", 65),
+        ] {
+            let text = format!("first: 1\nsecond: \"{value}\"\n");
+            for known in [Some(&environment), None] {
+                let mut problems = Problems::default();
+                assert_eq!(parse_document("suite.yaml", &text, known, &mut problems), None);
+                let errors = problems.to_json();
+                assert_eq!(errors.as_array().map(Vec::len), Some(1), "{errors}");
+                assert_eq!((&errors[0]["line"], &errors[0]["column"]), (&2.into(), &9.into()));
+                assert_eq!(
+                    errors[0]["message"],
+                    "variables in this text are nested more than 64 levels deep"
+                );
+                let shown = problems.render(false);
+                assert!(shown.contains("suite.yaml:2:9") && shown.contains("at most 64 levels"), "{shown}");
+                assert!(!shown.contains("hidden"), "a default is shown: {shown}");
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! YAML to a tree of nodes.
 
-use crate::expand::{Environment, expand};
+use crate::expand::{Environment, check_levels, expand};
 use crate::node::{Entry, Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
@@ -104,7 +104,7 @@ impl<'t> Reader<'t, '_> {
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let read = self.scalar(&text, style, tag, span);
+                let read = self.scalar(&text, style, tag, span)?;
                 Some(self.keep(anchor, read))
             }
             Event::SequenceStart(anchor, _) => {
@@ -202,7 +202,19 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<Cow<'_, Tag>>, span: Span) -> Read {
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<Cow<'_, Tag>>,
+        span: Span,
+    ) -> Option<Read> {
+        if let Err(error) = check_levels(text) {
+            // The secrets in the text are not known yet, so no message shows any of it.
+            self.problems.hide(span, text, true);
+            self.problems.error(span, "", error.message).help(error.help);
+            return None;
+        }
         let expansion = self.environment.map_or(Ok(Cow::Borrowed(text)), |known| expand(text, known));
         let (expanded, is_changed) = match expansion {
             Ok(expanded) => {
@@ -223,10 +235,10 @@ impl<'t> Reader<'t, '_> {
         let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
         let plain = (!is_text || is_open).then(|| expanded.into_owned());
-        Read {
+        Some(Read {
             node: Node { value, span, plain, written: None },
             written: is_changed.then(|| text.to_owned()),
-        }
+        })
     }
 }
 

@@ -6,7 +6,7 @@ mod notes;
 mod public;
 mod shown;
 
-use crate::expand::closing_brace;
+use crate::expand::{closing_brace, nests_too_deep};
 pub use addresses::without_users;
 pub use beside::{Beside, granted_names};
 use gage_core::SECRET_MARK as SECRET;
@@ -174,8 +174,12 @@ fn without_defaults(written: &str) -> Option<(String, String)> {
     Some((public, literal))
 }
 
-/// What of a text is no variable, the defaults of its variables too.
+/// What of a text is no variable, the defaults of its variables too. Messages pass texts here that the parser refused, so a text
+/// whose variables nest too deep is returned whole.
 fn literals(text: &str) -> Vec<&str> {
+    if nests_too_deep(text) {
+        return vec![text];
+    }
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("${") {

@@ -12,7 +12,7 @@ mod spelling;
 use crate::Object;
 use ordinary::{is_plain_word, words};
 use serde_json::Value;
-use spelling::Spellings;
+use spelling::{Spellings, count_examined};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -179,6 +179,7 @@ impl Secrets {
         let mut places = Vec::new();
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
+            count_examined(1);
             match self.longest(&self.begins[usize::from(*byte)], bytes, at) {
                 Some((end, is_number)) => {
                     places.push((at..end, is_number));
@@ -213,10 +214,11 @@ impl Secrets {
         let start = text.trim_start();
         let is_json = start.starts_with(['{', '[']) || start.starts_with("data:");
         let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+        let mut strings = JsonStrings::default();
         for (place, is_number) in places {
             out.push_str(&text[end..place.start]);
             // A number of JSON becomes a string, and the rest stays JSON.
-            if is_json && is_number && !is_within_string(&text[..place.start]) {
+            if is_json && is_number && !strings.are_open_at(text, place.start) {
                 out.push_str(&format!("\"{SECRET_MARK}\""));
             } else {
                 out.push_str(SECRET_MARK);
@@ -266,18 +268,30 @@ fn ends_with_escape(before: &[u8]) -> bool {
     }
 }
 
-/// Whether the end of a beginning of JSON lies within a string.
-fn is_within_string(before: &str) -> bool {
-    let (mut is_within, mut is_escaped) = (false, false);
-    for byte in before.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_within => is_escaped = true,
-            b'"' => is_within = !is_within,
-            _ => {}
+/// The strings of a JSON text, read from the front. The state is kept between questions, so each byte is read once.
+#[derive(Default)]
+struct JsonStrings {
+    /// How many bytes have been read.
+    read: usize,
+    is_within: bool,
+    is_escaped: bool,
+}
+
+impl JsonStrings {
+    /// Returns whether a position is within a string. Positions must not decrease from call to call.
+    fn are_open_at(&mut self, text: &str, position: usize) -> bool {
+        for byte in text.as_bytes().get(self.read..position).unwrap_or_default() {
+            count_examined(1);
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.is_within => self.is_escaped = true,
+                b'"' => self.is_within = !self.is_within,
+                _ => {}
+            }
         }
+        self.read = position;
+        self.is_within
     }
-    is_within
 }
 
 #[cfg(test)]
@@ -334,6 +348,90 @@ mod tests {
         ] {
             let found = secrets.text(encoded);
             assert!(found.contains(SECRET_MARK) && found.len() <= clean.len() + 3, "{encoded}: {found}");
+        }
+    }
+
+    /// The number of bytes that a scan of a text examines.
+    fn work(secrets: &Secrets, text: &str) -> usize {
+        spelling::EXAMINED.set(0);
+        secrets.text(text);
+        spelling::EXAMINED.take()
+    }
+
+    #[test]
+    fn the_work_of_a_scan_doubles_when_a_hostile_text_doubles() {
+        let secrets =
+            of(&["sk-ordinary-1", "\\a\\bcdefg1", "😀😀éabcdef", "%a%bcdefg1", "12345678", "25252525"]);
+        for unit in [
+            "a",
+            "\\",
+            "\\\\\\\\u",
+            "\\ud83d",
+            "s\\",
+            "%",
+            "%25",
+            "25",
+            "&",
+            "&#3",
+            "'",
+            "\"",
+            "\\\"12345678",
+            "12345678,",
+            "\"12345678\",",
+        ] {
+            for begin in ["", "[", "{\"a\": \"", "%", "s\\u", "\\ud83d"] {
+                let text = |count: usize| begin.to_owned() + &unit.repeat(count);
+                let (once, twice) = (work(&secrets, &text(500)), work(&secrets, &text(1_000)));
+                assert!(once >= 500, "{begin}{unit}: {once} bytes examined");
+                assert!(twice * 10 <= once * 21, "{begin}{unit}: {once} bytes examined, then {twice}");
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_with_up_to_64_backslashes_are_found() {
+        let secrets = of(&["sé\"c/r\tx😀'1"]);
+        for count in 1..=64 {
+            let slashes = "\\".repeat(count);
+            for spelling in
+                [r#"s@u00e9@"c@/r@tx@ud83d@ude00@'1"#, r#"@u0073@xe9@u0022c@u{2f}r@u0009x@U0001f600@x27@x31"#]
+            {
+                let text = format!("before {} after", spelling.replace('@', &slashes));
+                assert_eq!(secrets.text(&text), "before (secret) after", "{count} backslashes");
+            }
+        }
+        // More of them before the first character stay, and the rest is found.
+        let text = "\\".repeat(100) + "u0073\\u00e9\\\"c/r\\tx😀'1";
+        assert_eq!(secrets.text(&text), "\\".repeat(36) + "(secret)");
+    }
+
+    #[test]
+    fn secrets_in_six_levels_of_json_are_found() {
+        let secret = "sé\"c/r\tx😀'1";
+        let secrets = of(&[secret]);
+        let mut text = secret.to_owned();
+        for level in 1..=6 {
+            text = json!(text).to_string();
+            let clean = secrets.text(&text);
+            assert!(clean.contains(SECRET_MARK), "level {level}: {clean}");
+            assert!(clean.chars().all(|one| "\\\"(secret)".contains(one)), "level {level}: {clean}");
+        }
+    }
+
+    #[test]
+    fn numbers_become_strings_outside_of_strings_only() {
+        let secrets = of(&["12345678", "pass\"word-1"]);
+        for (text, clean) in [
+            (
+                r#"[12345678, "a 12345678", 12345678, "\" 12345678", 12345678]"#,
+                r#"["(secret)", "a (secret)", "(secret)", "\" (secret)", "(secret)"]"#,
+            ),
+            (
+                r#"{"a\\": 12345678, "b": "pass\"word-1 12345678", "c": 12345678}"#,
+                r#"{"a\\": "(secret)", "b": "(secret) (secret)", "c": "(secret)"}"#,
+            ),
+        ] {
+            assert_eq!(secrets.text(text), clean);
         }
     }
 

@@ -14,6 +14,10 @@ pub(super) struct Spellings {
 /// Of Base64 and hexadecimal digits so many characters at least are looked for.
 const LEAST_ENCODED: usize = 8;
 
+/// The most backslashes that the spelling of one character may begin with. Each level of JSON within JSON doubles them, so
+/// this allows six levels. Without a limit, a scan would read a run of backslashes again from each of its positions.
+const MAX_BACKSLASHES: usize = 64;
+
 impl Spellings {
     pub(super) fn of(value: &str) -> Spellings {
         let mut encoded: Vec<String> = Vec::new();
@@ -75,6 +79,7 @@ fn spelled(text: &[u8], at: usize, character: char, ends: &mut Vec<usize>) {
     let Some(rest) = text.get(at..) else { return };
     let mut buffer = [0; 4];
     let bytes = character.encode_utf8(&mut buffer).as_bytes();
+    count_examined(bytes.len());
     if rest.starts_with(bytes) {
         ends.push(at + bytes.len());
         // Quotes are doubled within quotes of their kind, in YAML and in CSV.
@@ -85,7 +90,7 @@ fn spelled(text: &[u8], at: usize, character: char, ends: &mut Vec<usize>) {
     match rest.first() {
         Some(b'\\') => {
             // One is doubled each time that a text is put into another.
-            let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
+            let slashes = backslashes(rest);
             if character == '\\' {
                 // What stands behind them may begin with one of its own.
                 let doubled = [2, 4, 8].into_iter().filter(|count| *count <= slashes);
@@ -99,6 +104,12 @@ fn spelled(text: &[u8], at: usize, character: char, ends: &mut Vec<usize>) {
         Some(b'+') if character == ' ' => ends.push(at + 1),
         _ => {}
     }
+}
+
+/// Counts the backslashes that a text begins with, up to [`MAX_BACKSLASHES`].
+fn backslashes(text: &[u8]) -> usize {
+    let examined = text.iter().take(MAX_BACKSLASHES).inspect(|_| count_examined(1));
+    examined.take_while(|byte| **byte == b'\\').count()
 }
 
 /// How long the spelling of a character is behind a backslash.
@@ -136,7 +147,7 @@ fn in_pair(rest: &[u8], character: char) -> Option<usize> {
     }
     let mut length = 0;
     for unit in units {
-        let slashes = rest[length..].iter().take_while(|byte| **byte == b'\\').count();
+        let slashes = backslashes(&rest[length..]);
         length += slashes;
         let is_unit = rest.get(length) == Some(&b'u')
             && number(rest.get(length + 1..length + 5)?, 16) == Some(u32::from(unit));
@@ -158,6 +169,7 @@ fn in_address(rest: &[u8], bytes: &[u8]) -> Option<usize> {
         length += 1;
         while rest.get(length..length + 2) == Some(b"25") && *byte != b'%' {
             length += 2;
+            count_examined(2);
         }
         if number(rest.get(length..length + 2)?, 16) != Some(u32::from(*byte)) {
             return None;
@@ -203,3 +215,19 @@ fn within_base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> String {
     let (first, last) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);
     (first..last).map(|place| char::from(alphabet[usize::from(bits(place))])).collect()
 }
+
+#[cfg(test)]
+thread_local! {
+    /// The number of bytes that scans on this thread have examined.
+    pub(super) static EXAMINED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts bytes that a scan examines. Tests use the count, because time is not the same on each machine.
+#[cfg(test)]
+pub(super) fn count_examined(bytes: usize) {
+    EXAMINED.with(|examined| examined.set(examined.get() + bytes));
+}
+
+/// Counts nothing outside tests.
+#[cfg(not(test))]
+pub(super) fn count_examined(_: usize) {}
