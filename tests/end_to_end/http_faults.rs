@@ -21,7 +21,7 @@ fn backend(server: &LoadServer, further: &str) -> String {
 #[test]
 fn in_a_storm_no_sample_is_lost_and_none_comes_twice() {
     const SAMPLES: usize = 400;
-    let storm = Storm::new(StormShares::USUAL, 7, 20);
+    let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 20);
     let server = LoadServer::start(move |request| {
         storm.fault(request).unwrap_or_else(|| right_answer(request).into())
     });

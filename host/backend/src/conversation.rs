@@ -87,7 +87,7 @@ pub(crate) fn estimate(body: &[u8], longest: Option<u32>) -> u64 {
 }
 
 /// A number of tokens larger than this is none: no answer takes as many.
-const MOST_TOKENS: u64 = 1 << 40;
+const MAX_REPORTED_TOKENS: u64 = 1 << 40;
 
 /// A number of tokens that a server counted; nothing where it is none that can be.
 pub(crate) fn count_of(value: &Value) -> Option<u64> {
@@ -96,12 +96,12 @@ pub(crate) fn count_of(value: &Value) -> Option<u64> {
 
 /// The same of a number.
 pub(crate) fn count_of_tokens(count: u64) -> Option<u64> {
-    (count <= MOST_TOKENS).then_some(count)
+    (count <= MAX_REPORTED_TOKENS).then_some(count)
 }
 
 /// The same of what a component counted.
 pub(crate) fn plausible(usage: Usage) -> Option<Usage> {
-    (usage.prompt_tokens.max(usage.completion_tokens) <= MOST_TOKENS).then_some(usage)
+    (usage.prompt_tokens.max(usage.completion_tokens) <= MAX_REPORTED_TOKENS).then_some(usage)
 }
 
 /// How many tokens an answer took, as its server counted them.
@@ -136,11 +136,11 @@ pub(crate) fn info_of(config: &HttpBackendConfig, capabilities: Capabilities) ->
 }
 
 /// Room for the bodies of short questions.
-const USUAL_BYTES: usize = 1024;
+const TYPICAL_BODY_BYTES: usize = 1024;
 
 /// A body as bytes.
 pub(crate) fn bytes_of(body: &impl Serialize) -> Result<bytes::Bytes, BackendError> {
-    let mut bytes = Vec::with_capacity(USUAL_BYTES);
+    let mut bytes = Vec::with_capacity(TYPICAL_BODY_BYTES);
     serde_json::to_writer(&mut bytes, body).map_err(|error| {
         let message = format!("the request cannot be written as JSON: {error}");
         BackendError::new(BackendErrorKind::Internal, message)

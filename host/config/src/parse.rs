@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A document may not have more values than this, aliases counted each time.
-const MOST_NODES: usize = 200_000;
+const MAX_NODES: usize = 200_000;
 /// Nor be nested deeper than this.
-const MOST_LEVELS: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Parses a text that holds one YAML document, and replaces `${…}` in its strings; without an environment
 /// they stay as they are.
@@ -96,9 +96,8 @@ impl<'t> Reader<'t, '_> {
 
     fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<Read> {
         self.count += 1;
-        if self.count > MOST_NODES || level > MOST_LEVELS {
-            let message =
-                format!("more than {MOST_NODES} values, or nested deeper than {MOST_LEVELS} levels");
+        if self.count > MAX_NODES || level > MAX_DEPTH {
+            let message = format!("more than {MAX_NODES} values, or nested deeper than {MAX_DEPTH} levels");
             self.problems.error(span, "", message);
             return None;
         }
@@ -131,8 +130,8 @@ impl<'t> Reader<'t, '_> {
                     let read = read.clone();
                     let node = &read.node;
                     self.count += size_of(node);
-                    if level + depth_of(node) > MOST_LEVELS {
-                        let message = format!("nested deeper than {MOST_LEVELS} levels, through aliases");
+                    if level + depth_of(node) > MAX_DEPTH {
+                        let message = format!("nested deeper than {MAX_DEPTH} levels, through aliases");
                         self.problems.error(span, "", message);
                         return None;
                     }

@@ -24,7 +24,7 @@ pub const SECRET_MARK: &str = "(secret)";
 /// A value of so many characters is looked for within words too, a shorter one only where it stands alone.
 const LONG: usize = 8;
 /// A shorter value is never looked for.
-const LEAST: usize = 4;
+const MIN_SECRET_BYTES: usize = 4;
 
 /// All that is known; another takes its place when something is added, so that readers wait for nobody.
 static KNOWN: RwLock<Option<Arc<Secrets>>> = RwLock::new(None);
@@ -144,7 +144,7 @@ fn note(value: &str, list: &mut Vec<Known>) {
         let is_word = text.chars().all(char::is_alphabetic);
         let is_number = text.chars().all(|one| one.is_ascii_digit());
         let is_mixed = !is_number && text.contains(|one: char| one.is_ascii_digit());
-        let is_common = count < LEAST || count < LONG && !is_mixed || is_plain_word(text);
+        let is_common = count < MIN_SECRET_BYTES || count < LONG && !is_mixed || is_plain_word(text);
         if text.contains(SECRET_MARK) || is_common {
             continue;
         }

@@ -7,7 +7,7 @@ use gage_core::Object;
 use serde_json::Value;
 
 /// Most text of a labels file, which is held in memory.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_LABELS_BYTES: u64 = 512 << 20;
 
 /// The lines of a labels file, joined to rows by their number.
 pub(crate) struct Labels {
@@ -18,7 +18,7 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn read(labels: &LabelsFile) -> Result<Labels, DataError> {
-        let text = loader::read_text(&labels.file, MOST_BYTES).map_err(|fault| match fault {
+        let text = loader::read_text(&labels.file, MAX_LABELS_BYTES).map_err(|fault| match fault {
             Fault::Unreadable(source) => labels.file.unreadable(source),
             Fault::Damaged(message) | Fault::Unsuited(message) => {
                 DataError::Unsuited { file: labels.file.named(), message }

@@ -22,7 +22,7 @@ use crate::row::Place;
 use crate::source::{DataFile, Format, FormatOptions};
 
 /// A row may not be longer than this, in bytes.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
+pub(crate) const MAX_ROW_BYTES: usize = 64 << 20;
 
 /// A row as its loader found it.
 pub(crate) struct Record {

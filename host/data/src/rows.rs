@@ -7,10 +7,10 @@ use crate::row::{DataError, Row};
 use crate::source::{DataFile, Format, RowSource};
 
 /// So many rows are left out before [`Rows::advance`] comes back without one.
-const MOST_LEFT_OUT: u64 = 4096;
+const MAX_FILTERED_ROWS: u64 = 4096;
 
 /// Files that are larger than this together are not counted beforehand, in bytes.
-const MOST_COUNTED: u64 = 256 << 20;
+const MAX_COUNTED_BYTES: u64 = 256 << 20;
 
 /// The rows of a dataset. After an error there is none.
 pub struct Rows {
@@ -157,7 +157,7 @@ impl Rows {
                 numbered.and_then(|numbered| self.preparer.prepare(numbered))
             }
             Feed::Chain(chain) => {
-                for _ in 0..MOST_LEFT_OUT {
+                for _ in 0..MAX_FILTERED_ROWS {
                     let Some(numbered) = chain.next()? else { return Ok(Next::End) };
                     if let Some(labels) = &self.preparer.labels {
                         labels.check_row(numbered.number)?;
@@ -254,7 +254,7 @@ fn total(source: &RowSource) -> Result<Option<u64>, DataError> {
             for file in &source.files {
                 let metadata = std::fs::metadata(&file.path);
                 bytes += metadata.map_err(|error| file.unreadable(error))?.len();
-                if bytes > MOST_COUNTED || kind_of(file)? != Kind::Plain {
+                if bytes > MAX_COUNTED_BYTES || kind_of(file)? != Kind::Plain {
                     return Ok(None);
                 }
             }

@@ -4,7 +4,7 @@
 use crate::inference::{Asking, Inferred, failure_of, milliseconds, outcome_of};
 use crate::place::Place;
 use crate::support::{Failure, Found, Helper, NotFound, Payload, payload_of};
-use crate::tool_calls::{MOST_CALLS, ToolCall, choice_after, result_of};
+use crate::tool_calls::{MAX_CALLS, ToolCall, choice_after, result_of};
 use crate::usage::{TOOL_USAGE, sum_of};
 use futures::future::join_all;
 use gage_backend::{GenerateRequest, RequestTiming, cancellable, in_place};
@@ -245,8 +245,8 @@ impl Turns<'_> {
             let message = format!("{} tokens are taken, of {most} that are allowed", told.tokens);
             return Some(("max_tokens", message));
         }
-        let message = || format!("the model called {calls} tools at once; at most {MOST_CALLS} are answered");
-        (calls > MOST_CALLS).then(|| ("max_calls", message()))
+        let message = || format!("the model called {calls} tools at once; at most {MAX_CALLS} are answered");
+        (calls > MAX_CALLS).then(|| ("max_calls", message()))
     }
 
     /// How much time is left, where it is bounded.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) const SEMANTIC: &str = "semantic";
 
 /// Most references of a sample.
-const MOST_REFERENCES: usize = 256;
+const MAX_REFERENCES: usize = 256;
 
 /// Where an object keeps its text; the first that it has counts.
 const KEYS: [&str; 3] = ["text", "answer", "value"];
@@ -127,12 +127,12 @@ impl Embedding {
                     "`{path}` holds {what}; a reference is a text, a number, or an object with `text`, `answer` or `value`"
                 ))
             })?;
-            if references.len() > MOST_REFERENCES {
+            if references.len() > MAX_REFERENCES {
                 let count = references.len();
                 return Err(invalid(
                     "too_many_references",
                     format!(
-                        "`{path}` holds {count} references, and an answer is compared with at most {MOST_REFERENCES}; keep \
+                        "`{path}` holds {count} references, and an answer is compared with at most {MAX_REFERENCES}; keep \
                          fewer of them in the Sample, or name others by `references_field`"
                     ),
                 ));

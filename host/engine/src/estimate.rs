@@ -18,11 +18,11 @@ pub use tokens::TokensBy;
 /// Rows whose prompts are looked at.
 const ROWS_SEEN: u64 = 64;
 /// Rows that are counted one by one where their number is not known; beyond there are at least so many.
-const MOST_COUNTED: u64 = 2_000_000;
+const MAX_COUNTED_ROWS: u64 = 2_000_000;
 /// Tokens of a completion where nobody bounds them.
-const USUAL_COMPLETION: f64 = 256.0;
+const DEFAULT_COMPLETION_TOKENS: f64 = 256.0;
 /// The least part of its bound that completions are taken to use.
-const LEAST_COMPLETION: f64 = 0.1;
+const MIN_COMPLETION_SHARE: f64 = 0.1;
 /// Bytes that a component puts around the question and the answer that are judged.
 const AROUND_JUDGED: f64 = 1_200.0;
 
@@ -169,16 +169,16 @@ impl Plan {
         let completion = match spec.steps.inference.request {
             RequestKind::Loglikelihood | RequestKind::RollingLoglikelihood => Range::default(),
             RequestKind::Generate => {
-                let most = task.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
-                Range::new((most * LEAST_COMPLETION).max(1.0), most)
+                let most = task.sampling_params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
+                Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
             }
         };
         let prompt = Range::new(seen.prompt_tokens, seen.prompt_tokens);
         let mut requests = Vec::new();
         // A component may answer itself, and the model may call no tool.
         let reply_of = |role: &RoleAdapterSpec| {
-            let most = role.sampling_params.max_new_tokens.map_or(USUAL_COMPLETION, f64::from);
-            Range::new((most * LEAST_COMPLETION).max(1.0), most)
+            let most = role.sampling_params.max_new_tokens.map_or(DEFAULT_COMPLETION_TOKENS, f64::from);
+            Range::new((most * MIN_COMPLETION_SHARE).max(1.0), most)
         };
         for helper in task.support.iter().filter(|helper| !helper.role.backend_id.is_empty()) {
             let least = if helper.adapter.is_some() { 0.0 } else { asked };
@@ -357,14 +357,14 @@ impl Seen {
             Some(total) => (total, false),
             None => {
                 let mut count = 0;
-                for row in rows.take(usize::try_from(MOST_COUNTED).unwrap_or(usize::MAX)) {
+                for row in rows.take(usize::try_from(MAX_COUNTED_ROWS).unwrap_or(usize::MAX)) {
                     if let Err(error) = row {
                         notes.push(format!("the data cannot be read to its end: {error}"));
                         break;
                     }
                     count += 1;
                 }
-                (count, count == MOST_COUNTED)
+                (count, count == MAX_COUNTED_ROWS)
             }
         };
         let (mut counted, mut seen, mut media, mut invalid) = (0.0, 0.0, 0_u64, 0_u64);

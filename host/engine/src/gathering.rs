@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 /// Most items of one call.
-const MOST: usize = 32;
+const MAX_BATCH_CALLS: usize = 32;
 
 /// Gathers the calls of one function of a component.
 pub(crate) struct Gathering<T, R> {
@@ -63,7 +63,7 @@ impl<T, R> Shared<T, R> {
         loop {
             let (items, senders): (Vec<T>, Vec<oneshot::Sender<R>>) = {
                 let mut queue = self.lock();
-                let count = queue.waiting.len().min(MOST);
+                let count = queue.waiting.len().min(MAX_BATCH_CALLS);
                 if count == 0 {
                     // In one with the look at the queue, so that nobody is left behind.
                     queue.running = queue.running.saturating_sub(1);
@@ -91,7 +91,7 @@ mod tests {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (now, peak) = (Arc::clone(&running), Arc::clone(&most));
         let gathering = Arc::new(Gathering::new(2, move |items: &[usize]| {
-            assert!(items.len() <= MOST);
+            assert!(items.len() <= MAX_BATCH_CALLS);
             peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let results = items.iter().map(|item| item * 2).collect();
             now.fetch_sub(1, Ordering::SeqCst);

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where the number of rows is not known beforehand, so many are looked at before their share of
 /// invalid ones ends the run.
-const LEAST_JUDGED: u64 = 1_000;
+const MIN_JUDGED_ROWS: u64 = 1_000;
 
 /// Rows that are no Samples, beyond what the dataset allows.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,7 +120,7 @@ impl InvalidRows {
         counts.are_too_many |= match self.total {
             _ if self.allowed.is_none() => true,
             Some(total) => self.exceeds(counts, total),
-            None => counts.rows >= LEAST_JUDGED && self.exceeds(counts, counts.rows),
+            None => counts.rows >= MIN_JUDGED_ROWS && self.exceeds(counts, counts.rows),
         };
     }
 
@@ -172,7 +172,7 @@ mod tests {
         unknown.found_late("late");
         assert!(!unknown.ends_asking(), "too few rows to judge by");
         assert_eq!(unknown.finish().map(|said| said.invalid), Some(1));
-        assert!((0..LEAST_JUDGED).all(|_| !unknown.read(None)));
+        assert!((0..MIN_JUDGED_ROWS).all(|_| !unknown.read(None)));
         assert_eq!(unknown.finish(), None);
         (0..51).for_each(|_| unknown.found_late("late"));
         assert!(unknown.ends_asking());

@@ -29,7 +29,7 @@ use tokio::sync::mpsc;
 /// Entries that may wait for the recorder: about as many as it writes together.
 const ENTRIES_WAITING: usize = 4_096;
 /// Rows that are counted when a run is stopped: about two seconds of reading.
-const MOST_COUNTED: u64 = 1_000_000;
+const MAX_COUNTED_ROWS: u64 = 1_000_000;
 /// Batches that may wait for a scorer.
 const BATCHES_WAITING: usize = 4;
 
@@ -253,7 +253,7 @@ impl<'r> Running<'r> {
         let rows = self.datasets.get(&dataset.dataset_id)?.open_as(&dataset, most).ok()?;
         let count = match rows.total() {
             Some(total) => total,
-            None => rows.count_up_to(MOST_COUNTED)?,
+            None => rows.count_up_to(MAX_COUNTED_ROWS)?,
         };
         Some(count.saturating_mul(spec.repeat))
     }

@@ -4,7 +4,7 @@ use gage_core::{ContentPart, Message, ModelOutput, Object, RareObject, Role};
 use serde_json::{Value, json};
 
 /// Most calls of one reply that are answered.
-pub(crate) const MOST_CALLS: usize = 128;
+pub(crate) const MAX_CALLS: usize = 128;
 
 /// A call that a model made.
 pub(crate) struct ToolCall {

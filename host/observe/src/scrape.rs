@@ -19,7 +19,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// How long a reader may take to send its request.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Readers at once.
-const MOST_READERS: usize = 32;
+const MAX_CONNECTIONS: usize = 32;
 
 /// Listens at an address, for as long as the runtime lives that this is called in: `GET /metrics` gives the
 /// counters. Returns the address with its real port.
@@ -34,7 +34,7 @@ pub async fn serve_metrics(address: SocketAddr, meters: Meters) -> io::Result<So
 }
 
 async fn accept(listener: TcpListener, meters: Meters) {
-    let readers = std::sync::Arc::new(Semaphore::new(MOST_READERS));
+    let readers = std::sync::Arc::new(Semaphore::new(MAX_CONNECTIONS));
     while let Ok(reader) = std::sync::Arc::clone(&readers).acquire_owned().await {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Events that may wait for the thread that writes them. An event is a few hundred bytes.
-const MOST_WAITING: usize = 16_384;
+const QUEUE_CAPACITY: usize = 16_384;
 /// From this on only what matters is taken: failures, and what is not about a single sample.
-const CROWDED: usize = MOST_WAITING / 4 * 3;
+const CROWDED: usize = QUEUE_CAPACITY / 4 * 3;
 /// How long an event is held back at most before it can be read in the file.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -40,7 +40,7 @@ impl Trace {
     /// # Errors
     /// When the machine has no thread left.
     pub fn start(recorders: Vec<Box<dyn Recorder>>, first_id: u64) -> std::io::Result<Trace> {
-        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let (sender, receiver) = sync_channel(QUEUE_CAPACITY);
         let shared = Arc::new(Shared {
             sender,
             waiting: AtomicUsize::new(0),
@@ -65,7 +65,7 @@ impl Trace {
     /// Takes an event that matters: of the run, of a task, of a failure. Never waits; lost only where
     /// even the room that is kept for such events is used up.
     pub fn emit(&self, event: Event) {
-        self.put(event, MOST_WAITING);
+        self.put(event, QUEUE_CAPACITY);
     }
 
     /// Takes one of many events; lost, and counted, where the thread that writes cannot keep up.
@@ -217,12 +217,12 @@ mod tests {
         let (allow, allowed) = std::sync::mpsc::channel();
         let memory = MemoryRecorder::default();
         let trace = Trace::start(vec![Box::new(Slow(allowed, memory.clone()))], 0).unwrap();
-        for _ in 0..MOST_WAITING {
+        for _ in 0..QUEUE_CAPACITY {
             trace.emit_one_of_many(Event::new("sample", Level::Debug, Value::Null));
         }
         trace.emit(Event::new("failure", Level::Warn, Value::Null));
         let lost = trace.lost_events();
-        assert!(lost > 0 && lost as usize >= MOST_WAITING - CROWDED - 1, "{lost}");
+        assert!(lost > 0 && lost as usize >= QUEUE_CAPACITY - CROWDED - 1, "{lost}");
         // With nobody to allow, everything is allowed.
         drop(allow);
         assert_eq!(trace.finish(Instant::now()), lost);
@@ -230,7 +230,7 @@ mod tests {
         let kinds: Vec<&str> = events.iter().rev().take(2).map(|event| event.kind.as_ref()).collect();
         assert_eq!(kinds, ["events_lost", "failure"]);
         assert_eq!(events[events.len() - 1].payload["count"], lost);
-        assert_eq!(events.len() as u64, MOST_WAITING as u64 - lost + 2);
+        assert_eq!(events.len() as u64, QUEUE_CAPACITY as u64 - lost + 2);
     }
 
     #[test]

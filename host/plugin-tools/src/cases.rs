@@ -10,7 +10,7 @@ use std::path::Path;
 const COMMON: [&str; 6] = ["case", "note", "member", "params", "expected", "expected_error"];
 
 /// Most bytes of a file of cases.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_CASES_BYTES: u64 = 256 << 20;
 
 /// One case.
 #[derive(Clone, Debug)]
@@ -70,8 +70,8 @@ pub fn read_cases(path: &Path, world: World) -> Result<Vec<Case>, ToolError> {
     if !metadata.is_file() {
         return Err(fail("it is no plain file".to_owned()));
     }
-    if metadata.len() > MOST_BYTES {
-        return Err(fail(format!("it has {} bytes; at most {MOST_BYTES} are allowed", metadata.len())));
+    if metadata.len() > MAX_CASES_BYTES {
+        return Err(fail(format!("it has {} bytes; at most {MAX_CASES_BYTES} are allowed", metadata.len())));
     }
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);

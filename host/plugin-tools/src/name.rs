@@ -1,7 +1,7 @@
 //! Names of projects.
 
 /// The longest name, in characters.
-const LONGEST: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// Names that would be something else in one of the languages.
 const RESERVED: &str = "\
@@ -22,14 +22,14 @@ const DEVICES: &str = "con prn aux nul com0 com1 com2 com3 com4 com5 com6 com7 c
 /// What is wrong, and what is allowed.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let allowed = format!(
-        "a name is 1 to {LONGEST} lower-case letters, digits, '-' and '_', begins with a letter, and has letters or \
+        "a name is 1 to {MAX_NAME_CHARS} lower-case letters, digits, '-' and '_', begins with a letter, and has letters or \
          digits on both sides of each '-' and '_'"
     );
     let is_part = |part: &str| {
         !part.is_empty() && part.chars().all(|one| one.is_ascii_lowercase() || one.is_ascii_digit())
     };
     let is_well_made = name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.len() <= LONGEST
+        && name.len() <= MAX_NAME_CHARS
         && name.split(['-', '_']).all(is_part);
     if !is_well_made {
         return Err(format!("the name '{name}' cannot be used; {allowed}"));

@@ -121,10 +121,10 @@ pub(crate) fn figures(
 }
 
 /// Most bytes of a name, a version or a path that a component declares, and of a description.
-const MOST_DECLARED: usize = 256;
-const MOST_DESCRIPTION: usize = 4 << 10;
+const MAX_DECLARED_INPUTS: usize = 256;
+const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
 /// Most inputs, values, path parameters and default paths that a member declares.
-const MOST_PARTS: usize = 64;
+const MAX_CONTENT_PARTS: usize = 64;
 
 fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
     if text.len() > most {
@@ -138,10 +138,10 @@ fn declared(text: &str, what: &str, most: usize) -> Result<(), String> {
 
 /// What a component says of itself; returns `extra`.
 pub(crate) fn info(info: &PluginInfo, limits: &Limits) -> Result<Object, String> {
-    declared(&info.name, "its name", MOST_DECLARED)?;
+    declared(&info.name, "its name", MAX_DECLARED_INPUTS)?;
     gage_core::check_name(&info.name).map_err(|error| format!("its name: {error}"))?;
-    declared(&info.version, "its version", MOST_DECLARED)?;
-    declared(&info.description, "its description", MOST_DESCRIPTION)?;
+    declared(&info.version, "its version", MAX_DECLARED_INPUTS)?;
+    declared(&info.description, "its description", MAX_DESCRIPTION_BYTES)?;
     object(&info.extra, "its `extra`", limits).map_err(|error| error.message)
 }
 
@@ -152,26 +152,26 @@ pub(crate) fn member(
     further: &Further,
     limits: &Limits,
 ) -> Result<(), String> {
-    declared(&spec.name, "the name of a member", MOST_DECLARED)?;
+    declared(&spec.name, "the name of a member", MAX_DECLARED_INPUTS)?;
     gage_core::check_name(&spec.name).map_err(|error| format!("the name of a member: {error}"))?;
     let of = |what: &str| format!("{what} of '{}'", spec.name);
-    declared(&spec.version, &of("the version"), MOST_DECLARED)?;
-    declared(&spec.description, &of("the description"), MOST_DESCRIPTION)?;
+    declared(&spec.version, &of("the version"), MAX_DECLARED_INPUTS)?;
+    declared(&spec.description, &of("the description"), MAX_DESCRIPTION_BYTES)?;
     text(&spec.params_schema, &of("the schema"), limits).map_err(|error| error.message)?;
-    if inputs.len() > MOST_PARTS || further.values.len() > MOST_PARTS {
-        return Err(format!("'{}' declares more than {MOST_PARTS} inputs or values", spec.name));
+    if inputs.len() > MAX_CONTENT_PARTS || further.values.len() > MAX_CONTENT_PARTS {
+        return Err(format!("'{}' declares more than {MAX_CONTENT_PARTS} inputs or values", spec.name));
     }
     for input in inputs {
-        declared(&input.name, &of("an input"), MOST_DECLARED)?;
-        if input.path_params.len() > MOST_PARTS || input.default_paths.len() > MOST_PARTS {
-            return Err(format!("an input of '{}' has more than {MOST_PARTS} paths", spec.name));
+        declared(&input.name, &of("an input"), MAX_DECLARED_INPUTS)?;
+        if input.path_params.len() > MAX_CONTENT_PARTS || input.default_paths.len() > MAX_CONTENT_PARTS {
+            return Err(format!("an input of '{}' has more than {MAX_CONTENT_PARTS} paths", spec.name));
         }
         for text in input.path_params.iter().chain(&input.default_paths) {
-            declared(text, &of("a path"), MOST_DECLARED)?;
+            declared(text, &of("a path"), MAX_DECLARED_INPUTS)?;
         }
     }
     if let Some(aggregation) = &further.default_aggregation {
-        declared(aggregation, &of("the aggregation"), MOST_DECLARED)?;
+        declared(aggregation, &of("the aggregation"), MAX_DECLARED_INPUTS)?;
         if further.values.is_empty() {
             return Err(format!("the metric '{}' declares no value", spec.name));
         }

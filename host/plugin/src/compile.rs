@@ -15,7 +15,7 @@ use wasmtime::Engine;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Most bytes of machine code that a child may hand back.
-const MOST_CODE: u64 = 2 << 30;
+const MAX_CODE_BYTES: u64 = 2 << 30;
 
 /// Who compiles components.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,9 +44,9 @@ pub struct CompileLimits {
 }
 
 /// What a compilation may use however small it is, and more for each mebibyte.
-const LEAST_TIME: Duration = Duration::from_secs(30);
+const MIN_TIMEOUT: Duration = Duration::from_secs(30);
 const TIME_FOR_A_MEBIBYTE: u32 = 20;
-const LEAST_MEMORY: u64 = 1 << 30;
+const MIN_MEMORY_BYTES: u64 = 1 << 30;
 const MEMORY_FOR_A_BYTE: u64 = 384;
 
 /// How much longer than its processor time a compilation may take.
@@ -57,8 +57,8 @@ impl CompileLimits {
     fn for_size(self, bytes: usize) -> CompileLimits {
         let mebibytes = u32::try_from(bytes >> 20).unwrap_or(u32::MAX);
         let more = Duration::from_secs(u64::from(mebibytes.saturating_mul(TIME_FOR_A_MEBIBYTE)));
-        let memory = LEAST_MEMORY.saturating_add((bytes as u64).saturating_mul(MEMORY_FOR_A_BYTE));
-        CompileLimits { time: self.time.min(LEAST_TIME + more), memory_bytes: self.memory_bytes.min(memory) }
+        let memory = MIN_MEMORY_BYTES.saturating_add((bytes as u64).saturating_mul(MEMORY_FOR_A_BYTE));
+        CompileLimits { time: self.time.min(MIN_TIMEOUT + more), memory_bytes: self.memory_bytes.min(memory) }
     }
 
     /// The processor time in the unit in which the system bounds it.
@@ -145,7 +145,7 @@ fn in_child(
         scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(bytes)));
         let code = scope.spawn(move || {
             let mut code = Vec::new();
-            stdout.map(|pipe| pipe.take(MOST_CODE).read_to_end(&mut code)).transpose().map(|_| code)
+            stdout.map(|pipe| pipe.take(MAX_CODE_BYTES).read_to_end(&mut code)).transpose().map(|_| code)
         });
         let said = scope.spawn(move || {
             let mut said = Vec::new();

@@ -20,7 +20,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 /// Most members of a component.
-const MOST_MEMBERS: usize = 256;
+const MAX_MEMBERS: usize = 256;
 
 /// A kind of plugins: how its bindings are called. Sealed: there is one for each world.
 pub trait Kind: Sized + Send + Sync + 'static {
@@ -281,8 +281,8 @@ fn check_names<K: Kind>(members: &[Member<K>]) -> Result<(), String> {
     if members.is_empty() {
         return Err(format!("it holds no {}", K::WORLD));
     }
-    if members.len() > MOST_MEMBERS {
-        return Err(format!("it holds {} members; at most {MOST_MEMBERS} are allowed", members.len()));
+    if members.len() > MAX_MEMBERS {
+        return Err(format!("it holds {} members; at most {MAX_MEMBERS} are allowed", members.len()));
     }
     for (place, member) in members.iter().enumerate() {
         let name = &member.description.name;

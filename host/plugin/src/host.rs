@@ -17,12 +17,12 @@ const STACK_BYTES: usize = 512 << 10;
 
 /// Slots of the pool. Guests run on threads of their own, of which there are far fewer; a
 /// component may be made of many core instances, each with a memory or a table.
-const MOST_COMPONENTS: u32 = 128;
-const MOST_CORE_INSTANCES: u32 = 1024;
+const MAX_COMPONENTS: u32 = 128;
+const MAX_CORE_INSTANCES: u32 = 1024;
 /// Each slot reserves 4 GiB of addresses, and no memory.
-const MOST_MEMORIES: u32 = 256;
+const MAX_MEMORIES: u32 = 256;
 /// The most that limits can be set to.
-const MOST_TABLE_ELEMENTS: usize = 1_000_000;
+const MAX_TABLE_ELEMENTS: usize = 1_000_000;
 /// Bytes of an instance that are cleared rather than given back to the system when it is gone.
 const KEEP_BYTES: usize = 256 << 10;
 /// The same where the system says which pages were written, so that no others are cleared: about what a batch
@@ -127,15 +127,15 @@ fn pooled(counts: bool) -> Config {
     let keep =
         if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_WRITTEN_BYTES } else { KEEP_BYTES };
     let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(MOST_COMPONENTS)
-        .total_core_instances(MOST_CORE_INSTANCES)
-        .total_memories(MOST_MEMORIES)
-        .total_tables(MOST_CORE_INSTANCES)
+    pool.total_component_instances(MAX_COMPONENTS)
+        .total_core_instances(MAX_CORE_INSTANCES)
+        .total_memories(MAX_MEMORIES)
+        .total_tables(MAX_CORE_INSTANCES)
         .max_component_instance_size(8 << 20)
         .max_core_instance_size(8 << 20)
         .max_tables_per_module(16)
         .max_memories_per_module(16)
-        .table_elements(MOST_TABLE_ELEMENTS)
+        .table_elements(MAX_TABLE_ELEMENTS)
         .pagemap_scan(Enabled::Auto)
         .linear_memory_keep_resident(keep)
         .table_keep_resident(KEEP_BYTES);

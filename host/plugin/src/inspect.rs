@@ -14,7 +14,7 @@ pub const WIT_EARLIER: [&str; 1] = ["0.1.0"];
 
 /// Most levels of components within components: real ones have a few, and the compiler takes time and
 /// memory that grow with their square.
-const MOST_NESTED: usize = 100;
+const MAX_NESTED_COMPONENTS: usize = 100;
 
 /// Interfaces that every component may import.
 const FREE: [&str; 2] = ["log", "types"];
@@ -200,8 +200,12 @@ fn names_of(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Refusal> {
                     "make a component of it with `gage-host plugin build`, or `wasm-tools component new`",
                 ));
             }
-            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } if depth == MOST_NESTED => {
-                return Err(Refusal::new(format!("it nests components deeper than {MOST_NESTED} levels")));
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. }
+                if depth == MAX_NESTED_COMPONENTS =>
+            {
+                return Err(Refusal::new(format!(
+                    "it nests components deeper than {MAX_NESTED_COMPONENTS} levels"
+                )));
             }
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),

@@ -13,9 +13,9 @@ pub(crate) use wasi::link as link_wasi;
 use wasmtime::ResourceLimiter;
 
 /// Core instances, and tables, that one component may have.
-const MOST_INSTANCES: usize = 64;
+const MAX_INSTANCES: usize = 64;
 /// Memories are the scarcest slots of the pool that all plugins share.
-const MOST_MEMORIES: usize = 16;
+const MAX_MEMORIES: usize = 16;
 
 /// The state of one store, which lives for one call.
 pub struct GuestState {
@@ -151,15 +151,15 @@ impl ResourceLimiter for TotalLimiter {
     }
 
     fn instances(&self) -> usize {
-        MOST_INSTANCES
+        MAX_INSTANCES
     }
 
     fn tables(&self) -> usize {
-        MOST_INSTANCES
+        MAX_INSTANCES
     }
 
     fn memories(&self) -> usize {
-        MOST_MEMORIES
+        MAX_MEMORIES
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Longest value that is shown, in characters.
-const LONGEST_VALUE: usize = 60;
+const MAX_VALUE_CHARS: usize = 60;
 
 /// The places in which two values differ, each with what it held before and holds now:
 /// `config.tasks[0].max_samples: 10 before, 20 now`. Empty when they are equal; the order of
@@ -70,7 +70,7 @@ pub fn join_place(path: &str, key: &str) -> String {
 fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else { return "absent".to_owned() };
     let text = value.to_string();
-    match text.char_indices().nth(LONGEST_VALUE) {
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -1,7 +1,7 @@
 //! What can go wrong with a run folder, and what to do about it.
 
-use crate::folder::WithoutManifest;
 use crate::format::MANIFEST_FILE;
+use crate::missing_manifest::WithoutManifest;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

@@ -16,7 +16,9 @@ mod error;
 mod folder;
 pub mod format;
 mod journal;
+mod lifecycle;
 mod manifest;
+mod missing_manifest;
 mod reader;
 mod sample_record;
 mod samples;
@@ -25,13 +27,14 @@ pub use atomic_file::{AtomicFile, FileDigest};
 pub use clock::{rfc3339, unix_milliseconds, unix_seconds};
 pub use differences::{Difference, compare, differences, join_place};
 pub use error::RecordError;
-pub use folder::{RunFolder, WithoutManifest};
+pub use folder::RunFolder;
 pub use journal::{
     AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
     OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, SetAside, TailEntry,
     TailRead, journal_digests,
 };
 pub use manifest::{Manifest, RunStatus, Seal};
+pub use missing_manifest::WithoutManifest;
 pub use reader::{Edited, RunReader, SampleLines};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
 pub use samples::{SampleLine, SamplesWriter, write_samples};

@@ -147,11 +147,11 @@ pub struct SampleRecord {
 
 impl SampleRecord {
     /// Most characters that are kept of an invalid row.
-    pub const LONGEST_ROW: usize = 2_000;
+    pub const MAX_ROW_CHARS: usize = 2_000;
 
     /// The beginning of a raw row, as much as a record keeps.
     pub fn shorten_row(row: &str) -> String {
-        row.chars().take(SampleRecord::LONGEST_ROW).collect()
+        row.chars().take(SampleRecord::MAX_ROW_CHARS).collect()
     }
 }
 
@@ -215,7 +215,7 @@ pub(crate) mod tests {
         full.support_output = Some(json!({"retriever": {"context": "c"}}));
         let text = serde_json::to_string(&full).unwrap();
         assert_eq!(serde_json::from_str::<SampleRecord>(&text).unwrap(), full);
-        assert_eq!(full.row.unwrap().chars().count(), SampleRecord::LONGEST_ROW);
+        assert_eq!(full.row.unwrap().chars().count(), SampleRecord::MAX_ROW_CHARS);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub struct NamedFigure {
 }
 
 /// Most figures of an aggregator that are kept.
-const MOST_FIGURES: usize = 1_000;
+const MAX_FIGURES: usize = 1_000;
 
 /// A fold, or why there is none any more.
 pub(crate) struct FoldState(Result<Box<dyn Fold>, String>);
@@ -107,7 +107,7 @@ impl FoldState {
                 "none of the samples holds what this aggregation counts, so it gave no figure".to_owned()
             );
         }
-        figures.truncate(MOST_FIGURES);
+        figures.truncate(MAX_FIGURES);
         for figure in &mut figures {
             figure.stderr = figure.stderr.filter(|error| !is_no_spread(*error, figure.value.abs()));
         }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// Most slices of a path that are told apart; further ones are counted as `(other)`.
-pub(crate) const MOST_SLICES: usize = 1_000;
+pub(crate) const MAX_SLICES: usize = 1_000;
 
 /// Where a sample belongs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl SlicePath {
     }
 
     fn number_of(&mut self, name: &str) -> usize {
-        let name = match self.names.len() < MOST_SLICES || self.numbers.contains_key(name) {
+        let name = match self.names.len() < MAX_SLICES || self.numbers.contains_key(name) {
             true => name,
             false => OTHER,
         };
@@ -317,13 +317,13 @@ mod tests {
     #[test]
     fn slices_beyond_the_limit_are_one() {
         let mut grouping = grouping(&["metadata.id"], None, 1);
-        for number in 0..MOST_SLICES + 5 {
+        for number in 0..MAX_SLICES + 5 {
             let found = names(&mut grouping, json!({"metadata": {"id": number}}));
-            let expected = if number < MOST_SLICES { number.to_string() } else { OTHER.to_owned() };
+            let expected = if number < MAX_SLICES { number.to_string() } else { OTHER.to_owned() };
             assert_eq!(found, [expected]);
         }
         assert_eq!(names(&mut grouping, json!({"metadata": {"id": 7}})), ["7"]);
-        assert_eq!(grouping.slices().next().unwrap().1.len(), MOST_SLICES + 1);
+        assert_eq!(grouping.slices().next().unwrap().1.len(), MAX_SLICES + 1);
     }
 
     #[test]

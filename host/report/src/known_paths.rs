@@ -39,10 +39,10 @@ impl std::fmt::Display for UnfoundPath {
 
 /// So many samples are looked at, and so many paths kept, the shortest of a sample first: samples of one dataset are
 /// alike.
-const MOST_SAMPLES: u32 = 8;
-const MOST_PATHS: usize = 500;
+const MAX_SAMPLES: u32 = 8;
+const MAX_PATHS: usize = 500;
 /// Keys below keys, `choices.0.message.content.0.text`, no further.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// What a segment costs that only one of two paths has, and one that is another place of the same list.
 const EXTRA: usize = 1_000;
@@ -57,7 +57,7 @@ pub(crate) struct KnownPaths {
 
 impl KnownPaths {
     pub(crate) fn add(&mut self, roots: Roots<'_>) {
-        if self.samples == MOST_SAMPLES {
+        if self.samples == MAX_SAMPLES {
             return;
         }
         self.samples += 1;
@@ -70,9 +70,9 @@ impl KnownPaths {
         ]);
         while let Some((prefix, value, depth)) = waiting.pop_front() {
             let mut add = |key: &str, value| {
-                if self.paths.len() < MOST_PATHS {
+                if self.paths.len() < MAX_PATHS {
                     let path = format!("{prefix}{key}");
-                    if depth + 1 < DEEPEST {
+                    if depth + 1 < MAX_DEPTH {
                         waiting.push_back((format!("{path}."), value, depth + 1));
                     }
                     self.paths.insert(path);
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_sample_of_many_keys_keeps_the_short_paths() {
         let many: serde_json::Map<String, Value> =
-            (0..MOST_PATHS).map(|number| (format!("key{number}"), json!(1))).collect();
+            (0..MAX_PATHS).map(|number| (format!("key{number}"), json!(1))).collect();
         let mut known = KnownPaths::default();
         known.add(Roots {
             sample: (&json!({"a": {"b": many}, "label": "A"})).into(),
@@ -207,7 +207,7 @@ mod tests {
             judge_output: &Value::Null,
             support_output: &Value::Null,
         });
-        assert_eq!(known.paths.len(), MOST_PATHS);
+        assert_eq!(known.paths.len(), MAX_PATHS);
         assert_eq!(known.nearest("model_output.anser"), Some("model_output.answer"));
         assert_eq!(known.nearest("labl"), Some("label"));
     }

@@ -10,7 +10,7 @@ pub(crate) const OTHER: &str = "(other)";
 pub(crate) const NONE: &str = "(none)";
 
 /// Most characters of a name; a longer text is cut and told apart by its digest.
-const LONGEST: usize = 120;
+const MAX_LABEL_CHARS: usize = 120;
 
 /// A value as a name: a text without white space at its ends, a number by its value (1.0 is 1),
 /// everything else in its JSON spelling. `None` for null and for what is empty: a text of white
@@ -49,10 +49,10 @@ pub(crate) fn number_label(number: f64) -> Cow<'static, str> {
 }
 
 fn shortened(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_LABEL_CHARS) {
         None => text,
         Some(_) => {
-            let beginning: String = text.chars().take(LONGEST).collect();
+            let beginning: String = text.chars().take(MAX_LABEL_CHARS).collect();
             Cow::Owned(format!("{beginning}… {}", Digest::of_bytes(text.as_bytes()).short()))
         }
     }
@@ -95,8 +95,8 @@ mod tests {
     fn long_texts_are_cut_and_still_told_apart() {
         let (one, two) = (json!(format!("{}a", "é".repeat(1_000))), json!(format!("{}b", "é".repeat(1_000))));
         let (one, two) = (label(&one).unwrap(), label(&two).unwrap());
-        assert!(one != two && one.chars().count() < LONGEST + 80, "{one}");
-        let fits = json!("é".repeat(LONGEST));
-        assert_eq!(label(&fits).unwrap(), "é".repeat(LONGEST));
+        assert!(one != two && one.chars().count() < MAX_LABEL_CHARS + 80, "{one}");
+        let fits = json!("é".repeat(MAX_LABEL_CHARS));
+        assert_eq!(label(&fits).unwrap(), "é".repeat(MAX_LABEL_CHARS));
     }
 }

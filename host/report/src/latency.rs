@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 /// Longest latency that is told apart, in microseconds: a day.
-const LONGEST: u64 = 24 * 3600 * 1_000_000;
+const MAX_LATENCY_MICROSECONDS: u64 = 24 * 3600 * 1_000_000;
 /// Significant digits of a quantile. About 110 KB a histogram.
 const DIGITS: u8 = 3;
 
@@ -48,7 +48,7 @@ impl LatencyBuilder {
         self.sum.add(milliseconds);
         self.longest = self.longest.max(milliseconds);
         if self.histogram.is_none() {
-            self.histogram = Histogram::new_with_max(LONGEST, DIGITS).ok();
+            self.histogram = Histogram::new_with_max(MAX_LATENCY_MICROSECONDS, DIGITS).ok();
         }
         if let Some(histogram) = &mut self.histogram {
             // A float becomes the nearest number in range.

@@ -67,7 +67,7 @@ const WORDS: [&str; 23] = [
 ];
 
 /// The longest key that stays as it is, as for functions of the chat completions API.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// What models gave, with marks, and all the text of it in one.
 pub(crate) struct Marked {
@@ -139,7 +139,7 @@ impl Marked {
 
 fn is_name(text: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_of_name)
+    (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(is_of_name)
 }
 
 /// A value in which nothing looks marked: in the place of characters of the plane there is U+FFFD.

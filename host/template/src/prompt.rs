@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const FUEL: u64 = 1_000_000;
 
 /// A message may not be longer than this.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_PROMPT_BYTES: usize = 8 << 20;
 
 /// A template that cannot be used.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +137,7 @@ impl PromptRenderer {
     /// # Errors
     /// When a variable does not exist or the template does not end.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<Vec<Message>, PromptError> {
-        self.render_with(context, None, MOST_BYTES, |text| text)
+        self.render_with(context, None, MAX_PROMPT_BYTES, |text| text)
     }
 
     /// Renders the messages for a judge of what a model gave, which templates see as `payload.model_output`; `labels` are
@@ -161,7 +161,7 @@ impl PromptRenderer {
         let sample = unmarked(context.sample);
         let context = PromptContext { sample: &sample, payload: &payload, ..*context };
         // A marked character takes four bytes.
-        let messages = self.render_with(&context, Some(model_output), 4 * MOST_BYTES, |text| {
+        let messages = self.render_with(&context, Some(model_output), 4 * MAX_PROMPT_BYTES, |text| {
             with_marked(&text, |source, stretch| match source {
                 Source::Answer => fence.enclose(0, stretch),
                 Source::Support => fence.enclose(1, stretch),
@@ -207,7 +207,7 @@ impl PromptRenderer {
                 .and_then(|template| template.render_captured_to(values.clone(), &mut text).map(drop))
                 .map_err(|error| describe(number, name.clone(), &error))?;
             let text = finished(String::from_utf8_lossy(&text.bytes).into_owned());
-            if text.len() > MOST_BYTES {
+            if text.len() > MAX_PROMPT_BYTES {
                 return Err(PromptError { message: number, template: name, line: None, text: too_long() });
             }
             if !text.trim().is_empty() {
@@ -247,7 +247,7 @@ impl std::io::Write for Bounded {
 }
 
 fn too_long() -> String {
-    format!("the prompt is longer than {MOST_BYTES} bytes")
+    format!("the prompt is longer than {MAX_PROMPT_BYTES} bytes")
 }
 
 /// The filter `indent` with a width that cannot exhaust the memory.

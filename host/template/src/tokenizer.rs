@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Larger files are no configuration of a tokenizer.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_CONFIG_BYTES: u64 = 16 << 20;
 
 /// Why a tokenizer's configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -97,8 +97,8 @@ impl TokenizerTemplate {
 fn read(path: &Path) -> Result<String, TokenizerError> {
     let unreadable = |source| TokenizerError::Unreadable { path: path.to_owned(), source };
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > MOST_BYTES {
-        let message = format!("has {bytes} bytes; at most {MOST_BYTES} are read");
+    if bytes > MAX_CONFIG_BYTES {
+        let message = format!("has {bytes} bytes; at most {MAX_CONFIG_BYTES} are read");
         return Err(TokenizerError::Invalid { path: path.to_owned(), message });
     }
     std::fs::read_to_string(path).map_err(unreadable)

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Most runs on one page.
-const MOST_COMPARED: usize = 8;
+const MAX_COMPARED_RUNS: usize = 8;
 
 /// What all requests share.
 pub(crate) struct Shared {
@@ -106,13 +106,13 @@ async fn compare(state: App, RawQuery(query): RawQuery) -> Response {
     let asked = names.len();
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
-    if !(2..=MOST_COMPARED).contains(&names.len()) {
+    if !(2..=MAX_COMPARED_RUNS).contains(&names.len()) {
         let message = match names.as_slice() {
             [name] if asked > 1 => format!(
                 "The run '{name}' is named {asked} times: there is nothing to compare it with. Choose another run in the list."
             ),
             names => format!(
-                "{} named here; a comparison has from 2 to {MOST_COMPARED}, the baseline first, as in \
+                "{} named here; a comparison has from 2 to {MAX_COMPARED_RUNS}, the baseline first, as in \
                  /compare?run=BASE&run=NEW. They can be chosen in the list of runs.",
                 match names.len() {
                     0 => "No run is".to_owned(),

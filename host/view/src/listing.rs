@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Most figures of one run in the list; its report has all.
-const MOST_FIGURES: usize = 6;
+const MAX_FIGURES: usize = 6;
 
 /// What lies in the folder.
 #[derive(Debug, Serialize)]
@@ -172,14 +172,14 @@ impl RunLine {
     fn new(run: HistoryRun, baselines: &[Baseline]) -> RunLine {
         let is_it = |one: &&Baseline| one.state != BaselineState::Gone && one.path == run.path;
         let baseline = baselines.iter().find(is_it).map(|one| one.state);
-        let further = run.figures.len().saturating_sub(MOST_FIGURES);
+        let further = run.figures.len().saturating_sub(MAX_FIGURES);
         let status = if run.status == RunStatus::Running && run.is_written { "live" } else { run.state() };
         RunLine {
             name: run.folder_name().to_owned(),
             label: run.label(),
             baseline,
             status,
-            figures: run.figures.into_iter().take(MOST_FIGURES).collect(),
+            figures: run.figures.into_iter().take(MAX_FIGURES).collect(),
             further,
             run_id: run.run_id,
             suite: run.suite,

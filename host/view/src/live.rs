@@ -18,7 +18,7 @@ use tally::Tally;
 /// Readers of one run within this time are told the same.
 const FRESH: Duration = Duration::from_millis(250);
 /// Most runs that are followed at once; of more the one that was asked for longest ago is begun anew.
-const MOST_FOLLOWED: usize = 16;
+const MAX_FOLLOWED_RUNS: usize = 16;
 
 /// Those who follow runs, one for each run, however many readers it has.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Followers {
 
     fn of(&self, folder: &Path) -> Arc<Mutex<Follower>> {
         let mut followed = self.open();
-        if !followed.contains_key(folder) && followed.len() >= MOST_FOLLOWED {
+        if !followed.contains_key(folder) && followed.len() >= MAX_FOLLOWED_RUNS {
             let oldest = followed.iter().min_by_key(|(_, one)| one.asked).map(|(path, _)| path.clone());
             oldest.map(|oldest| followed.remove(&oldest));
         }

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Reports that are written at the same time; further ones wait for their turn.
-const MOST_AT_ONCE: usize = 4;
+const MAX_CONCURRENT_REPORTS: usize = 4;
 /// Bytes that are sent in one piece.
 const PIECE: usize = 1 << 16;
 /// Pieces that wait for a reader who is slower than the writer.
-const MOST_WAITING: usize = 8;
+const MAX_QUEUED_REPORTS: usize = 8;
 
 const LINKS: [Link; 1] = [Link { address: "/", text: "All runs" }];
 
@@ -29,7 +29,7 @@ pub(crate) struct Reporter(Arc<Semaphore>);
 
 impl Default for Reporter {
     fn default() -> Reporter {
-        Reporter(Arc::new(Semaphore::new(MOST_AT_ONCE)))
+        Reporter(Arc::new(Semaphore::new(MAX_CONCURRENT_REPORTS)))
     }
 }
 
@@ -42,7 +42,7 @@ impl Reporter {
         let turn = Arc::clone(&self.0).acquire_owned().await;
         let turn = turn.map_err(|error| Refusal::Failed(error.to_string()))?;
         let (begun, begins) = oneshot::channel();
-        let (pieces, received) = mpsc::channel(MOST_WAITING);
+        let (pieces, received) = mpsc::channel(MAX_QUEUED_REPORTS);
         tokio::task::spawn_blocking(move || {
             let _turn = turn;
             let mut out = BufWriter::with_capacity(PIECE, Pieces(pieces.clone()));

@@ -37,9 +37,9 @@ pub struct Confusion {
 /// The member of a detail that holds what was predicted.
 const PREDICTION: &str = "prediction";
 /// Most different categories.
-const MOST_CATEGORIES: usize = 1000;
+const MAX_CATEGORIES: usize = 1000;
 /// Three figures each, beside eight others; the host allows 64.
-const MOST_SHOWN: usize = 16;
+const MAX_SHOWN: usize = 16;
 
 #[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -77,15 +77,15 @@ impl Aggregator for Confusion {
                 "default": null,
                 "description": "member of the detail; reference, else expected",
             },
-            "per_category": { "type": "integer", "minimum": 0, "maximum": MOST_SHOWN, "default": 12 },
+            "per_category": { "type": "integer", "minimum": 0, "maximum": MAX_SHOWN, "default": 12 },
         });
         MemberSpec::new("2", "Precision, recall and F1 of categories, and Cohen's kappa", properties)
     }
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params: Params = if params.is_null() { Params::default() } else { from_params(params)? };
-        if params.per_category > MOST_SHOWN {
-            let message = format!("params: 'per_category' must be from 0 to {MOST_SHOWN}");
+        if params.per_category > MAX_SHOWN {
+            let message = format!("params: 'per_category' must be from 0 to {MAX_SHOWN}");
             return Err(PluginError::invalid_config(message).at("/per_category"));
         }
         Ok(Confusion { params })
@@ -108,9 +108,9 @@ impl Aggregator for Confusion {
                 state.categories.insert(name.clone());
             }
         }
-        if state.categories.len() > MOST_CATEGORIES {
+        if state.categories.len() > MAX_CATEGORIES {
             let message = format!(
-                "there are more than {MOST_CATEGORIES} categories; confusion needs labels, not free text"
+                "there are more than {MAX_CATEGORIES} categories; confusion needs labels, not free text"
             );
             return Err(PluginError::new(ErrorKind::LimitExceeded, message));
         }

@@ -8,7 +8,7 @@ use gage_text_kit::text::{excerpt, strip};
 pub(crate) const SCHEMA_VERSION: &str = "v1";
 
 /// Longest JSON that a card shows as it is, in bytes.
-const LONGEST_SHOWN: usize = 512;
+const MAX_SHOWN_CHARS: usize = 512;
 
 /// The null of members that are missing.
 static NOTHING: Value = Value::Null;
@@ -84,7 +84,7 @@ pub(crate) fn shown(json: &Value) -> Value {
         Value::Null | Value::Bool(_) | Value::Number(_) => json.clone(),
         Value::Array(_) | Value::Object(_) => {
             let spelled = json.to_string();
-            if spelled.len() <= LONGEST_SHOWN { json.clone() } else { excerpt(&spelled).into() }
+            if spelled.len() <= MAX_SHOWN_CHARS { json.clone() } else { excerpt(&spelled).into() }
         }
     }
 }
@@ -133,6 +133,6 @@ mod tests {
     fn long_json_is_cut() {
         assert_eq!(shown(&json!({ "items": ["a"] })), json!({ "items": ["a"] }));
         let long = shown(&json!({ "items": vec!["字"; 1000] }));
-        assert!(long.as_str().is_some_and(|text| text.len() <= LONGEST_SHOWN && text.ends_with('…')));
+        assert!(long.as_str().is_some_and(|text| text.len() <= MAX_SHOWN_CHARS && text.ends_with('…')));
     }
 }

@@ -13,7 +13,7 @@ use gage_text_kit::text::excerpt;
 use std::collections::BTreeSet;
 
 /// Labels of several right options that a card shows.
-const MOST_SHOWN: usize = 16;
+const MAX_SHOWN: usize = 16;
 
 /// Scores a choice by an exact match, with the `aliases` of the ground truth and with options. Those
 /// that the prediction itself claims to have do not count. Several right options must all be there.
@@ -109,7 +109,7 @@ impl Comparison<'_> {
         let card = tagged(card, !is_right, "wrong_answer");
         let card = tagged(card, missing > 0, "missing_item");
         let canonical = |labels: &BTreeSet<String>| {
-            let labels: Vec<_> = labels.iter().take(MOST_SHOWN).map(|label| excerpt(label)).collect();
+            let labels: Vec<_> = labels.iter().take(MAX_SHOWN).map(|label| excerpt(label)).collect();
             shown(&json!({ "value": labels }))
         };
         Judged {

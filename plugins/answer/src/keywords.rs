@@ -5,7 +5,7 @@ use gage_reasoning_kit::{Normalizer, mentions};
 use gage_sdk::serde_json::Value;
 
 /// Most spellings of all keywords together; each is looked for in the whole text.
-const MOST_SPELLINGS: usize = 64;
+const MAX_SPELLINGS: usize = 64;
 
 /// Keywords in comparable form, each with all the ways to say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ impl Keywords {
             }
         }
         let count: usize = keywords.iter().map(Vec::len).sum();
-        if count > MOST_SPELLINGS {
-            return Err(format!("'keywords' has {count} spellings; at most {MOST_SPELLINGS} are allowed"));
+        if count > MAX_SPELLINGS {
+            return Err(format!("'keywords' has {count} spellings; at most {MAX_SPELLINGS} are allowed"));
         }
         Ok((!keywords.is_empty()).then_some(Keywords(keywords)))
     }

@@ -13,9 +13,9 @@ use gage_text_kit::text::Normalization;
 use std::collections::HashMap;
 
 /// Items of each kind that a card names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 /// Bytes of an item that is named.
-const LONGEST_NAME: usize = 32;
+const MAX_NAME_CHARS: usize = 32;
 
 /// Texts are made comparable before their keys are taken.
 const AS_IT_IS: Normalization = Normalization { case_sensitive: true, strip: false, collapse: false };
@@ -78,8 +78,8 @@ pub(crate) fn score(
     let card = tagged(card, !is_in_order && !found.places.is_empty(), "wrong_order");
     let canonical = |list: &List| {
         let items: Vec<Value> =
-            list.items.iter().take(MOST_NAMED).map(|item| named(&item.shown).into()).collect();
-        let more = list.items.len().saturating_sub(MOST_NAMED);
+            list.items.iter().take(MAX_NAMED).map(|item| named(&item.shown).into()).collect();
+        let more = list.items.len().saturating_sub(MAX_NAMED);
         let mut canonical = json!({ "items": items });
         if let Some(fields) = canonical.as_object_mut().filter(|_| more > 0) {
             fields.insert("more".to_owned(), more.into());
@@ -138,8 +138,8 @@ fn explained(found: &Matching<'_>) -> String {
         if items.is_empty() {
             continue;
         }
-        let names: Vec<&str> = items.iter().take(MOST_NAMED).map(|item| named(item)).collect();
-        let more = if items.len() > MOST_NAMED { ", …" } else { "" };
+        let names: Vec<&str> = items.iter().take(MAX_NAMED).map(|item| named(item)).collect();
+        let more = if items.len() > MAX_NAMED { ", …" } else { "" };
         text.push_str(&format!("; {what}: {}{more}", names.join(", ")));
     }
     text
@@ -147,5 +147,5 @@ fn explained(found: &Matching<'_>) -> String {
 
 /// The beginning of an item.
 fn named(item: &str) -> &str {
-    item.get(..item.floor_char_boundary(LONGEST_NAME)).unwrap_or_default()
+    item.get(..item.floor_char_boundary(MAX_NAME_CHARS)).unwrap_or_default()
 }

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 const READING: Reading = Reading { tokenizer: Tokenizer::Unicode, stems: false };
 
 /// Keywords that an explanation or a detail names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Scores a text: by the share of the keywords that it mentions where there are any, otherwise by the
 /// F1 of its words, which is 1 for the same text. `value` of the ground truth may be a list of texts, and `aliases` are further ones; of
@@ -113,18 +113,18 @@ fn compared(
         if best.is_none() {
             fields.clear();
         }
-        let named = keywords.map(|keywords| keywords.names().take(MOST_NAMED).map(short).collect::<Vec<_>>());
+        let named = keywords.map(|keywords| keywords.names().take(MAX_NAMED).map(short).collect::<Vec<_>>());
         fields.extend(named.map(|named| ("keywords".to_owned(), named.into())));
     }
     Judged { card, prediction: shown_value(predicted), reference }
 }
 
 fn names<'text>(keywords: impl Iterator<Item = &'text str>) -> String {
-    keywords.take(MOST_NAMED).map(short).collect::<Vec<_>>().join(", ")
+    keywords.take(MAX_NAMED).map(short).collect::<Vec<_>>().join(", ")
 }
 
 /// The beginning of a keyword.
 fn short(keyword: &str) -> &str {
-    const LONGEST: usize = 32;
-    keyword.get(..keyword.floor_char_boundary(LONGEST)).unwrap_or_default()
+    const MAX_SHOWN_CHARS: usize = 32;
+    keyword.get(..keyword.floor_char_boundary(MAX_SHOWN_CHARS)).unwrap_or_default()
 }

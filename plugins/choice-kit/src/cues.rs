@@ -54,23 +54,23 @@ const CHINESE_FILLERS: &[&str] =
 const REFUSALS: &[&str] = &["不", "不应", "不应该", "不能", "不会", "不可", "勿", "别"];
 
 /// How many fillers may stand between a cue and its answer.
-const MOST_FILLERS: usize = 12;
+const MAX_FILLERS: usize = 12;
 
 /// How many phrases are looked at, from the end of the answer: no answer that says something has as many.
-const MOST_CUES: usize = 5_000;
+const MAX_CUES: usize = 5_000;
 
 /// The answer that the last phrase of this kind announces. It is the last because a model that
 /// thinks aloud names its answer when it is done.
 pub(crate) fn announced(answer: &Answer<'_>, choices: &Choices, by_text: bool) -> Option<String> {
     let cues = cues(&answer.lower);
-    cues.into_iter().take(MOST_CUES).find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
+    cues.into_iter().take(MAX_CUES).find_map(|(end, linked)| follow(answer, end, linked, choices, by_text))
 }
 
 /// What stands behind the last phrase of this kind, without the words that link it to the answer.
 pub(crate) fn last_announcement(text: &str) -> Option<&str> {
     let lower = text.to_ascii_lowercase();
     let (mut at, _) = cues(&lower).into_iter().next()?;
-    for _ in 0..MOST_FILLERS {
+    for _ in 0..MAX_FILLERS {
         let rest = lower.get(at..)?;
         at += rest.len() - rest.trim_start_matches(is_separator).len();
         let next = lower.get(at..)?;
@@ -134,7 +134,7 @@ fn follow(
 ) -> Option<String> {
     let lower = answer.lower.as_str();
     let mut at = cue_end;
-    for _ in 0..MOST_FILLERS {
+    for _ in 0..MAX_FILLERS {
         let rest = lower.get(at..)?;
         let next = rest.trim_start_matches(is_separator);
         let skipped = rest.len() - next.len();

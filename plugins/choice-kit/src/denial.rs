@@ -69,7 +69,7 @@ const CHINESE_BETWEEN: &[&str] = &["选项", "答案"];
 const WORDS_BETWEEN: usize = 4;
 
 /// How far apart two letters of one denied list may stand, in bytes.
-const LONGEST_GAP: usize = 120;
+const MAX_GAP_BYTES: usize = 120;
 
 /// Whether what stands at a place is denied: `not A`, `isn't option A`, `rather than A`, `不是A`; or
 /// continues a denied list: `neither A nor B`. `denied` is the place of the last denied letter.
@@ -96,7 +96,7 @@ pub(crate) fn is_negated(lower: &str, at: usize, denied: Option<usize>) -> bool 
         }
         before = rest;
     }
-    let denied = denied.filter(|denied| at - denied <= LONGEST_GAP);
+    let denied = denied.filter(|denied| at - denied <= MAX_GAP_BYTES);
     denied.and_then(|denied| lower.get(denied + 1..at)).is_some_and(continues_list)
 }
 

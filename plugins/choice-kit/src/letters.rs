@@ -61,7 +61,7 @@ const BEFORE_NAME: &[&str] = &["option", "choice", "answer", "letter", "select",
 
 /// How many letters that stand alone are looked at, from the beginning of the answer: no answer that says something has as
 /// many.
-const MOST_LETTERS: usize = 10_000;
+const MAX_LETTERS: usize = 10_000;
 
 /// The last letter of a text that stands alone and is a label, in upper case, be it denied or not. One of
 /// A to E may be joined to other words (`e-mail`); the others may not, and must be upper case.
@@ -147,7 +147,7 @@ impl<'a> Answer<'a> {
                     }
                 }
             });
-            places.take(MOST_LETTERS).collect()
+            places.take(MAX_LETTERS).collect()
         })
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn mentioned(text: &str, choices: &Choices) -> Option<String> {
 }
 
 /// How often each option is looked for, from the beginning of the answer: no answer that says something says it more often.
-const MOST_MENTIONS: usize = 10_000;
+const MAX_MENTIONS: usize = 10_000;
 
 /// Where each of some options stands in a text, one occurrence not inside another of the same. The text is gone through once,
 /// however many options there are.
@@ -91,7 +91,7 @@ fn places(text: &str, options: Vec<&str>) -> Vec<Vec<usize>> {
             if is_free && text.get(start..).is_some_and(|rest| rest.starts_with(option)) {
                 places.push(start);
             }
-            places.len() < MOST_MENTIONS
+            places.len() < MAX_MENTIONS
         });
     }
     places

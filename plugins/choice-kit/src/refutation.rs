@@ -69,18 +69,18 @@ const CHINESE_DENIALS: &[&str] = &["不是", "不可能", "不选", "否"];
 const REASONS: &[&str] = &["because", "since", "as", "it", "this", "that", "due", "and", "but"];
 
 /// The longest text in brackets between a letter and what is said of it, in bytes: `B (Dolphin) is wrong`.
-const LONGEST_BRACKET: usize = 120;
+const MAX_BRACKET_BYTES: usize = 120;
 
 /// How many letters may stand in a list, and how many words before what is said of them.
-const MOST_LETTERS: usize = 8;
-const MOST_WORDS: usize = 5;
+const MAX_LETTERS: usize = 8;
+const MAX_WORDS: usize = 5;
 
 /// Whether what follows a letter says that it is wrong. `lower` is the text in lower case, `end` the place
 /// behind the letter. A list counts where the verb is one of several, or an `and` joins it: `A, B is wrong` is about B.
 pub(crate) fn is_refuted(lower: &str, end: usize) -> bool {
     let Some(mut rest) = lower.get(end..) else { return false };
     let mut list = List::None;
-    for _ in 0..MOST_LETTERS {
+    for _ in 0..MAX_LETTERS {
         match next_letter(rest) {
             Some((after, is_conjoined)) => {
                 rest = after;
@@ -149,8 +149,8 @@ fn is_clause_end(text: &str) -> bool {
 /// What the brackets hold that a text begins with, and what follows them.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(['(', '[', '（'])?;
-    let near = inner.get(..inner.floor_char_boundary(LONGEST_BRACKET + 1))?;
-    let end = near.find([')', ']', '）', '(', '\n']).filter(|end| *end <= LONGEST_BRACKET)?;
+    let near = inner.get(..inner.floor_char_boundary(MAX_BRACKET_BYTES + 1))?;
+    let end = near.find([')', ']', '）', '(', '\n']).filter(|end| *end <= MAX_BRACKET_BYTES)?;
     let (held, rest) = inner.split_at_checked(end)?;
     Some((held.trim(), rest.strip_prefix([')', ']', '）'])?))
 }
@@ -159,7 +159,7 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
 pub(crate) fn rest_of_list(text: &str) -> Option<(&str, bool)> {
     let mut found = None;
     let mut rest = text;
-    for _ in 0..MOST_LETTERS {
+    for _ in 0..MAX_LETTERS {
         let Some((after, is_conjoined)) = next_letter(rest) else { break };
         (rest, found) = (after, Some((after, is_conjoined)));
     }
@@ -171,7 +171,7 @@ fn next_letter(text: &str) -> Option<(&str, bool)> {
     let mut rest = text.trim_start_matches(is_closing);
     let unjoined = rest.len();
     let mut is_conjoined = false;
-    for _ in 0..MOST_WORDS {
+    for _ in 0..MAX_WORDS {
         rest = rest.trim_start_matches(|character| is_space(character) || is_opening(character));
         let word = word_at(rest, 0);
         if JOINTS.contains(&word) {
@@ -204,7 +204,7 @@ fn says_wrong(text: &str, list: List) -> bool {
     if !is_denied && !is_verb(VERBS, VERBS_OF_SEVERAL) {
         return false;
     }
-    for word in words.take(MOST_WORDS) {
+    for word in words.take(MAX_WORDS) {
         match word {
             "not" if !is_denied => is_denied = true,
             _ if WRONG.contains(&word) => return !is_denied,
@@ -238,7 +238,7 @@ fn words_between(text: &str, is_between: fn(char) -> bool) -> impl Iterator<Item
 fn says_wrong_in_chinese(text: &str, list: List) -> bool {
     let mut rest = text;
     let mut is_of_all = list != List::Loose;
-    for _ in 0..MOST_WORDS {
+    for _ in 0..MAX_WORDS {
         rest = rest.trim_start_matches(is_blank);
         if let Some(after) = CHINESE_ALL.iter().find_map(|all| rest.strip_prefix(*all)) {
             (rest, is_of_all) = (after, true);

@@ -15,7 +15,7 @@ const JOINTS: &[&str] = &["and", "or", "&", "+", "/", "option", "options", "和"
 const SEPARATORS: &[char] = &[',', '，', '、', ';', '；', '/', '&', '+', '|', '\n', '和', '与', '及'];
 
 /// The longest text that may be a list of options, in bytes.
-const LONGEST_LIST: usize = 4096;
+const MAX_LIST_BYTES: usize = 4096;
 
 /// Gives the labels of all options that an answer names, in upper case: those that it lists ([`list_of`]), otherwise
 /// each letter that stands alone and is not denied, and where there is none the one option that [`extract`] finds.
@@ -42,7 +42,7 @@ pub fn list_of(answer: &str, choices: &Choices, by_text: bool) -> Option<BTreeSe
 
 /// The labels that a text lists, where it is a list and nothing else.
 fn listed(text: &str, choices: &Choices, by_text: bool) -> Option<BTreeSet<String>> {
-    if text.len() > LONGEST_LIST {
+    if text.len() > MAX_LIST_BYTES {
         return None;
     }
     let mut labels = BTreeSet::new();

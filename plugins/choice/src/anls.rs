@@ -4,7 +4,7 @@ use gage_sdk::text::levenshtein_within;
 
 /// Blocks of 64 rows times columns of the table that one item may take: two texts of 16,000
 /// characters. More would run out of an item's budget.
-const MOST_BLOCKS: usize = 4_000_000;
+const MAX_BLOCKS: usize = 4_000_000;
 
 /// Compares one answer with references, as long as the work of it stays within bounds.
 pub(crate) struct Comparer<'answer> {
@@ -19,7 +19,7 @@ pub(crate) struct TooLong;
 
 impl<'answer> Comparer<'answer> {
     pub(crate) fn new(answer: &'answer str) -> Comparer<'answer> {
-        Comparer { answer, length: length(answer), blocks_left: MOST_BLOCKS }
+        Comparer { answer, length: length(answer), blocks_left: MAX_BLOCKS }
     }
 
     /// 1 − d / the longer length, where d is the Levenshtein distance in characters; `None` where

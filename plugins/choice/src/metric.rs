@@ -91,11 +91,11 @@ pub(crate) fn unknown_alternatives(references: &Value, choices: &Choices) -> Vec
 /// Says of a card that some references were passed over.
 pub(crate) fn with_unknown(card: ScoreCard, unknown: &[String]) -> ScoreCard {
     /// References that are named.
-    const MOST_NAMED: usize = 8;
+    const MAX_NAMED: usize = 8;
     if unknown.is_empty() {
         return card;
     }
-    let named = unknown.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let named = unknown.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     card.tag("unknown_reference").explain(format!("of the references these are no options: {named}"))
 }
 

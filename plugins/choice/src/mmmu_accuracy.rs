@@ -58,7 +58,7 @@ impl Metric for MmmuAccuracy {
             .collect();
         let letter = letter(&answer);
         let pass = !prediction.is_empty() && targets.iter().any(|target| is_met(target, &prediction, letter));
-        let shown: Vec<_> = targets.iter().take(MOST_SHOWN).map(|target| excerpt(target)).collect();
+        let shown: Vec<_> = targets.iter().take(MAX_SHOWN).map(|target| excerpt(target)).collect();
         let card = ScoreCard::binary(pass).detail(&json!({
             "prediction": excerpt(&prediction),
             "letter": letter,
@@ -74,7 +74,7 @@ impl Metric for MmmuAccuracy {
 }
 
 /// Right answers that a card shows; a list of them may be long.
-const MOST_SHOWN: usize = 8;
+const MAX_SHOWN: usize = 8;
 
 fn is_met(target: &str, prediction: &str, letter: Option<char>) -> bool {
     if target == prediction {

@@ -70,9 +70,8 @@ fn behind(text: &str, announced: Announced) -> Option<&str> {
     let mut lines = rest.split(['\n', '\r']);
     let line = lines.next().map(undecorated).filter(|line| !line.is_empty());
     // White space between a marker and its answer; more is another part of the text.
-    const MOST_EMPTY_LINES: usize = 4;
-    let line =
-        line.or_else(|| lines.take(MOST_EMPTY_LINES).map(undecorated).find(|line| !line.is_empty()))?;
+    const MAX_EMPTY_LINES: usize = 4;
+    let line = line.or_else(|| lines.take(MAX_EMPTY_LINES).map(undecorated).find(|line| !line.is_empty()))?;
     let held = if announced.ends_with_sentence { first_sentence(line) } else { line };
     let held = undecorated(held.strip_suffix(['.', '。', '．']).unwrap_or(held));
     (!held.is_empty()).then_some(held)

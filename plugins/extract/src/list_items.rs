@@ -190,16 +190,16 @@ fn before_and_after_joint(text: &str) -> [&str; 2] {
 }
 
 /// Most items of a list that is not JSON; as JSON so many of one letter are more than an answer may hold.
-const MOST_ITEMS: usize = 250_000;
+const MAX_ITEMS: usize = 250_000;
 
 /// The items that are not empty.
 ///
 /// # Errors
-/// `limit-exceeded` for more than [`MOST_ITEMS`].
+/// `limit-exceeded` for more than [`MAX_ITEMS`].
 fn texts<'text>(items: impl Iterator<Item = &'text str>) -> Result<Vec<&'text str>, PluginError> {
-    let items: Vec<&str> = items.map(bare).filter(|item| !item.is_empty()).take(MOST_ITEMS + 1).collect();
-    if items.len() > MOST_ITEMS {
-        let message = format!("the list has more than {MOST_ITEMS} items");
+    let items: Vec<&str> = items.map(bare).filter(|item| !item.is_empty()).take(MAX_ITEMS + 1).collect();
+    if items.len() > MAX_ITEMS {
+        let message = format!("the list has more than {MAX_ITEMS} items");
         return Err(PluginError::new(ErrorKind::LimitExceeded, message));
     }
     Ok(items)

@@ -12,7 +12,7 @@ pub(crate) struct Announced {
 }
 
 /// Words that may stand between `answer` and its link, as in `the answer to this question is`.
-const MOST_WORDS_BETWEEN: usize = 8;
+const MAX_WORDS_BETWEEN: usize = 8;
 
 const ENGLISH: &str = "answer";
 const CHINESE: [&str; 2] = ["答案", "答"];
@@ -67,7 +67,7 @@ fn english(lower: &str, at: usize, end: usize) -> Option<Announced> {
         return Some(announced(behind(link), false));
     }
     let mut rest = link;
-    for _ in 0..=MOST_WORDS_BETWEEN {
+    for _ in 0..=MAX_WORDS_BETWEEN {
         let word_end = rest.find(|character| !is_word(character) && character != '\'').unwrap_or(rest.len());
         let (word, after) = rest.split_at(word_end);
         match word {

@@ -54,7 +54,7 @@ pub(crate) struct Reading<T> {
 
 /// How often a reply may have the form of a verdict. More is no verdict, and would take time in proportion
 /// to the product of the lengths of reply and answer.
-const MOST_READINGS: usize = 64;
+const MAX_READINGS: usize = 64;
 
 /// The verdict of a reply: the last reading. Earlier ones must agree, but for those that the judge may
 /// have quoted; where the last one may be a quotation itself, all must.
@@ -63,8 +63,8 @@ const MOST_READINGS: usize = 64;
 /// Says why there is no verdict: none was given, the last one is malformed, or two contradict each other.
 /// `name` is what is read, for the message.
 pub(crate) fn settle<T: PartialEq>(name: &str, mut readings: Vec<Reading<T>>) -> Result<T, String> {
-    if readings.len() > MOST_READINGS {
-        return Err(format!("the reply has more than {MOST_READINGS} values for {name}"));
+    if readings.len() > MAX_READINGS {
+        return Err(format!("the reply has more than {MAX_READINGS} values for {name}"));
     }
     let last = readings.pop().ok_or_else(|| format!("the reply has no {name}"))?;
     let value = last.value?;
@@ -113,7 +113,7 @@ pub(crate) fn with_echoes<T: PartialEq>(
     own: Vec<Result<T, String>>,
     foreign: impl FnOnce() -> Vec<Result<T, String>>,
 ) -> Vec<Reading<T>> {
-    let foreign = if own.len() > 1 && own.len() <= MOST_READINGS { foreign() } else { Vec::new() };
+    let foreign = if own.len() > 1 && own.len() <= MAX_READINGS { foreign() } else { Vec::new() };
     own.into_iter().map(|value| Reading { echoed: foreign.contains(&value), value }).collect()
 }
 

@@ -14,7 +14,7 @@ use gage_text_kit::value::as_text;
 const REFERENCE: usize = 1;
 
 /// Items that a card names, of those that are missing and of those that are too many.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// F1, precision and recall of a list of items.
 ///
@@ -114,7 +114,7 @@ impl ListOverlap {
     fn card(&self, found: &Matching<'_>, ordered: bool) -> ScoreCard {
         let common = found.places.len();
         let is_in_order = !ordered || found.order() == 1.0;
-        let named = |items: &[&str]| items.iter().take(MOST_NAMED).map(|item| (*item).into()).collect();
+        let named = |items: &[&str]| items.iter().take(MAX_NAMED).map(|item| (*item).into()).collect();
         let detail: serde_json::Map<String, serde_json::Value> = [
             ("common", common.into()),
             ("predicted", found.predicted.into()),

@@ -3,7 +3,7 @@
 use crate::compared::{Common, Compared, Item, with_common};
 use crate::references::Accepts;
 use crate::translation_tokens::TranslationTokenizer;
-use gage_overlap_kit::bleu::LARGEST_ORDER;
+use gage_overlap_kit::bleu::MAX_ORDER;
 use gage_overlap_kit::ngrams::{Ngrams, Occurrences, common, total};
 use gage_overlap_kit::params::{one_of, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
@@ -16,7 +16,7 @@ use gage_text_kit::text::{lower, words};
 use serde::Serialize;
 use std::borrow::Cow;
 
-const LARGEST_ORDER_DEFAULT: u8 = 4;
+const DEFAULT_MAX_ORDER: u8 = 4;
 
 /// BLEU of one translation, 0 to 100, as `sentence_bleu` of sacreBLEU 2 computes it. The sub-scores
 /// are the precisions in percent and the brevity penalty; the detail holds the counts, from which the
@@ -60,8 +60,8 @@ impl Metric for Bleu {
             .param(
                 "max_ngram_order",
                 json!({
-                    "type": "integer", "minimum": 1, "maximum": LARGEST_ORDER,
-                    "default": LARGEST_ORDER_DEFAULT, "description": "Longest n-grams that count",
+                    "type": "integer", "minimum": 1, "maximum": MAX_ORDER,
+                    "default": DEFAULT_MAX_ORDER, "description": "Longest n-grams that count",
                 }),
             );
         BleuScoring::schema(true).into_iter().fold(spec, |spec, (name, schema)| spec.param(name, schema))
@@ -69,7 +69,7 @@ impl Metric for Bleu {
 
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let largest_order = whole(&params, "max_ngram_order", 1..=LARGEST_ORDER, LARGEST_ORDER_DEFAULT)?;
+        let largest_order = whole(&params, "max_ngram_order", 1..=MAX_ORDER, DEFAULT_MAX_ORDER)?;
         let tokenizers = TranslationTokenizer::NAMES;
         Ok(Bleu {
             common: Common::new(&params, Accepts::Texts)?,

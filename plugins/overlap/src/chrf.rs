@@ -2,7 +2,7 @@
 
 use crate::compared::{Common, Compared, Item, with_common};
 use crate::references::Accepts;
-use gage_overlap_kit::chrf::{ChrfDetail, LARGEST_ORDER};
+use gage_overlap_kit::chrf::{ChrfDetail, MAX_ORDER};
 use gage_overlap_kit::ngrams::{Ngrams, common, total};
 use gage_overlap_kit::params::{number_within, whole};
 use gage_overlap_kit::vocabulary::Vocabulary;
@@ -50,7 +50,7 @@ impl Metric for Chrf {
     fn spec() -> MetricSpec {
         let order = |default: u8, description: &str| {
             json!({
-                "type": "integer", "minimum": 0, "maximum": LARGEST_ORDER, "default": default,
+                "type": "integer", "minimum": 0, "maximum": MAX_ORDER, "default": default,
                 "description": description,
             })
         };
@@ -74,8 +74,8 @@ impl Metric for Chrf {
     fn prepare(params: serde_json::Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
         let shape = ChrfShape {
-            char_order: whole(&params, "char_order", 0..=LARGEST_ORDER, CHAR_ORDER)?,
-            word_order: whole(&params, "word_order", 0..=LARGEST_ORDER, WORD_ORDER)?,
+            char_order: whole(&params, "char_order", 0..=MAX_ORDER, CHAR_ORDER)?,
+            word_order: whole(&params, "word_order", 0..=MAX_ORDER, WORD_ORDER)?,
             beta: number_within(&params, "beta", 0.0..=1000.0)?.unwrap_or(BETA),
             eps_smoothing: params.flag("eps_smoothing", false)?,
         };

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 /// As many as the program gave that the suites were first scored by.
 const DECIMALS: u8 = 4;
 /// More are not exact in a float.
-const MOST_DECIMALS: u8 = 15;
+const MAX_DECIMALS: u8 = 15;
 
 const SUB_SCORES: [[&str; 3]; 3] = [
     ["rouge2", "rouge2_precision", "rouge2_recall"],
@@ -75,7 +75,7 @@ impl Metric for ReferenceRouge {
             .param(
                 "decimals",
                 json!({
-                    "type": ["integer", "null"], "minimum": 0, "maximum": MOST_DECIMALS, "default": DECIMALS,
+                    "type": ["integer", "null"], "minimum": 0, "maximum": MAX_DECIMALS, "default": DECIMALS,
                     "description": "Decimals that values are rounded to",
                 }),
             )
@@ -86,7 +86,7 @@ impl Metric for ReferenceRouge {
         Ok(ReferenceRouge {
             common: Common::new(&params, Accepts::Texts)?,
             reading: reading(&params)?,
-            decimals: usize::from(whole(&params, "decimals", 0..=MOST_DECIMALS, DECIMALS)?),
+            decimals: usize::from(whole(&params, "decimals", 0..=MAX_DECIMALS, DECIMALS)?),
             output_field: PredictionField::at(params.text("output_field")?),
         })
     }

@@ -33,7 +33,7 @@ const CONVERTED: &str = "-converted";
 const TEXT: &str = "text";
 
 /// Fields of a Sample that are made here.
-const MOST_MADE: usize = 10;
+const MAX_GENERATED: usize = 10;
 
 /// The parameters of all three.
 #[derive(Deserialize)]
@@ -159,7 +159,7 @@ pub(crate) fn convert(
     };
     let answers = settle(given, options.as_ref().map(|options| options.read.as_slice()), choices.as_ref())?;
 
-    let mut sample = Fields::with_capacity(slots.rest.len() + MOST_MADE);
+    let mut sample = Fields::with_capacity(slots.rest.len() + MAX_GENERATED);
     let mut put = |name: &str, value: Option<Value>| {
         sample.extend(value.map(|value| (name.to_owned(), value)));
     };

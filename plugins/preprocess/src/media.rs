@@ -12,7 +12,7 @@ const DOCUMENT_EXTENSIONS: [&str; 20] = [
 ];
 
 /// Longest text that may be the path of a document.
-const MOST_PATH_BYTES: usize = 1024;
+const MAX_PATH_BYTES: usize = 1024;
 
 /// A field of a row that holds media.
 pub(crate) struct MediaField {
@@ -57,7 +57,7 @@ fn is_document(text: &str) -> bool {
     if text.starts_with("data:") {
         return true;
     }
-    if text.len() > MOST_PATH_BYTES || text.contains(['\n', '\r']) {
+    if text.len() > MAX_PATH_BYTES || text.contains(['\n', '\r']) {
         return false;
     }
     let is_url = ["http://", "https://", "file://"].iter().any(|scheme| text.starts_with(scheme));

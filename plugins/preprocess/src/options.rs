@@ -7,7 +7,7 @@ use gage_text_kit::text::{Normalization, fold, strip};
 use serde::Deserialize;
 
 /// There is a letter for each of so many options.
-const MOST_OPTIONS: usize = 26;
+const MAX_OPTIONS: usize = 26;
 
 /// Keys of an option that may hold its name in the dataset, and those that may hold its text.
 const ID_KEYS: [&str; 3] = ["id", "label", "key"];
@@ -150,8 +150,8 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
     }
     let names: Option<Vec<String>> = raw.iter().map(|(id, _)| own_label(id.as_deref()?, labels)).collect();
     let names = names.filter(|names| are_distinct(names));
-    if names.is_none() && raw.len() > MOST_OPTIONS {
-        return Err(format!("has {} options, and there are letters for {MOST_OPTIONS}", raw.len()));
+    if names.is_none() && raw.len() > MAX_OPTIONS {
+        return Err(format!("has {} options, and there are letters for {MAX_OPTIONS}", raw.len()));
     }
     raw.into_iter()
         .enumerate()
@@ -167,7 +167,7 @@ pub(crate) fn read(value: &Value, labels: Labels) -> Result<Vec<Choice>, String>
 /// The same for a list of texts that get letters; none where there are no texts or too many.
 pub(crate) fn lettered<'text>(texts: impl ExactSizeIterator<Item = &'text str>) -> Option<Vec<Choice>> {
     let option = |(index, text)| Choice { label: letter(index), id: None, text: strip(text).to_owned() };
-    (1..=MOST_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
+    (1..=MAX_OPTIONS).contains(&texts.len()).then(|| texts.enumerate().map(option).collect())
 }
 
 /// The right option, if it is one. An answer is first looked for among the dataset's own names. Other

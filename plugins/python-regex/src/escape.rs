@@ -5,7 +5,7 @@ use crate::parser::Parser;
 use crate::set::Category;
 
 /// Largest value of an octal escape.
-const LARGEST_OCTAL: u32 = 0o377;
+const MAX_OCTAL: u32 = 0o377;
 
 /// What an escape means.
 pub(crate) enum Escaped {
@@ -122,7 +122,7 @@ fn is_octal(character: char) -> bool {
 
 fn octal(digits: &str, start: usize) -> Result<char, PatternError> {
     match u32::from_str_radix(digits, 8) {
-        Ok(code) if code <= LARGEST_OCTAL => {
+        Ok(code) if code <= MAX_OCTAL => {
             char::from_u32(code).ok_or_else(|| PatternError::at("no character", start))
         }
         _ => {

@@ -226,7 +226,7 @@ impl Parser {
             }
         };
         self.check_look_behind(group, name_start)?;
-        if depth > crate::parser::DEEPEST {
+        if depth > crate::parser::MAX_DEPTH {
             return Err(PatternError::at("nested too deeply", start));
         }
         let mut inner = flags;

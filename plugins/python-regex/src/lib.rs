@@ -45,10 +45,10 @@ use std::cell::OnceCell;
 /// Steps of backtracking after which a search is given up. In a component there is no such number: the
 /// host's budget ends a search that explodes, as it ends every call, and its item is a `plugin_timeout`.
 /// Elsewhere nothing else would end it.
-const MOST_STEPS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 1_000_000 };
+const MAX_STEPS: usize = if cfg!(target_family = "wasm") { usize::MAX } else { 1_000_000 };
 
 fn compile(pattern: &str) -> Result<Regex, Error> {
-    RegexBuilder::new(pattern).backtrack_limit(MOST_STEPS).build()
+    RegexBuilder::new(pattern).backtrack_limit(MAX_STEPS).build()
 }
 
 /// From this length on, in bytes, a text is searched for what the pattern cannot do without before backtracking begins: it

@@ -5,7 +5,7 @@ use fancy_regex::{Captures, Error, Regex, RegexInput};
 use std::ops::RangeInclusive;
 
 /// Of a stretch that may begin at more places of a match than these the beginnings are not tried one by one.
-const MOST_PLACES: i64 = 64;
+const MAX_PLACES: i64 = 64;
 
 /// What every match of a pattern has.
 pub(crate) struct Needle {
@@ -25,7 +25,7 @@ impl Needle {
 
     /// Whether it is known closely enough where a match begins.
     pub(crate) fn is_near(&self) -> bool {
-        self.offset.most.checked_sub(self.offset.least).is_some_and(|places| places < MOST_PLACES)
+        self.offset.most.checked_sub(self.offset.least).is_some_and(|places| places < MAX_PLACES)
     }
 }
 

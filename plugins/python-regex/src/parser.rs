@@ -8,10 +8,10 @@ use crate::set;
 use crate::weight;
 
 /// Nesting beyond this is refused, so that no pattern exhausts the stack.
-pub(crate) const DEEPEST: usize = 100;
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// Python's limit of repetitions.
-const MOST_REPETITIONS: u64 = 4_294_967_295;
+const MAX_REPETITIONS: u64 = 4_294_967_295;
 
 /// Which texts a translation is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,14 +152,14 @@ impl Parser {
 
     /// Reads branches up to a closing parenthesis or the end.
     pub(crate) fn alternation(&mut self, flags: &mut Flags, depth: usize) -> Result<Piece, PatternError> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(PatternError::at("nested too deeply", self.at));
         }
         let mut branches = vec![self.branch(flags, depth, depth == 0)?];
         while self.eat('|') {
             let start = self.at;
             branches.push(self.branch(flags, depth, false)?);
-            if Piece::weight_of(&branches) > weight::MOST {
+            if Piece::weight_of(&branches) > weight::MAX_WEIGHT {
                 self.too_large.get_or_insert(start);
             }
         }
@@ -204,7 +204,7 @@ impl Parser {
                 weight = weight.saturating_add(pieces.get(finished).map_or(0, |piece| piece.weight));
                 finished += 1;
             }
-            if weight.saturating_add(last) > weight::MOST {
+            if weight.saturating_add(last) > weight::MAX_WEIGHT {
                 self.too_large.get_or_insert(start);
             }
         }
@@ -300,7 +300,7 @@ impl Parser {
             return Ok(None);
         }
         let bound = |digits: &str| match digits.parse::<u64>() {
-            Ok(bound) if bound < MOST_REPETITIONS => Ok(bound),
+            Ok(bound) if bound < MAX_REPETITIONS => Ok(bound),
             _ => Err(PatternError::at("the repetition number is too large", start)),
         };
         let least = if least.is_empty() { 0 } else { bound(&least)? };

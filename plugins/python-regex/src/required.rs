@@ -4,7 +4,7 @@
 use crate::piece::{Piece, Width};
 
 /// Of more alternatives than these nothing is kept.
-const MOST_CHOICES: usize = 16;
+const MAX_CHOICES: usize = 16;
 
 /// Characters that stand one behind the other, as a pattern of the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Required {
         let mut found: Option<Required> = None;
         for Piece { required, .. } in branches {
             let all = found.get_or_insert_with(|| Required { choices: Vec::new(), ..required.clone() });
-            if required.choices.is_empty() || all.choices.len() + required.choices.len() > MOST_CHOICES {
+            if required.choices.is_empty() || all.choices.len() + required.choices.len() > MAX_CHOICES {
                 return Required::default();
             }
             all.choices.extend(required.choices.iter().cloned());

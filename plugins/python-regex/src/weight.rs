@@ -2,7 +2,7 @@
 
 /// What a pattern may weigh. Compiling costs some 4,000 units of fuel for each, so that this is four fifths of the default
 /// budget of an item.
-pub(crate) const MOST: u64 = 100_000;
+pub(crate) const MAX_WEIGHT: u64 = 100_000;
 
 /// What a set or a character weighs, by its translation: about as many times what `a` does as compiling it takes times the
 /// fuel. The sets of Unicode are large, those of ASCII are not.

@@ -8,7 +8,7 @@ use gage_sdk::metric::Value as Input;
 use gage_sdk::serde_json::{Map, Value};
 
 /// Most members of a final answer that is a list; each is looked for in the whole argument.
-const MOST_ANSWERS: usize = 32;
+const MAX_ANSWERS: usize = 32;
 
 /// What the model's output was parsed into.
 pub(crate) enum Parsed {
@@ -40,9 +40,9 @@ pub(crate) fn final_answers(
     let answer = member(members, "final_answer");
     let answer = if answer.is_object() { answer.get("value").unwrap_or(&Value::Null) } else { answer };
     let answers = items(answer);
-    if answers.len() > MOST_ANSWERS {
+    if answers.len() > MAX_ANSWERS {
         let message =
-            format!("'final_answer' has {} members; at most {MOST_ANSWERS} are allowed", answers.len());
+            format!("'final_answer' has {} members; at most {MAX_ANSWERS} are allowed", answers.len());
         return Err(PluginError::invalid_input(message).at("/final_answer"));
     }
     let texts = answers.iter().filter_map(scalar).map(|text| normalizer.apply(&text));

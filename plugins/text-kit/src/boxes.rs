@@ -58,12 +58,12 @@ fn starts_box(text: &str, at: usize) -> bool {
 
 /// How many commands may stand around each other. More are never meant, and would take time in
 /// proportion to the square of the text.
-const MOST_COMMANDS: usize = 16;
+const MAX_COMMANDS: usize = 16;
 
 /// What stands inside `\text{…}`, `\mathrm{\text{…}}` and so on, where that is the whole text.
 pub fn without_commands(text: &str) -> &str {
     let mut text = strip(text);
-    for _ in 0..MOST_COMMANDS {
+    for _ in 0..MAX_COMMANDS {
         let held = text
             .strip_prefix('\\')
             .map(|command| command.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()))

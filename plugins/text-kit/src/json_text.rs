@@ -226,9 +226,9 @@ pub fn find_json(text: &str, shape: Shape) -> Vec<FoundJson<'_>> {
 /// Whether what follows an opening bracket could follow it in JSON, or in what was meant to be JSON.
 fn begins(text: &str, shape: Shape) -> bool {
     /// White space before the first key; more is no JSON that a model writes.
-    const MOST_SPACE: usize = 256;
+    const MAX_WHITESPACE_BYTES: usize = 256;
     let mut characters =
-        text.chars().skip(1).take(MOST_SPACE).skip_while(|character| character.is_whitespace());
+        text.chars().skip(1).take(MAX_WHITESPACE_BYTES).skip_while(|character| character.is_whitespace());
     match (characters.next(), shape) {
         (Some('"' | '\''), _) | (Some('}'), Shape::Object) => true,
         (Some(first), Shape::Object) if first == '_' || first.is_alphabetic() => {

@@ -66,8 +66,8 @@ fn without_underscores(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
 /// JSON does not tell `1.0` from `1`, so both are `1`.
 pub fn float_text(number: f64) -> String {
     /// Beyond this, digits would be invented that the float does not hold.
-    const LARGEST_PLAIN: f64 = 1e21;
-    if number.fract() == 0.0 && number.abs() < LARGEST_PLAIN {
+    const MAX_PLAIN: f64 = 1e21;
+    if number.fract() == 0.0 && number.abs() < MAX_PLAIN {
         // Adding zero turns -0 into 0.
         return format!("{:.0}", number + 0.0);
     }

@@ -18,12 +18,12 @@ const PAIRS: &[(&str, &str)] = &[
 const ABOUT: &[&str] = &["≈", "~", "∼", "≃", "≅", "\\approx", "\\sim", "大约", "约"];
 
 /// How many of them may stand around each other.
-const MOST: usize = 4;
+const MAX_LAYERS: usize = 4;
 
 /// A text without these, and without the commands of LaTeX that only space.
 pub(crate) fn undressed(text: &str) -> String {
     let mut text = text.trim();
-    for _ in 0..MOST {
+    for _ in 0..MAX_LAYERS {
         let inner = PAIRS.iter().find_map(|(open, close)| {
             let inner = text.strip_prefix(open)?.strip_suffix(close)?;
             // `$5 and $` is no formula.

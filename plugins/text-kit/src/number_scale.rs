@@ -55,13 +55,13 @@ const WORDS: &[(&str, i64, f64)] = &[
 ];
 
 /// Most words of a scale: `5 hundred thousand`, `3 million dozen`.
-const MOST_WORDS: usize = 3;
+const MAX_WORDS: usize = 3;
 
 /// Reads all that multiplies a number, from the text right behind it, and gives what follows with its blank. Where
 /// the text begins with a unit (千克 is not a thousand 克) there is nothing to read.
 pub(crate) fn read_scale(text: &str, place: Place) -> (Scale, &str) {
     let (mut scale, mut rest) = (Scale::ONE, text);
-    for _ in 0..MOST_WORDS {
+    for _ in 0..MAX_WORDS {
         let near = rest.strip_prefix([' ', '\u{a0}']).unwrap_or(rest);
         if let Some((power, after)) = chinese(near) {
             scale.power += power;

@@ -248,7 +248,7 @@ impl Spans<'_> {
         if is_below_bar && text.starts_with(is_digit) {
             return None;
         }
-        fraction_length(text).filter(|length| *length <= LONGEST_FRACTION)
+        fraction_length(text).filter(|length| *length <= MAX_FRACTION_BYTES)
     }
 
     /// The length of the number at a place whose groups have blanks between them, in bytes; `None` where it has no groups.
@@ -271,7 +271,7 @@ impl Spans<'_> {
         while let Some(group) = text.get(length..)?.strip_prefix(is_group_blank)
             && let (group_length, 1..) = digits(group)
         {
-            let is_group = digits(group).1 == 3 && groups < MOST_GROUPS;
+            let is_group = digits(group).1 == 3 && groups < MAX_GROUPS;
             if !is_group {
                 return None;
             }
@@ -356,10 +356,10 @@ fn is_group_blank(character: char) -> bool {
 }
 
 /// Most groups behind the first that blanks separate; more are a row of numbers.
-const MOST_GROUPS: usize = 10;
+const MAX_GROUPS: usize = 10;
 
 /// The longest fraction, in bytes.
-const LONGEST_FRACTION: usize = 256;
+const MAX_FRACTION_BYTES: usize = 256;
 
 /// The text before the sign that it ends in, and whether that is a minus.
 fn sign(text: &str) -> Option<(&str, bool)> {

@@ -12,7 +12,7 @@ use crate::text::{fold, strip};
 use crate::unit::{SIGNS, Unit};
 
 /// The longest text that is read as a number, in bytes.
-const LONGEST: usize = 256;
+const MAX_NUMBER_BYTES: usize = 256;
 
 /// A number, and the unit that it was written with.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ pub fn read_quantity(text: &str) -> Option<Quantity> {
 /// thousand.
 pub fn read_quantity_in(text: &str, wanted: Option<&Unit>) -> Option<Quantity> {
     let text = strip(text);
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_NUMBER_BYTES {
         return None;
     }
     let text = with_plain_characters(text);
@@ -157,7 +157,7 @@ const CHANGING: &[&str] = &[
 
 /// The unit that a text is: `None` where it is none, and no unit where it is blank.
 fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
-    const LONGEST_UNIT: usize = 48;
+    const MAX_UNIT_BYTES: usize = 48;
     let rest = unwrapped_unit(rest);
     let mut before = ' ';
     for character in rest.chars() {
@@ -220,7 +220,7 @@ fn unit_of(rest: &str, is_attached: bool) -> Option<Option<Unit>> {
     let is_prefix = is_attached && matches!(rest, "G" | "T" | "P" | "E" | "B" | "b");
     let word = rest.split(|character: char| !character.is_ascii_alphabetic()).next().unwrap_or_default();
     let changes = CHANGING.iter().any(|changing| changing.eq_ignore_ascii_case(word));
-    (rest.len() <= LONGEST_UNIT && !starts_badly && !is_product && !is_prefix && !changes).then_some(unit)
+    (rest.len() <= MAX_UNIT_BYTES && !starts_badly && !is_product && !is_prefix && !changes).then_some(unit)
 }
 
 /// A number without its sign, as exact as it was written.

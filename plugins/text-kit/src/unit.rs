@@ -128,8 +128,8 @@ pub(crate) fn is_spelled(name: &str, text: &str, singular: &str) -> bool {
 
 fn find(text: &str) -> Option<(&'static str, &'static Known)> {
     // Longer than any spelling in the table.
-    const LONGEST: usize = 32;
-    if text.len() > LONGEST {
+    const MAX_UNIT_CHARS: usize = 32;
+    if text.len() > MAX_UNIT_CHARS {
         return None;
     }
     let lower = singular(text);

@@ -18,7 +18,7 @@ const AMBIGUOUS: &[&str] = &[
 ];
 
 /// The longest word that may be a unit, in bytes.
-const LONGEST: usize = 32;
+const MAX_UNIT_CHARS: usize = 32;
 
 /// The unit of the number between two places of a text: the sign of a currency before it, otherwise what
 /// stands right after it or after one blank. As it is spelled; `None` where it is not a known one.
@@ -73,7 +73,7 @@ pub(crate) fn is_currency_sign(character: char) -> bool {
 
 /// The letters that a text begins with, where they are a word of their own.
 fn leading_word(text: &str) -> &str {
-    let end = text.bytes().take_while(u8::is_ascii_alphabetic).take(LONGEST).count();
+    let end = text.bytes().take_while(u8::is_ascii_alphabetic).take(MAX_UNIT_CHARS).count();
     let (word, after) = text.split_at_checked(end).unwrap_or_default();
     if continues_word(after) { "" } else { word }
 }

@@ -8,7 +8,7 @@ use gage_text_kit::Params;
 use gage_text_kit::json::at_path;
 
 /// Where documents lie when nothing is said.
-const USUAL_FIELD: &str = "metadata.documents";
+const DEFAULT_FIELD: &str = "metadata.documents";
 
 /// Gives the documents at a path of the payload: a text, or a list of texts and of objects with `text` or
 /// `content`, above which a `title` is put.
@@ -30,7 +30,7 @@ impl RoleAdapter for ContextFromField {
 
     fn spec() -> MemberSpec {
         let properties = json!({
-            "field": {"type": "string", "minLength": 1, "default": USUAL_FIELD, "description": "path of the documents"},
+            "field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the documents"},
             "most": {"type": "integer", "minimum": 1, "description": "most documents"},
             "required": {"type": "boolean", "default": true, "description": "whether a Sample without documents is an error"},
         });
@@ -39,9 +39,9 @@ impl RoleAdapter for ContextFromField {
 
     fn prepare(params: Value) -> Result<Self, PluginError> {
         let params = Params::new(params)?;
-        let field = params.text("field")?.unwrap_or(USUAL_FIELD).to_owned();
+        let field = params.text("field")?.unwrap_or(DEFAULT_FIELD).to_owned();
         if field.split('.').any(str::is_empty) {
-            let message = format!("params: '{field}' is no path; write it like {USUAL_FIELD}");
+            let message = format!("params: '{field}' is no path; write it like {DEFAULT_FIELD}");
             return Err(PluginError::invalid_config(message).at("/field"));
         }
         let most = params.get("most").and_then(Value::as_u64).map_or(usize::MAX, |most| most as usize);

@@ -6,7 +6,7 @@ use gage_sdk::serde_json::Value;
 use gage_trajectory_kit::{Arguments, Call};
 
 /// Most rows of a table.
-const MOST_ROWS: usize = 10_000;
+const MAX_ROWS: usize = 10_000;
 
 /// A call and what comes of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +34,8 @@ impl Row {
         let refuse = |message: String| PluginError::invalid_input(format!("{name}: {message}"));
         let rows = match table {
             Value::Null => return Ok(Vec::new()),
-            Value::Array(rows) if rows.len() > MOST_ROWS => {
-                return Err(refuse(format!("has {} rows; at most {MOST_ROWS} are read", rows.len())));
+            Value::Array(rows) if rows.len() > MAX_ROWS => {
+                return Err(refuse(format!("has {} rows; at most {MAX_ROWS} are read", rows.len())));
             }
             Value::Array(rows) => rows,
             _ => return Err(refuse("must be a list of {name, arguments, result}".to_owned())),

@@ -9,7 +9,7 @@ use gage_text_kit::json::at_path;
 use gage_trajectory_kit::{Arguments, Call};
 
 /// Where the table of a Sample lies when nothing is said.
-const USUAL_FIELD: &str = "metadata.tool_results";
+const DEFAULT_FIELD: &str = "metadata.tool_results";
 const ARGUMENTS: [(&str, Arguments); 3] =
     [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
 const UNKNOWN: [&str; 2] = ["tell", "fail"];
@@ -46,7 +46,7 @@ impl RoleAdapter for ToolTable {
         });
         let properties = json!({
             "table": {"type": "array", "items": row, "description": "results of tools"},
-            "table_field": {"type": "string", "minLength": 1, "default": USUAL_FIELD, "description": "path of the Sample's own table"},
+            "table_field": {"type": "string", "minLength": 1, "default": DEFAULT_FIELD, "description": "path of the Sample's own table"},
             "golden": {"type": "boolean", "default": true, "description": "whether golden trajectories are tables too"},
             "arguments": {"enum": ARGUMENTS.map(|(name, _)| name), "default": "exact"},
             "unknown": {"enum": UNKNOWN, "default": "tell", "description": "what a call without a row does"},
@@ -63,7 +63,7 @@ impl RoleAdapter for ToolTable {
         let arguments = ARGUMENTS.iter().find(|(name, _)| *name == wanted).map(|(_, arguments)| *arguments);
         Ok(ToolTable {
             rows,
-            field: params.text("table_field")?.unwrap_or(USUAL_FIELD).to_owned(),
+            field: params.text("table_field")?.unwrap_or(DEFAULT_FIELD).to_owned(),
             arguments: arguments.unwrap_or(Arguments::Exact),
             uses_golden: params.flag("golden", true)?,
             fails: params.text("unknown")? == Some("fail"),

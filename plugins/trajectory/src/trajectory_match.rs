@@ -43,7 +43,7 @@ const ARGUMENTS: [(&str, Arguments); 3] =
     [("exact", Arguments::Exact), ("subset", Arguments::Subset), ("ignore", Arguments::Ignore)];
 
 /// Most golden trajectories of a sample.
-const MOST_GOLDEN: usize = 64;
+const MAX_EXPECTED_CALLS: usize = 64;
 
 const TRAJECTORY: usize = 0;
 const GOLDEN: usize = 1;
@@ -143,8 +143,9 @@ fn golden_trajectories(golden: &Value) -> Result<Vec<Vec<Call>>, PluginError> {
         Value::Array(list) if list.iter().all(Value::is_array) => list.as_slice(),
         single => std::slice::from_ref(single),
     };
-    if list.len() > MOST_GOLDEN {
-        let message = format!("golden: has {} trajectories; at most {MOST_GOLDEN} are compared", list.len());
+    if list.len() > MAX_EXPECTED_CALLS {
+        let message =
+            format!("golden: has {} trajectories; at most {MAX_EXPECTED_CALLS} are compared", list.len());
         return Err(PluginError::invalid_input(message));
     }
     list.iter().map(|one| Call::all(one, "golden")).collect()
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(scored(json!([])), Ok(None));
         assert_eq!(scored(json!([[]])), Ok(Some(0.0)));
         assert!(scored(json!(7)).is_err() && scored(json!([[7]])).is_err());
-        assert!(scored(json!(vec![json!([]); MOST_GOLDEN + 1])).is_err());
+        assert!(scored(json!(vec![json!([]); MAX_EXPECTED_CALLS + 1])).is_err());
         assert!(card(json!({"mode": "strict"}), json!([]), json!([])).is_err());
     }
 }

@@ -81,11 +81,11 @@ fn one_of<T: Copy>(name: &str, value: &str, allowed: &[(&str, T)]) -> Result<T, 
 
 /// A text as a card shows it: cut where it is very long, since a card has a size limit.
 fn shown(text: &str) -> Value {
-    const LONGEST_BYTES: usize = 4096;
-    if text.len() <= LONGEST_BYTES {
+    const MAX_MESSAGE_BYTES: usize = 4096;
+    if text.len() <= MAX_MESSAGE_BYTES {
         return text.into();
     }
-    format!("{}…", &text[..text.floor_char_boundary(LONGEST_BYTES)]).into()
+    format!("{}…", &text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)]).into()
 }
 
 #[cfg(test)]

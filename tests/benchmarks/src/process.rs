@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How often a running process is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// A run that takes longer is ended.
-const LONGEST: Duration = Duration::from_secs(600);
+const MAX_RUN_TIME: Duration = Duration::from_secs(600);
 /// Ticks of a second in /proc, the same on every Linux that programs see.
 const TICKS: f64 = 100.0;
 
@@ -64,10 +64,10 @@ pub(crate) fn run(
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if began.elapsed() > LONGEST {
+        if began.elapsed() > MAX_RUN_TIME {
             child.kill()?;
             child.wait()?;
-            bail!("the program was still running after {} s", LONGEST.as_secs());
+            bail!("the program was still running after {} s", MAX_RUN_TIME.as_secs());
         }
         if is_watched && id.is_none() {
             id = read_to_string(&id_file).ok().and_then(|text| text.trim().parse().ok());

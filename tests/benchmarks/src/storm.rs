@@ -29,7 +29,7 @@ struct Kinds {
 pub(crate) fn measure(lab: &Lab) -> anyhow::Result<()> {
     let rows = lab.either(200_000, 15_000);
     let kinds: Arc<Kinds> = Arc::default();
-    let storm = Storm::new(StormShares::USUAL, 7, 100);
+    let storm = Storm::new(StormShares::DEFAULT_SHARES, 7, 100);
     let server = TimedServer::start(LATENCY, {
         let kinds = Arc::clone(&kinds);
         move |request| {

@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 /// What is longer is not answered.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BODY_BYTES: usize = 256 << 20;
 /// A request with more headers is not read.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 
 pub(crate) async fn accept(listener: TcpListener, answer: Arc<Handler>, seen: Arc<Seen>) {
     while let Ok((stream, _)) = listener.accept().await {
@@ -46,14 +46,14 @@ async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::
     loop {
         if let Some((path, head, length)) = parse(bytes) {
             while bytes.len() < head + length {
-                if length > MOST_BYTES || stream.read_buf(bytes).await? == 0 {
+                if length > MAX_BODY_BYTES || stream.read_buf(bytes).await? == 0 {
                     return Ok(None);
                 }
             }
             let head = bytes.split_to(head).freeze();
             return Ok(Some(Request { path, head, body: bytes.split_to(length).freeze() }));
         }
-        if bytes.len() > MOST_BYTES || stream.read_buf(bytes).await? == 0 {
+        if bytes.len() > MAX_BODY_BYTES || stream.read_buf(bytes).await? == 0 {
             return Ok(None);
         }
     }
@@ -61,7 +61,7 @@ async fn read_request(stream: &mut TcpStream, bytes: &mut BytesMut) -> std::io::
 
 /// A request's head, where it is whole: its path, its length, and that of the body.
 fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(head) = parsed.parse(bytes).ok()? else { return None };
     let length = find(parsed.headers, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
@@ -70,7 +70,7 @@ fn parse(bytes: &[u8]) -> Option<(String, usize, usize)> {
 
 /// The value of a header of a head that was whole.
 pub(crate) fn header_of<'h>(head: &'h [u8], name: &str) -> Option<&'h str> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     parsed.parse(head).ok()?;
     find(parsed.headers, name)

@@ -25,7 +25,7 @@ pub struct StormShares {
 
 impl StormShares {
     /// 20 % refused, 5 % failed, 2 % reset, 1 % garbage, 1 % hangs.
-    pub const USUAL: StormShares =
+    pub const DEFAULT_SHARES: StormShares =
         StormShares { refused: 20.0, failed: 5.0, reset: 2.0, garbage: 1.0, hangs: 1.0 };
 }
 

@@ -6,7 +6,7 @@ use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
 /// Most blocks of one answer.
-const MOST_BLOCKS: usize = 4096;
+const MAX_CONTENT_BLOCKS: usize = 4096;
 
 /// Reads a message.
 #[derive(Default)]
@@ -116,8 +116,10 @@ impl Reader for MessageReader {
                 self.take_usage(event.pointer("/message/usage"));
             }
             "content_block_start" => {
-                if self.blocks.len() >= MOST_BLOCKS {
-                    return Err(Failure::protocol(format!("the answer has more than {MOST_BLOCKS} blocks")));
+                if self.blocks.len() >= MAX_CONTENT_BLOCKS {
+                    return Err(Failure::protocol(format!(
+                        "the answer has more than {MAX_CONTENT_BLOCKS} blocks"
+                    )));
                 }
                 self.blocks.push(event.get("content_block").map(Block::of).unwrap_or_default());
             }

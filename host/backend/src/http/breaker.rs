@@ -117,7 +117,7 @@ mod tests {
         limit: Duration::from_secs(4),
         outage: Duration::from_secs(20),
     };
-    const LONGEST: Duration = Duration::from_secs(100);
+    const MAX_BACKOFF: Duration = Duration::from_secs(100);
 
     #[test]
     fn one_probe_goes_ahead_at_growing_distances_until_it_is_over() {
@@ -125,26 +125,26 @@ mod tests {
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut breaker = Breaker::new(SETTINGS);
         for _ in 0..3 {
-            assert_eq!(breaker.turn(start, LONGEST), Turn::Go);
+            assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Go);
             breaker.failed(start);
         }
-        assert_eq!(breaker.turn(start, LONGEST), Turn::Wait(at(1)));
-        assert_eq!(breaker.turn(at(1), LONGEST), Turn::Go);
-        assert_eq!(breaker.turn(at(1), LONGEST), Turn::Wait(at(2)), "the probe is under way");
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Wait(at(1)));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Wait(at(2)), "the probe is under way");
         breaker.failed(at(1));
-        assert_eq!(breaker.turn(at(1), LONGEST), Turn::Wait(at(3)));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Wait(at(3)));
         for (probe, next) in [(3, 7), (7, 11), (11, 15), (15, 19)] {
-            assert_eq!(breaker.turn(at(probe), LONGEST), Turn::Go);
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Turn::Go);
             breaker.failed(at(probe));
-            assert_eq!(breaker.turn(at(probe), LONGEST), Turn::Wait(at(next)));
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Turn::Wait(at(next)));
         }
-        assert_eq!(breaker.turn(at(19), LONGEST), Turn::Go);
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Turn::Go);
         breaker.failed(at(19));
-        assert_eq!(breaker.turn(at(19), LONGEST), Turn::Wait(at(20)));
-        assert_eq!(breaker.turn(at(20), LONGEST), Turn::Refuse(Duration::from_secs(20)));
-        assert_eq!(breaker.turn(at(23), LONGEST), Turn::Go, "there is always a next probe");
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Turn::Wait(at(20)));
+        assert_eq!(breaker.turn(at(20), MAX_BACKOFF), Turn::Refuse(Duration::from_secs(20)));
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Turn::Go, "there is always a next probe");
         breaker.reached();
-        assert_eq!(breaker.turn(at(23), LONGEST), Turn::Go);
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Turn::Go);
         assert_eq!(breaker.openings(), 1);
     }
 
@@ -157,13 +157,13 @@ mod tests {
             breaker.failed(start);
             breaker.reached();
         }
-        assert_eq!(breaker.turn(start, LONGEST), Turn::Go);
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Go);
         for _ in 0..3 {
             breaker.failed(start);
         }
         let probed = start + Duration::from_secs(1);
-        assert_eq!(breaker.turn(probed, LONGEST), Turn::Go);
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Turn::Go);
         breaker.abandoned();
-        assert_eq!(breaker.turn(probed, LONGEST), Turn::Go);
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Turn::Go);
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};
 
 /// So much of the body of a refusal is read.
-const MOST_REFUSAL_BYTES: usize = 64 * 1024;
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// What an attempt costs of the tries of a request, in quarters of one.
 const TRY: u32 = 4;
@@ -29,7 +29,7 @@ const REFUSED_TRY: u32 = 1;
 const EVENT_STREAM: &str = "text/event-stream";
 
 /// So long the end of a stream may take to come behind its answer.
-const LONGEST_REST: Duration = Duration::from_secs(1);
+const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request.
 pub(crate) struct Call<'c> {
@@ -266,7 +266,7 @@ impl HttpClient {
         let status = response.status().as_u16();
         let is_success = response.status().is_success();
         let headers = std::mem::take(response.headers_mut());
-        let most = if is_success { self.config.connection.most_response_bytes } else { MOST_REFUSAL_BYTES };
+        let most = if is_success { self.config.connection.most_response_bytes } else { MAX_REFUSAL_BYTES };
         let content_type = content_type_of(&headers);
         if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
             let message = format!("the answer is compressed ({encoding}), which was not asked for");
@@ -293,8 +293,8 @@ impl HttpClient {
                 },
                 Ok(Some(chunk)) => {
                     refusal.extend_from_slice(&chunk);
-                    if refusal.len() > MOST_REFUSAL_BYTES {
-                        refusal.truncate(MOST_REFUSAL_BYTES);
+                    if refusal.len() > MAX_REFUSAL_BYTES {
+                        refusal.truncate(MAX_REFUSAL_BYTES);
                         break;
                     }
                 }
@@ -443,7 +443,7 @@ impl HttpClient {
 fn leave(mut response: reqwest::Response) {
     tokio::spawn(async move {
         let rest = async { while let Ok(Some(_)) = response.chunk().await {} };
-        tokio::time::timeout(LONGEST_REST, rest).await.ok();
+        tokio::time::timeout(MAX_DRAIN_TIME, rest).await.ok();
     });
 }
 

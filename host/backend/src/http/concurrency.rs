@@ -24,7 +24,7 @@ const CUT: f64 = 0.7;
 /// A share of overloaded answers up to this is put up with.
 const MARGIN: f64 = 0.05;
 /// The largest share that is put up with where cuts do not help; above it the host means what it says.
-const MOST_TOLERATED: f64 = 0.3;
+const MAX_LATENCY_INCREASE: f64 = 0.3;
 /// How many requests a round has.
 const ROUND: std::ops::RangeInclusive<u32> = 16..=256;
 /// The share of a round that must have ended: one in a hundred may hang for minutes.
@@ -247,11 +247,11 @@ impl Concurrency {
             return;
         }
         if let Some(trial) = &trial
-            && !round.exceeds(MOST_TOLERATED)
+            && !round.exceeds(MAX_LATENCY_INCREASE)
             // Halfway, in proportion, between what it cost and what it would cost a host that is overloaded.
             && round.cost() > trial.cost * (self.limit / trial.limit).sqrt()
         {
-            self.tolerated = share.max(trial.share).min(MOST_TOLERATED);
+            self.tolerated = share.max(trial.share).min(MAX_LATENCY_INCREASE);
             self.limit = self.limit.max(trial.limit);
             self.is_slow_start = trial.was_slow_start;
             return;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime};
 
 /// No span is longer: three hundred years, which nobody waits. Moments are spans since 1970.
-const LONGEST_SECONDS: f64 = 1e10;
+const MAX_HINT_SECONDS: f64 = 1e10;
 
 /// How long a server asks to wait before the next attempt: `retry-after-ms`, `x-ms-retry-after-ms`, or
 /// `retry-after` in seconds or as a date of HTTP.
@@ -123,7 +123,7 @@ fn rfc3339(text: &str) -> Option<SystemTime> {
 }
 
 fn seconds(number: f64) -> Option<Duration> {
-    (number >= 0.0).then(|| Duration::try_from_secs_f64(number.min(LONGEST_SECONDS)).ok()).flatten()
+    (number >= 0.0).then(|| Duration::try_from_secs_f64(number.min(MAX_HINT_SECONDS)).ok()).flatten()
 }
 
 /// How long Google's `RetryInfo` in the body of an error asks to wait.

@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    const LONGEST: Duration = Duration::from_secs(60);
+    const MAX_BACKOFF: Duration = Duration::from_secs(60);
 
     #[tokio::test(start_paused = true)]
     async fn when_most_are_refused_all_wait_as_long_as_the_server_asks() {
@@ -423,20 +423,20 @@ mod tests {
         let began = now();
         // Two rounds: after the first one the limit is cut, which might have been the remedy.
         for _ in 0..32 + 22 {
-            let pass = host.enter(1, LONGEST).await.expect("a pass");
+            let pass = host.enter(1, MAX_BACKOFF).await.expect("a pass");
             assert_eq!(now(), began, "few refusals are the matter of those who were refused");
             pass.end(Ending::Refused, Some(Duration::from_secs(7)), None, None);
         }
-        host.enter(1, LONGEST).await.expect("a pass").end(Ending::Answered, None, None, None);
+        host.enter(1, MAX_BACKOFF).await.expect("a pass").end(Ending::Answered, None, None, None);
         assert_eq!((now() - began).as_secs(), 7);
         assert_eq!(host.statistics()["pauses"], 1);
         // Another backend at this host waits with it.
         let other = hosts.host("http://h", &limits(4), &retry());
         assert!(Arc::ptr_eq(&host, &other));
-        let pass = other.enter(1, LONGEST).await.expect("a pass");
+        let pass = other.enter(1, MAX_BACKOFF).await.expect("a pass");
         pass.end(Ending::Answered, None, Some(Duration::from_secs(5)), None);
         let began = now();
-        drop(host.enter(1, LONGEST).await.expect("a pass"));
+        drop(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
         assert_eq!((now() - began).as_secs(), 5);
     }
 
@@ -451,7 +451,7 @@ mod tests {
             while under_way.first().is_some_and(|(end, _)| *end <= now()) {
                 under_way.remove(0).1.end(Ending::Answered, None, None, None);
             }
-            let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, LONGEST)).await;
+            let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, MAX_BACKOFF)).await;
             let Ok(pass) = entered else { continue };
             let pass = pass.expect("a pass");
             if takes(now() - began) {
@@ -505,7 +505,7 @@ mod tests {
         let began = now();
         let mut sent = 0;
         let lasted = loop {
-            match host.enter(1, LONGEST).await {
+            match host.enter(1, MAX_BACKOFF).await {
                 Ok(pass) => {
                     sent += 1;
                     pass.end(Ending::Broken, None, None, None);
@@ -528,7 +528,7 @@ mod tests {
         let host = hosts.host("http://h", &per_minute(60), &retry());
         let began = now();
         for _ in 0..66 {
-            host.enter(1, LONGEST).await.expect("a pass").end(Ending::Answered, None, None, None);
+            host.enter(1, MAX_BACKOFF).await.expect("a pass").end(Ending::Answered, None, None, None);
         }
         let waited = now() - began;
         assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
@@ -541,7 +541,7 @@ mod tests {
             for _ in 0..rounds {
                 let mut passes = Vec::new();
                 while passes.len() < host.state().concurrency.limit() {
-                    passes.push(host.enter(1, LONGEST).await.expect("a pass"));
+                    passes.push(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
                 }
                 passes.drain(..).for_each(|pass| pass.end(ending, None, None, None));
             }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::time::{Duration, Instant};
 
 /// A reply may not be nested deeper than this.
-const MOST_LEVELS: usize = 64;
+const MAX_JSON_DEPTH: usize = 64;
 
 /// Some servers begin their text with it.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -149,13 +149,13 @@ pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
         };
         Failure::protocol(if start.is_empty() { what } else { format!("{what}: {}", shown(start)) })
     })?;
-    if gage_core::json_depth(&value) > MOST_LEVELS {
+    if gage_core::json_depth(&value) > MAX_JSON_DEPTH {
         return Err(nested());
     }
     Ok(value)
 }
 
 fn nested() -> Failure {
-    let message = format!("the answer is nested deeper than {MOST_LEVELS} levels");
+    let message = format!("the answer is nested deeper than {MAX_JSON_DEPTH} levels");
     Failure::lasting(BackendErrorKind::Protocol, message)
 }

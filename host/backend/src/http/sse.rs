@@ -3,7 +3,7 @@
 use super::reply::BYTE_ORDER_MARK;
 
 /// One event's data may not be longer than this.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_EVENT_BYTES: usize = 8 << 20;
 
 /// Collects bytes, and gives out the data of whole events.
 #[derive(Debug, Default)]
@@ -36,8 +36,10 @@ impl EventStream {
             }
             let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
                 self.line.extend_from_slice(rest);
-                if self.line.len() > MOST_BYTES {
-                    return Err(wrong(format!("a line of the stream is longer than {MOST_BYTES} bytes")));
+                if self.line.len() > MAX_EVENT_BYTES {
+                    return Err(wrong(format!(
+                        "a line of the stream is longer than {MAX_EVENT_BYTES} bytes"
+                    )));
                 }
                 return Ok(());
             };
@@ -83,8 +85,8 @@ impl EventStream {
         }
         self.has_data = true;
         self.data.push_str(value.strip_prefix(' ').unwrap_or(value));
-        if self.data.len() > MOST_BYTES {
-            return Err(format!("an event of the stream is longer than {MOST_BYTES} bytes"));
+        if self.data.len() > MAX_EVENT_BYTES {
+            return Err(format!("an event of the stream is longer than {MAX_EVENT_BYTES} bytes"));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use tracing::{Event, Level, Metadata, Subscriber, dispatcher, span};
 pub const LOG_TARGET: &str = "llama-cpp-2";
 
 /// Most lines that are kept.
-const MOST_LINES: usize = 32;
+const MAX_LOG_LINES: usize = 32;
 
 /// Does something, and gives the warnings and errors that llama.cpp logged meanwhile on this thread.
 pub fn captured<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
@@ -49,7 +49,7 @@ impl Subscriber for Capture {
             let mut message = Message(String::new());
             event.record(&mut message);
             let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            if lines.len() < MOST_LINES && !message.0.is_empty() {
+            if lines.len() < MAX_LOG_LINES && !message.0.is_empty() {
                 lines.push(message.0);
             }
         }

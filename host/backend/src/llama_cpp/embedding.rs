@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use std::time::Instant;
 
 /// Longest text that is turned into a vector, in tokens: a text is computed in one call.
-const MOST_TOKENS: usize = 512;
+const MAX_CALL_TOKENS: usize = 512;
 
 /// The context in which texts become vectors, one text a call, so that a vector does not depend on others.
 pub struct Embedder<'m> {
@@ -36,7 +36,7 @@ impl<'m> Embedder<'m> {
         options: &ModelOptions,
         adapter: Option<Adapter<'_>>,
     ) -> Result<Embedder<'m>, BackendError> {
-        let most_tokens = settings.context_length.min(MOST_TOKENS);
+        let most_tokens = settings.context_length.min(MAX_CALL_TOKENS);
         let pooling_named = (model.meta_count() > 0)
             .then(|| model.meta_val_str("general.architecture").ok())
             .flatten()

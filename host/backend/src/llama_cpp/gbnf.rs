@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Most rules that are named.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED_RULES: usize = 8;
 
 /// What can be seen to be wrong with a text as GBNF, with its line; nothing where it looks right.
 pub fn explain(grammar: &str) -> Option<String> {
@@ -56,7 +56,7 @@ pub fn explain(grammar: &str) -> Option<String> {
         return Some(format!("the `(` of line {line} is never closed"));
     }
     if let Some((name, line)) = named.iter().find(|(name, _)| !defined.contains(name)) {
-        let known: Vec<&str> = defined.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let known: Vec<&str> = defined.iter().take(MAX_NAMED_RULES).map(String::as_str).collect();
         return Some(format!(
             "line {line} names the rule `{name}`, which is not defined; defined are: {}",
             known.join(", ")

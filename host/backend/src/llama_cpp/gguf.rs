@@ -18,7 +18,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Most keys, and most tensors, that are believed.
-const MOST_ENTRIES: u64 = 1 << 20;
+const MAX_ENTRIES: u64 = 1 << 20;
 
 /// Most elements of a list that are kept; of longer ones only the length is.
 const KEPT_ELEMENTS: u64 = 64;

@@ -14,7 +14,7 @@ pub use gage_config::{ChatTemplate as ChatTemplateChoice, Isolation};
 pub const DEFAULT_CONTEXT_LENGTH: u32 = 4096;
 
 /// Most answers that can be generated together.
-const MOST_SLOTS: u32 = 64;
+const MAX_SLOTS: u32 = 64;
 
 /// Tokens of a call where figures must not depend on how large calls are.
 const FIXED_CALL: usize = 64;
@@ -211,8 +211,8 @@ impl Settings {
     ) -> Result<Settings, LlamaCppOpenError> {
         let trained = if training_context == 0 { DEFAULT_CONTEXT_LENGTH } else { training_context };
         let context_length = options.context_length.unwrap_or(trained.min(DEFAULT_CONTEXT_LENGTH));
-        if !(1..=MOST_SLOTS).contains(&options.slots) {
-            let message = format!("slots: {} is not between 1 and {MOST_SLOTS}", options.slots);
+        if !(1..=MAX_SLOTS).contains(&options.slots) {
+            let message = format!("slots: {} is not between 1 and {MAX_SLOTS}", options.slots);
             return Err(LlamaCppOpenError::Setting(message));
         }
         if context_length < 2 || options.batch_size == 0 || options.threads == Some(0) {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
 /// Crashes in a row after which no model is started any more.
-const MOST_CRASHES: u32 = 3;
+const MAX_CRASHES: u32 = 3;
 
 /// How this program calls itself to run a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         state.note_crash(|| {
             BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
         });
-        if in_a_row >= MOST_CRASHES {
+        if in_a_row >= MAX_CRASHES {
             let message =
                 format!("{how}; this was the crash number {in_a_row} without an answer between them");
             return state.end(model_lost(message));

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub const VERSION: u32 = 3;
 
 /// Longest message in bytes, 1 GiB.
-const MOST_BYTES: u32 = 1 << 30;
+const MAX_MESSAGE_BYTES: u32 = 1 << 30;
 
 /// What a model is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -248,7 +248,7 @@ impl Counts {
 /// When nobody reads any more, or the message is too long.
 pub fn write_frame(writer: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
     let bytes = serde_json::to_vec(message).map_err(Error::other)?;
-    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MOST_BYTES);
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= MAX_MESSAGE_BYTES);
     let length =
         length.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "a message is longer than 1 GiB"))?;
     writer.write_all(&length.to_le_bytes())?;
@@ -273,7 +273,7 @@ pub fn read_frame<T: DeserializeOwned>(reader: &mut impl Read) -> std::io::Resul
         }
     }
     let length = u32::from_le_bytes(length);
-    if length > MOST_BYTES {
+    if length > MAX_MESSAGE_BYTES {
         return Err(Error::new(ErrorKind::InvalidData, "a frame is longer than 1 GiB"));
     }
     let mut bytes = Vec::new();

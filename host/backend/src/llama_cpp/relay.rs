@@ -10,10 +10,10 @@ use std::thread::JoinHandle;
 use tracing::Level;
 
 /// Lines that are kept for the case of a crash.
-const MOST_LINES: usize = 8;
+const MAX_KEPT_LINES: usize = 8;
 
 /// Longest line that is read at once, in bytes.
-const MOST_BYTES: u64 = 16 << 10;
+const MAX_LINE_BYTES: u64 = 16 << 10;
 
 /// Reads a log on a thread of its own.
 pub struct Relay {
@@ -34,7 +34,7 @@ impl Relay {
             let mut line = Vec::new();
             loop {
                 line.clear();
-                match reader.by_ref().take(MOST_BYTES).read_until(b'\n', &mut line) {
+                match reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
                     Ok(0) | Err(_) => return,
                     Ok(_) => {}
                 }
@@ -47,7 +47,7 @@ impl Relay {
                 }
                 if level <= Level::WARN {
                     let mut last = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                    if last.len() == MOST_LINES {
+                    if last.len() == MAX_KEPT_LINES {
                         last.pop_front();
                     }
                     last.push_back(message);

@@ -23,7 +23,7 @@ mod seeing;
 mod sequences;
 
 pub use generation::DEFAULT_MAX_NEW_TOKENS;
-pub use scoring::MOST_LANES;
+pub use scoring::MAX_LANES;
 
 use super::batch::{TokenBatch, shorten};
 use super::options::{ModelOptions, Settings, to_u32};
@@ -42,7 +42,7 @@ use sequences::{Held, Sequences};
 use std::collections::{HashMap, VecDeque};
 
 /// Earlier prompts that are kept.
-const MOST_HELD: usize = 4;
+const MAX_CACHED_PREFIXES: usize = 4;
 
 /// What the scheduler tells.
 pub enum Event {
@@ -83,11 +83,11 @@ struct Row {
 
 /// Sequences that the context of a model needs.
 pub fn sequence_count(settings: &Settings, shares: bool) -> usize {
-    let lanes = MOST_LANES + 1;
+    let lanes = MAX_LANES + 1;
     match (settings.deterministic, shares) {
         (true, _) => lanes,
         (false, false) => settings.slots + lanes,
-        (false, true) => settings.slots + 2 * lanes + MOST_HELD,
+        (false, true) => settings.slots + 2 * lanes + MAX_CACHED_PREFIXES,
     }
 }
 
@@ -102,7 +102,7 @@ impl<'m> Scheduler<'m> {
         vision: Option<Vision<'m>>,
     ) -> Scheduler<'m> {
         let count = i32::try_from(sequence_count(&settings, shares)).unwrap_or(i32::MAX);
-        let most_held = if settings.deterministic { 1 } else { MOST_HELD };
+        let most_held = if settings.deterministic { 1 } else { MAX_CACHED_PREFIXES };
         Scheduler {
             cells: usize::try_from(context.n_ctx()).unwrap_or(0).min(settings.cells()),
             preparation: Preparation {
@@ -113,7 +113,7 @@ impl<'m> Scheduler<'m> {
                 vision,
             },
             context,
-            batch: TokenBatch::new(settings.call_tokens, settings.call_rows, MOST_LANES + 1),
+            batch: TokenBatch::new(settings.call_tokens, settings.call_rows, MAX_LANES + 1),
             sequences: Sequences::new(count, most_held),
             pieces: None,
             waiting: VecDeque::new(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Longest text that is tokenised at all; far beyond every context.
-const MOST_BYTES: usize = 1 << 28;
+const MAX_TEXT_BYTES: usize = 1 << 28;
 
 /// A conversation as the text that a model reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,9 +80,11 @@ impl<'m> Tokenizer<'m> {
         continuation: &str,
     ) -> Result<Vec<LlamaToken>, BackendError> {
         let text = format!("{}{continuation}", prompt.text);
-        if text.len() > MOST_BYTES {
-            let message =
-                format!("a prompt of {} bytes is longer than the {MOST_BYTES} that are allowed", text.len());
+        if text.len() > MAX_TEXT_BYTES {
+            let message = format!(
+                "a prompt of {} bytes is longer than the {MAX_TEXT_BYTES} that are allowed",
+                text.len()
+            );
             return Err(BackendError::new(BackendErrorKind::ContextLength, message));
         }
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);
@@ -122,9 +124,11 @@ impl<'m> Tokenizer<'m> {
     /// # Errors
     /// When the text is longer than 256 MiB.
     pub fn whole(&self, text: &str) -> Result<Vec<LlamaToken>, BackendError> {
-        if text.len() > MOST_BYTES {
-            let message =
-                format!("a text of {} bytes is longer than the {MOST_BYTES} that are allowed", text.len());
+        if text.len() > MAX_TEXT_BYTES {
+            let message = format!(
+                "a text of {} bytes is longer than the {MAX_TEXT_BYTES} that are allowed",
+                text.len()
+            );
             return Err(BackendError::new(BackendErrorKind::ContextLength, message));
         }
         let mut tokens = Vec::with_capacity(text.len() / 3 + 8);

@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Images whose numbers are remembered, so that prompts with the same ones can share them.
-const MOST_KNOWN: usize = 1024;
+const MAX_CACHED_IMAGES: usize = 1024;
 
 /// The number of the first image; -1 is what llama.cpp calls no token.
 const FIRST_NUMBER: i32 = -2;
@@ -187,7 +187,7 @@ impl<'m> Vision<'m> {
             return Err("it has no tokens".to_owned());
         }
         self.next_number = self.next_number.checked_sub(1).ok_or("there were too many images before it")?;
-        if self.known.len() >= MOST_KNOWN {
+        if self.known.len() >= MAX_CACHED_IMAGES {
             self.known.pop_front();
         }
         self.known.push_back((digest, facts));

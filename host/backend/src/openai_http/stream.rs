@@ -6,7 +6,7 @@ use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
 
 /// Most tool calls of one answer.
-const MOST_CALLS: usize = 1024;
+const MAX_TOOL_CALLS: usize = 1024;
 
 /// Reads an answer of chat completions or completions.
 #[derive(Default)]
@@ -30,9 +30,9 @@ impl ChatReader {
 
     fn take_call(&mut self, piece: &Value) -> Result<(), Failure> {
         let index = piece.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
-        let index = usize::try_from(index).ok().filter(|index| *index < MOST_CALLS);
+        let index = usize::try_from(index).ok().filter(|index| *index < MAX_TOOL_CALLS);
         let Some(index) = index else {
-            return Err(Failure::protocol(format!("the answer has more than {MOST_CALLS} tool calls")));
+            return Err(Failure::protocol(format!("the answer has more than {MAX_TOOL_CALLS} tool calls")));
         };
         if self.calls.len() <= index {
             self.calls.resize_with(index + 1, || {

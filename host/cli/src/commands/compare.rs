@@ -128,7 +128,7 @@ pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> 
 
 /// What runs there are, the nearest first.
 fn known_runs(name: &Path, output_dir: &Path) -> String {
-    const MOST: usize = 10;
+    const MAX_LISTED: usize = 10;
     let entries = std::fs::read_dir(output_dir).into_iter().flatten().flatten();
     let runs = entries.filter(|entry| entry.path().join(MANIFEST_FILE).is_file());
     let mut ids: Vec<String> = runs.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -141,9 +141,12 @@ fn known_runs(name: &Path, output_dir: &Path) -> String {
             format!("there are no runs in {}; name a folder, or another --output-dir", output_dir.display())
         }
         ids => {
-            let more =
-                if ids.len() > MOST { format!(", and {} more", ids.len() - MOST) } else { String::new() };
-            let first = ids.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if ids.len() > MAX_LISTED {
+                format!(", and {} more", ids.len() - MAX_LISTED)
+            } else {
+                String::new()
+            };
+            let first = ids.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
             format!("runs in {} are: {first}{more}", output_dir.display())
         }
     };

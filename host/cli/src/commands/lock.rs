@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Longest value of the table, in characters; of a digest; and how many of them stand before the place where two values part.
-const LONGEST: usize = 48;
+const MAX_VALUE_CHARS: usize = 48;
 const DIGEST: usize = 23;
 const BEFORE: usize = 8;
 
@@ -333,10 +333,10 @@ fn short(text: &str, shown: usize) -> String {
     if text.starts_with("sha256:") && shown < DIGEST {
         return text.chars().take(DIGEST).chain(['…']).collect();
     }
-    let from = if shown + BEFORE < LONGEST { 0 } else { shown - BEFORE };
+    let from = if shown + BEFORE < MAX_VALUE_CHARS { 0 } else { shown - BEFORE };
     let mut out = if from > 0 { "…".to_owned() } else { String::new() };
     let mut rest = text.chars().skip(from);
-    out.extend(rest.by_ref().take(LONGEST));
+    out.extend(rest.by_ref().take(MAX_VALUE_CHARS));
     if rest.next().is_some() {
         out.push('…');
     }

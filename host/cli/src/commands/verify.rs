@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Most differences that are printed.
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 pub(crate) fn execute(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     setup::logs(DEFAULT_LOG).map_err(anyhow::Error::msg)?;
@@ -243,7 +243,7 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
         Again::Same { figures, plugins } => {
             if !plugins.is_empty() {
                 lines.push("plugins of the run are others now:".to_owned());
-                let rows: Vec<[String; 3]> = plugins.iter().take(MOST_SHOWN).map(row).collect();
+                let rows: Vec<[String; 3]> = plugins.iter().take(MAX_SHOWN).map(row).collect();
                 lines.push(terminal::columns(["field", "recorded", "now"], &rows));
             }
             lines.push(match checked.run.journal().is_ok_and(|journal| journal.is_empty()) {
@@ -259,11 +259,11 @@ fn told(checked: &Checked, again: &Again, is_good: bool) -> String {
         }
         Again::Different { figures, samples_differ, plugins } => {
             lines.push("scored again: NOT the same".to_owned());
-            let rows: Vec<[String; 3]> = plugins.iter().chain(figures).take(MOST_SHOWN).map(row).collect();
+            let rows: Vec<[String; 3]> = plugins.iter().chain(figures).take(MAX_SHOWN).map(row).collect();
             if !rows.is_empty() {
                 lines.push(terminal::columns(["field", "recorded", "now"], &rows));
             }
-            let left = (plugins.len() + figures.len()).saturating_sub(MOST_SHOWN);
+            let left = (plugins.len() + figures.len()).saturating_sub(MAX_SHOWN);
             if left > 0 {
                 lines.push(format!("and {left} more; --json has all"));
             }

@@ -15,7 +15,7 @@ pub struct CacheSpec {
 }
 
 /// The least that a cache of answers may hold.
-const LEAST_BYTES: u64 = 16 << 20;
+const MIN_CACHE_BYTES: u64 = 16 << 20;
 
 impl CacheSpec {
     /// The default of `most_bytes`.
@@ -72,7 +72,7 @@ pub fn parse_cache_size(text: &str) -> Result<u64, String> {
     let (number, bits) = unit.unwrap_or((trimmed, 0));
     let bytes = number.trim().parse::<u64>().ok().and_then(|number| number.checked_mul(1 << bits));
     match bytes {
-        Some(bytes) if bytes >= LEAST_BYTES => Ok(bytes),
+        Some(bytes) if bytes >= MIN_CACHE_BYTES => Ok(bytes),
         Some(_) => Err(format!("`{text}` is too small; a cache of answers holds at least 16MiB")),
         None => Err(format!("`{text}` is no size; write 512MiB, 4GiB, 1TiB, or a number of bytes")),
     }

@@ -27,9 +27,9 @@ pub struct EmbedStep {
 }
 
 /// Where the answer is.
-const USUAL_PREDICTION: &str = "model_output.answer";
+const DEFAULT_PREDICTION: &str = "model_output.answer";
 /// Where Samples keep references.
-const USUAL_REFERENCES: [&str; 3] = ["sample.references", "sample.metadata.references", "sample.label"];
+const DEFAULT_REFERENCES: [&str; 3] = ["sample.references", "sample.metadata.references", "sample.label"];
 /// What is not there yet when the step is done, or varies from run to run.
 const LATER: [&str; 7] =
     ["parsed", "extraction", "written", "semantic", "latency_ms", "queue_ms", "attempts"];
@@ -51,10 +51,10 @@ impl EmbedStep {
         let references = path(table, "references_field", Root::Sample, "sample.", problems);
         EmbedStep {
             adapter_id,
-            prediction_field: prediction.unwrap_or_else(|| FieldPath::new(USUAL_PREDICTION)),
+            prediction_field: prediction.unwrap_or_else(|| FieldPath::new(DEFAULT_PREDICTION)),
             references_fields: match references {
                 Some(path) => vec![path],
-                None => USUAL_REFERENCES.map(FieldPath::new).to_vec(),
+                None => DEFAULT_REFERENCES.map(FieldPath::new).to_vec(),
             },
             span,
         }

@@ -38,10 +38,10 @@ pub struct SubScoreGate {
 }
 
 /// The level of both tests where the suite says nothing.
-const USUAL_ALPHA: f64 = 0.05;
+const DEFAULT_ALPHA: f64 = 0.05;
 
 /// The least coverage where the suite says nothing.
-const USUAL_COVERAGE: f64 = 0.95;
+const DEFAULT_MIN_COVERAGE: f64 = 0.95;
 
 impl GateSpec {
     /// A gate with a margin and the defaults, which was not read from a text.
@@ -50,8 +50,8 @@ impl GateSpec {
             metric_id: metric_id.to_owned(),
             task_id: None,
             margin,
-            alpha: USUAL_ALPHA,
-            min_coverage: USUAL_COVERAGE,
+            alpha: DEFAULT_ALPHA,
+            min_coverage: DEFAULT_MIN_COVERAGE,
             sub_scores: Vec::new(),
             span: Span { source: 0, start: 0, end: 0 },
         }
@@ -89,8 +89,8 @@ impl GateSpec {
             metric_id: metric_id?,
             task_id,
             margin: margin?,
-            alpha: alpha.unwrap_or(USUAL_ALPHA),
-            min_coverage: min_coverage.unwrap_or(USUAL_COVERAGE),
+            alpha: alpha.unwrap_or(DEFAULT_ALPHA),
+            min_coverage: min_coverage.unwrap_or(DEFAULT_MIN_COVERAGE),
             sub_scores,
             span: node.span,
         })
@@ -130,7 +130,7 @@ const MARGIN_HELP: &str = "it is the largest loss that you accept, such as 0.01:
 const POSITIVE: &str = "a number greater than 0";
 const ALPHA_RANGE: &str = "a number from 1e-9 to 0.5";
 /// The probabilities of exact tests are sums of thousands of terms: below this level their rounding would decide.
-const LEAST_ALPHA: f64 = 1e-9;
+const MIN_ALPHA: f64 = 1e-9;
 const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
 
 fn margin(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
@@ -139,7 +139,7 @@ fn margin(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
 }
 
 fn alpha(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
-    let wanted = |number: f64| (LEAST_ALPHA..=0.5).contains(&number);
+    let wanted = |number: f64| (MIN_ALPHA..=0.5).contains(&number);
     number(table, "alpha", wanted, (ALPHA_RANGE, "must be from 1e-9 to 0.5", ALPHA_HELP), problems)
 }
 

@@ -54,8 +54,8 @@ pub struct JudgeSpec {
 }
 
 /// What reads replies where the suite does not say it.
-const USUAL_JUDGE: &str = "verdict";
-const USUAL_ATTEMPTS: u32 = 3;
+const DEFAULT_JUDGE: &str = "verdict";
+const DEFAULT_ATTEMPTS: u32 = 3;
 const COMBINES: [(&str, Combine); 2] = [("mean", Combine::Mean), ("vote", Combine::Vote)];
 
 impl JudgeStep {
@@ -86,7 +86,7 @@ impl JudgeStep {
         JudgeStep {
             judges,
             combine: table.choice("combine", &COMBINES, problems).unwrap_or(Combine::Mean),
-            attempts: attempts.unwrap_or(USUAL_ATTEMPTS),
+            attempts: attempts.unwrap_or(DEFAULT_ATTEMPTS),
             span: node.span,
         }
     }
@@ -106,7 +106,7 @@ impl JudgeSpec {
         JudgeSpec {
             judge_id,
             adapter_id,
-            judge: judge.unwrap_or_else(|| PluginCall::plain(USUAL_JUDGE, node.span)),
+            judge: judge.unwrap_or_else(|| PluginCall::plain(DEFAULT_JUDGE, node.span)),
             span: node.span,
         }
     }

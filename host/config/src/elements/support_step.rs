@@ -41,9 +41,9 @@ pub struct ToolLoop {
 }
 
 /// Requests of the model for one sample, where the suite does not say how many.
-const USUAL_TURNS: u32 = 10;
+const DEFAULT_TURNS: u32 = 10;
 /// Most seconds of `max_time`: a day.
-const LONGEST: f64 = 86_400.0;
+const MAX_SECONDS: f64 = 86_400.0;
 
 impl SupportStep {
     /// Reads the keys of the step behind `step`.
@@ -60,7 +60,7 @@ impl ToolLoop {
         let node = table.get("tools")?;
         let usual = |adapter_id: Option<String>, span: Span| ToolLoop {
             adapter_id,
-            max_turns: USUAL_TURNS,
+            max_turns: DEFAULT_TURNS,
             max_tokens: None,
             max_time: None,
             span,
@@ -73,7 +73,7 @@ impl ToolLoop {
         let span = inner.get("adapter_id").map_or(node.span, |node| node.span);
         let turns = inner.integer("max_turns", 1..=1_000, problems);
         let max_tokens = inner.integer("max_tokens", 1..=u64::MAX, problems);
-        let max_time = inner.float("max_time", 0.0..=LONGEST, problems);
+        let max_time = inner.float("max_time", 0.0..=MAX_SECONDS, problems);
         if max_time == Some(0.0) {
             let span = inner.get("max_time").map_or(span, |node| node.span);
             problems

@@ -166,7 +166,7 @@ fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
         "AKIA",
         "gsk_",
     ];
-    const SHORTEST: usize = 8;
+    const MIN_CHARS: usize = 8;
     let is_of_key = |one: char| one.is_ascii_alphanumeric() || one == '-' || one == '_';
     let mut found = Vec::new();
     let mut start = 0;
@@ -174,7 +174,7 @@ fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
         let behind = BEGINNINGS.iter().find_map(|begin| part.strip_prefix(begin));
         // `sk-learn-pipeline` is none.
         if behind
-            .is_some_and(|rest| rest.len() >= SHORTEST && rest.contains(|one: char| one.is_ascii_digit()))
+            .is_some_and(|rest| rest.len() >= MIN_CHARS && rest.contains(|one: char| one.is_ascii_digit()))
         {
             found.push(start..start + part.len());
         }
@@ -186,13 +186,13 @@ fn keys_by_shape(word: &str) -> Vec<Range<usize>> {
 
 /// A token of the web (JWT): a header in Base64, which always begins with `eyJ`, and two more parts behind points.
 fn web_tokens(word: &str) -> Vec<Range<usize>> {
-    const SHORTEST: usize = 20;
+    const MIN_CHARS: usize = 20;
     let is_of_token = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
     let mut found = Vec::new();
     let mut start = 0;
     for part in word.split(|one| !is_of_token(one)) {
         let token = part.trim_end_matches('.');
-        if token.starts_with("eyJ") && token.matches('.').count() == 2 && token.len() >= SHORTEST {
+        if token.starts_with("eyJ") && token.matches('.').count() == 2 && token.len() >= MIN_CHARS {
             found.push(start..start + token.len());
         }
         start += part.len();
@@ -203,12 +203,12 @@ fn web_tokens(word: &str) -> Vec<Range<usize>> {
 
 /// What stands behind `Bearer`, where it is long and odd enough to be a token: `the bearer certificates` is none.
 fn bearer_token(word: &str) -> Option<Range<usize>> {
-    const SHORTEST: usize = 8;
+    const MIN_CHARS: usize = 8;
     const LONG: usize = 20;
     let is_of_token = |one: char| one.is_ascii_alphanumeric() || "-._~+/=".contains(one);
     let token = &word[..word.find(|one| !is_of_token(one)).unwrap_or(word.len())];
     let token = token.trim_end_matches('.');
-    let is_odd = token.contains(|one: char| one.is_ascii_digit()) && token.len() >= SHORTEST;
+    let is_odd = token.contains(|one: char| one.is_ascii_digit()) && token.len() >= MIN_CHARS;
     (is_odd || token.len() >= LONG).then_some(0..token.len())
 }
 

@@ -44,11 +44,11 @@ fn depth_of(json: &[u8]) -> usize {
 }
 
 /// How many names an object may have that are compared with each other.
-const MOST_NAMES: usize = 16;
+const MAX_NAMES: usize = 16;
 /// How deep values may be nested that are walked over; serde_json reads some more.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// Digits that 64 bits and a float hold, whatever they are.
-const MOST_DIGITS: usize = 15;
+const MAX_DIGITS: usize = 15;
 
 /// A place in a text.
 pub(crate) struct Scan<'t> {
@@ -182,8 +182,8 @@ impl<'t> Scan<'t> {
     fn skip_at(&mut self, depth: usize) -> Option<()> {
         match self.peek()? {
             b'"' => self.string().map(drop),
-            b'{' if depth < MOST_DEPTH => self.object(|scan, _| scan.skip_at(depth + 1)),
-            b'[' if depth < MOST_DEPTH => self.list(|scan| scan.skip_at(depth + 1)),
+            b'{' if depth < MAX_DEPTH => self.object(|scan, _| scan.skip_at(depth + 1)),
+            b'[' if depth < MAX_DEPTH => self.list(|scan| scan.skip_at(depth + 1)),
             b'n' => self.word("null"),
             b't' => self.word("true"),
             b'f' => self.word("false"),
@@ -196,8 +196,8 @@ impl<'t> Scan<'t> {
         let begin = self.at;
         match self.byte()? {
             b'"' => self.string_as_written().map(drop),
-            b'{' if depth < MOST_DEPTH => {
-                let mut names = [""; MOST_NAMES];
+            b'{' if depth < MAX_DEPTH => {
+                let mut names = [""; MAX_NAMES];
                 self.items_as_written(b'}', |scan, place| {
                     let name = scan.string_as_written()?;
                     if names.get(..place)?.contains(&name) {
@@ -208,7 +208,7 @@ impl<'t> Scan<'t> {
                     scan.as_written(depth + 1)
                 })
             }
-            b'[' if depth < MOST_DEPTH => self.items_as_written(b']', |scan, _| scan.as_written(depth + 1)),
+            b'[' if depth < MAX_DEPTH => self.items_as_written(b']', |scan, _| scan.as_written(depth + 1)),
             b'n' => self.word("null"),
             b't' => self.word("true"),
             b'f' => self.word("false"),
@@ -299,7 +299,7 @@ impl<'t> Scan<'t> {
             self.at += 1 + behind;
         }
         let goes_on = matches!(bytes.get(self.at), Some(b'e' | b'E'));
-        (all <= MOST_DIGITS && !goes_on).then_some(())
+        (all <= MAX_DIGITS && !goes_on).then_some(())
     }
 }
 
@@ -393,8 +393,8 @@ mod tests {
             assert_eq!(is_surely_object(text), expected, "{text}");
         }
         let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-        assert!(is_surely_object(&nested(MOST_DEPTH - 1)));
-        assert!(!is_surely_object(&nested(MOST_DEPTH)));
+        assert!(is_surely_object(&nested(MAX_DEPTH - 1)));
+        assert!(!is_surely_object(&nested(MAX_DEPTH)));
     }
 
     #[test]
@@ -436,8 +436,8 @@ mod tests {
             let members: Vec<String> = (0..count).map(|name| format!("\"{name}\":0")).collect();
             format!("{{{}}}", members.join(","))
         };
-        assert!(is_surely_as_written(&names(MOST_NAMES)));
-        assert!(!is_surely_as_written(&names(MOST_NAMES + 1)));
+        assert!(is_surely_as_written(&names(MAX_NAMES)));
+        assert!(!is_surely_as_written(&names(MAX_NAMES + 1)));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The longest id of a sample or of an option, in bytes.
-const MOST_ID_BYTES: usize = 512;
+const MAX_ID_BYTES: usize = 512;
 
 /// What may be said of tools in a word; `any` is what some servers call `required`.
 const TOOL_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
@@ -34,8 +34,8 @@ pub(super) fn id(id: &str, reading: &mut Reading<'_>) {
             u32::from(control)
         ));
     }
-    if id.len() > MOST_ID_BYTES {
-        reading.problem(format!("the id is {} bytes long; allowed: {MOST_ID_BYTES} at most", id.len()));
+    if id.len() > MAX_ID_BYTES {
+        reading.problem(format!("the id is {} bytes long; allowed: {MAX_ID_BYTES} at most", id.len()));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Numbers with more digits are compared as text.
-const MOST_EXACT_DIGITS: usize = 15;
+const MAX_EXACT_DIGITS: usize = 15;
 /// How much of a long text a message shows.
 const SHOWN_CHARACTERS: usize = 80;
 
@@ -80,7 +80,7 @@ fn number(text: &str) -> Option<f64> {
     let has_groups = whole.contains(',');
     let is_grouped = !whole.starts_with(',') && whole.split(',').skip(1).all(|group| group.len() == 3);
     let digits = text.chars().filter(char::is_ascii_digit).count();
-    if digits == 0 || digits > MOST_EXACT_DIGITS || (has_groups && !is_grouped) {
+    if digits == 0 || digits > MAX_EXACT_DIGITS || (has_groups && !is_grouped) {
         return None;
     }
     let plain =

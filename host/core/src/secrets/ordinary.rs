@@ -1,8 +1,8 @@
 //! Which words are so ordinary that they are looked for nowhere, whoever uses one as a key.
 
 /// A word has fewer letters than this, and a name that is made of several fewer characters.
-const LONGEST_WORD: usize = 20;
-const LONGEST_NAME: usize = 24;
+const MAX_WORD_CHARS: usize = 20;
+const MAX_NAME_CHARS: usize = 24;
 /// What stands between the words of a name.
 const JOINTS: [char; 3] = ['_', '-', '.'];
 
@@ -14,7 +14,7 @@ pub(super) fn is_plain_word(text: &str) -> bool {
         (is_lower && one.is_lowercase(), is_upper && one.is_uppercase())
     });
     let is_word = first.is_alphabetic() && (is_lower || first.is_uppercase() && is_upper);
-    is_word && text.chars().count() < LONGEST_WORD
+    is_word && text.chars().count() < MAX_WORD_CHARS
 }
 
 /// The names in a text that are made of several words: `exact_match`, `gage-tiny`.
@@ -22,7 +22,9 @@ pub(super) fn words(text: &str) -> Vec<String> {
     let is_part = |one: char| one.is_alphanumeric() || JOINTS.contains(&one);
     let parts = text.split(|one| !is_part(one)).map(|part| part.trim_matches(JOINTS));
     let is_name = |part: &&str| {
-        part.contains(JOINTS) && part.chars().count() < LONGEST_NAME && part.split(JOINTS).all(is_plain_word)
+        part.contains(JOINTS)
+            && part.chars().count() < MAX_NAME_CHARS
+            && part.split(JOINTS).all(is_plain_word)
     };
     parts.filter(is_name).map(str::to_owned).collect()
 }

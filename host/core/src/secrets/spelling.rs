@@ -12,7 +12,7 @@ pub(super) struct Spellings {
 }
 
 /// Of Base64 and hexadecimal digits so many characters at least are looked for.
-const LEAST_ENCODED: usize = 8;
+const MIN_ENCODED_CHARS: usize = 8;
 
 /// The most backslashes that the spelling of one character may begin with. Each level of JSON within JSON doubles them, so
 /// this allows six levels. Without a limit, a scan would read a run of backslashes again from each of its positions.
@@ -28,7 +28,7 @@ impl Spellings {
         }
         encoded.push(value.bytes().map(|byte| format!("{byte:02x}")).collect());
         encoded.push(value.bytes().map(|byte| format!("{byte:02X}")).collect());
-        encoded.retain(|spelling| spelling.len() >= LEAST_ENCODED && spelling != value);
+        encoded.retain(|spelling| spelling.len() >= MIN_ENCODED_CHARS && spelling != value);
         encoded.sort();
         encoded.dedup();
         Spellings { characters: value.chars().collect(), encoded }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_yaml::Value;
 
 /// A card may not have a longer head.
-const LONGEST: usize = 4 << 20;
-const MOST_CONFIGS: usize = 10_000;
+const MAX_CARD_BYTES: usize = 4 << 20;
+const MAX_CONFIGS: usize = 10_000;
 
 /// One subset of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(super) fn head(card: &str) -> Option<&str> {
 
 /// The subsets that the head of a card names; none where it has no `configs`. Says what is wrong.
 pub(super) fn subsets(head: &str) -> Result<Vec<Subset>, String> {
-    if head.len() > LONGEST {
-        return Err(format!("its head is longer than {LONGEST} bytes"));
+    if head.len() > MAX_CARD_BYTES {
+        return Err(format!("its head is longer than {MAX_CARD_BYTES} bytes"));
     }
     if head.trim().is_empty() {
         return Ok(Vec::new());
@@ -58,8 +58,8 @@ pub(super) fn subsets(head: &str) -> Result<Vec<Subset>, String> {
         Some(Value::Sequence(configs)) => configs,
         Some(_) => return Err("'configs' is not a list".to_owned()),
     };
-    if configs.len() > MOST_CONFIGS {
-        return Err(format!("'configs' has more than {MOST_CONFIGS} entries"));
+    if configs.len() > MAX_CONFIGS {
+        return Err(format!("'configs' has more than {MAX_CONFIGS} entries"));
     }
     let subset = |(index, config)| subset(config).map_err(|reason| format!("'configs[{index}]': {reason}"));
     configs.iter().enumerate().map(subset).collect()

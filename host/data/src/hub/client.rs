@@ -12,7 +12,7 @@ use reqwest::{Response, StatusCode};
 use std::time::Duration;
 use url::Url;
 
-const MOST_REDIRECTS: usize = 10;
+const MAX_REDIRECTS: usize = 10;
 
 /// What is asked for, as messages name it.
 #[derive(Clone, Copy)]
@@ -117,7 +117,7 @@ impl<'a> Client<'a> {
         asked: Asked<'_>,
     ) -> Result<Response, Problem> {
         let mut url = url.clone();
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let response = self.send(&url, headers).await?;
             let status = response.status();
             match status {
@@ -132,7 +132,7 @@ impl<'a> Client<'a> {
                 _ => return Err(self.problem(&url, &response, asked)),
             }
         }
-        Err(HubError::answer(&url, format!("more than {MOST_REDIRECTS} redirects")).into())
+        Err(HubError::answer(&url, format!("more than {MAX_REDIRECTS} redirects")).into())
     }
 
     async fn send(&self, url: &Url, headers: &HeaderMap) -> Result<Response, Problem> {

@@ -14,7 +14,7 @@ use reqwest::header::{
 use reqwest::{Response, StatusCode};
 
 /// How often a file is downloaded whole before its content counts as wrong.
-const MOST_WRONG: u32 = 2;
+const MAX_DIGEST_MISMATCHES: u32 = 2;
 
 /// The download of one file.
 pub(super) struct Download<'a> {
@@ -71,7 +71,7 @@ impl Download<'_> {
                 Err(Problem::Final(error)) => return Err(error),
             };
             wrong += 1;
-            if wrong >= MOST_WRONG {
+            if wrong >= MAX_DIGEST_MISMATCHES {
                 partial.discard()?;
                 return Err(HubError::Content {
                     name: self.repository.asked.name.to_owned(),

@@ -4,11 +4,11 @@ use super::error::HubError;
 use super::source::HubKind;
 use url::Url;
 
-const LONGEST_NAME: usize = 96;
-const LONGEST_REVISION: usize = 200;
-const LONGEST_PATH: usize = 1_024;
-const LONGEST_PART: usize = 255;
-const MOST_PARTS: usize = 64;
+const MAX_NAME_BYTES: usize = 96;
+const MAX_REVISION_BYTES: usize = 200;
+const MAX_PATH_BYTES: usize = 1_024;
+const MAX_COMPONENT_BYTES: usize = 255;
+const MAX_COMPONENTS: usize = 64;
 
 /// A repository's name that was checked: `owner/name` or `name`.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl RepositoryName {
         if parts.len() > 2 || parts.iter().any(|part| part.is_empty()) {
             return Err(invalid("one or two parts separated by '/' are expected"));
         }
-        if parts.iter().any(|part| part.len() > LONGEST_NAME) {
+        if parts.iter().any(|part| part.len() > MAX_NAME_BYTES) {
             return Err(invalid("a part is longer than 96 characters"));
         }
         let is_allowed = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
@@ -73,7 +73,7 @@ pub(super) fn check_revision(revision: &str) -> Result<(), HubError> {
         character.is_control() || character.is_whitespace() || "\\:?*[^~".contains(character)
     };
     let is_well_formed = !revision.is_empty()
-        && revision.len() <= LONGEST_REVISION
+        && revision.len() <= MAX_REVISION_BYTES
         && !revision.contains("..")
         && !revision.chars().any(is_bad)
         && revision.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
@@ -104,12 +104,12 @@ pub(super) fn revision_file(revision: &str) -> String {
 /// Checks that a path from the server stays within the folder that it is put into, on every
 /// system; says what is wrong with it.
 pub(super) fn check_path(path: &str) -> Result<(), String> {
-    if path.len() > LONGEST_PATH {
-        return Err(format!("it is longer than {LONGEST_PATH} bytes"));
+    if path.len() > MAX_PATH_BYTES {
+        return Err(format!("it is longer than {MAX_PATH_BYTES} bytes"));
     }
     let parts: Vec<&str> = path.split('/').collect();
-    if parts.len() > MOST_PARTS {
-        return Err(format!("it has more than {MOST_PARTS} parts"));
+    if parts.len() > MAX_COMPONENTS {
+        return Err(format!("it has more than {MAX_COMPONENTS} parts"));
     }
     parts.into_iter().try_for_each(check_part)
 }
@@ -118,8 +118,8 @@ fn check_part(part: &str) -> Result<(), String> {
     if part.is_empty() || part == "." || part == ".." {
         return Err("it has a part that is empty, '.' or '..'".to_owned());
     }
-    if part.len() > LONGEST_PART {
-        return Err(format!("it has a part that is longer than {LONGEST_PART} bytes"));
+    if part.len() > MAX_COMPONENT_BYTES {
+        return Err(format!("it has a part that is longer than {MAX_COMPONENT_BYTES} bytes"));
     }
     if let Some(bad) =
         part.chars().find(|character| character.is_control() || "\\:*?\"<>|".contains(*character))

@@ -4,8 +4,8 @@
 //! files, folders that begin with `__`, and the files that describe a dataset are only matched
 //! where the pattern names them.
 
-const LONGEST: usize = 1_024;
-const MOST_PARTS: usize = 64;
+const MAX_PATTERN_BYTES: usize = 1_024;
+const MAX_COMPONENTS: usize = 64;
 /// Files that are about the data, and are none.
 const DESCRIPTIONS: [&str; 6] = [
     "README.md",
@@ -41,8 +41,10 @@ impl Pattern {
     /// Reads a pattern; says what is wrong with it.
     pub(super) fn parse(text: &str) -> Result<Pattern, String> {
         let text = text.trim_start_matches("./");
-        if text.is_empty() || text.len() > LONGEST || text.split('/').count() > MOST_PARTS {
-            return Err(format!("a pattern has 1 to {LONGEST} bytes and at most {MOST_PARTS} parts"));
+        if text.is_empty() || text.len() > MAX_PATTERN_BYTES || text.split('/').count() > MAX_COMPONENTS {
+            return Err(format!(
+                "a pattern has 1 to {MAX_PATTERN_BYTES} bytes and at most {MAX_COMPONENTS} parts"
+            ));
         }
         if text.contains("://") || text.starts_with('/') || text.split('/').any(|part| part == "..") {
             return Err(

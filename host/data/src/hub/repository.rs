@@ -13,15 +13,15 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 /// A page of a listing, or what is said of a revision, may not be longer.
-const LONGEST_ANSWER: usize = 16 << 20;
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 /// A listing may not have more files,
-const MOST_FILES: usize = 300_000;
+const MAX_FILES: usize = 300_000;
 /// nor more bytes,
-const LONGEST_LISTING: usize = 256 << 20;
+const MAX_LISTING_BYTES: usize = 256 << 20;
 /// nor more pages.
-const MOST_PAGES: usize = 10_000;
+const MAX_PAGES: usize = 10_000;
 /// A dataset card may not be longer.
-const LONGEST_CARD: u64 = 8 << 20;
+const MAX_CARD_BYTES: u64 = 8 << 20;
 
 /// A dataset on the hub.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ impl<'a> Repository<'a> {
         let mut url = self.api("revision", self.asked.revision)?;
         // Without it, the answer names every file of the dataset.
         url.query_pairs_mut().append_pair("expand[]", "sha");
-        let (_, body) = self.client.whole(&url, LONGEST_ANSWER, self.asked).await?;
+        let (_, body) = self.client.whole(&url, MAX_RESPONSE_BYTES, self.asked).await?;
         let answer: RevisionAnswer = parse(&url, &body)?;
         match paths::is_commit(&answer.sha) {
             true => Ok(answer.sha),
@@ -74,17 +74,17 @@ impl<'a> Repository<'a> {
         let mut url = self.api("tree", commit)?;
         url.query_pairs_mut().append_pair("recursive", "true").append_pair("expand", "false");
         let (mut files, mut bytes) = (Vec::new(), 0);
-        for _ in 0..MOST_PAGES {
-            let (headers, body) = self.client.whole(&url, LONGEST_ANSWER, self.asked).await?;
+        for _ in 0..MAX_PAGES {
+            let (headers, body) = self.client.whole(&url, MAX_RESPONSE_BYTES, self.asked).await?;
             bytes += body.len();
             for entry in parse::<Vec<TreeAnswer>>(&url, &body)? {
                 if entry.kind == "file" {
                     files.push(entry.check().map_err(|reason| HubError::answer(&url, reason))?);
                 }
             }
-            if files.len() > MOST_FILES || bytes > LONGEST_LISTING {
+            if files.len() > MAX_FILES || bytes > MAX_LISTING_BYTES {
                 let reason = format!(
-                    "the {} has more than {MOST_FILES} files, or a listing of more than {LONGEST_LISTING} bytes, which is not supported",
+                    "the {} has more than {MAX_FILES} files, or a listing of more than {MAX_LISTING_BYTES} bytes, which is not supported",
                     self.kind.noun()
                 );
                 return Err(HubError::answer(&url, reason));
@@ -104,7 +104,7 @@ impl<'a> Repository<'a> {
                 }
             }
         }
-        Err(HubError::answer(&url, format!("the listing has more than {MOST_PAGES} pages")))
+        Err(HubError::answer(&url, format!("the listing has more than {MAX_PAGES} pages")))
     }
 
     /// Where the bytes of a file are.
@@ -125,16 +125,16 @@ impl<'a> Repository<'a> {
             return Ok(None);
         }
         let Some(entry) = files.iter().find(|entry| entry.path == "README.md") else { return Ok(None) };
-        if entry.bytes > LONGEST_CARD {
+        if entry.bytes > MAX_CARD_BYTES {
             let message = format!(
-                "dataset '{}': its card has {} bytes; at most {LONGEST_CARD} are read",
+                "dataset '{}': its card has {} bytes; at most {MAX_CARD_BYTES} are read",
                 self.asked.name, entry.bytes
             );
             return Err(HubError::Choice { key: "hub_id", message });
         }
         let url = self.file(commit, &entry.path)?;
         let asked = Asked { path: Some(&entry.path), ..self.asked };
-        let (_, bytes) = self.client.whole(&url, LONGEST_CARD as usize, asked).await?;
+        let (_, bytes) = self.client.whole(&url, MAX_CARD_BYTES as usize, asked).await?;
         let mut hashes = Hashes::new(entry.bytes);
         hashes.update(&bytes);
         let (_, found) = hashes.take(&entry.oid).map_err(|reason| HubError::answer(&url, reason))?;

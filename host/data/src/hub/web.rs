@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 /// Longest name that a file keeps.
-const LONGEST_NAME: usize = 120;
+const MAX_NAME_BYTES: usize = 120;
 
 /// The address of a file on a server that says nothing of digests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl WebModel {
     fn name(&self) -> String {
         let last = self.url.path().rsplit('/').next().unwrap_or_default();
         let safe = |one: char| if one.is_ascii_alphanumeric() || "-_.".contains(one) { one } else { '_' };
-        let name: String = last.trim_start_matches('.').chars().take(LONGEST_NAME).map(safe).collect();
+        let name: String = last.trim_start_matches('.').chars().take(MAX_NAME_BYTES).map(safe).collect();
         match name.as_str() {
             "" | "lock" | "partial" | "partial.json" | "file.json" => "model.gguf".to_owned(),
             _ => name,

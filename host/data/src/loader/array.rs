@@ -3,7 +3,7 @@
 mod scan;
 
 use super::input::{BYTE_ORDER_MARK, Input};
-use super::{Content, Fault, Loader, MOST_BYTES, Position, Record};
+use super::{Content, Fault, Loader, MAX_ROW_BYTES, Position, Record};
 use crate::row::Place;
 use scan::{Scan, Status};
 
@@ -11,7 +11,7 @@ const IS_LINES: &str = "this is JSON Lines; use loader: jsonl";
 /// How many keys a message names.
 const SHOWN_KEYS: usize = 12;
 /// How many objects deep arrays are looked for that a message names.
-const MOST_DEPTH: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 pub(crate) struct Array {
     input: Input,
@@ -118,7 +118,7 @@ impl Array {
                     }
                 }
                 // Arrays within others are found for the message alone.
-                (_, Some(b'{')) if depth < MOST_DEPTH => {
+                (_, Some(b'{')) if depth < MAX_DEPTH => {
                     self.step();
                     self.seek(None, &format!("{before}{key}."), keys, depth + 1)?;
                 }
@@ -191,7 +191,7 @@ impl Array {
         }
     }
 
-    /// Reads the value that is next, keeping at most [`MOST_BYTES`] of it.
+    /// Reads the value that is next, keeping at most [`MAX_ROW_BYTES`] of it.
     fn value(&mut self, mut kept: Option<&mut Vec<u8>>) -> Result<(), Fault> {
         let next = self.peek()?;
         if matches!(next, None | Some(b',' | b']' | b'}' | b':')) {
@@ -212,7 +212,7 @@ impl Array {
             let (length, status) = scan.feed(chunk);
             let part = chunk.get(..length).unwrap_or(chunk);
             if let Some(kept) = &mut kept {
-                let room = MOST_BYTES.saturating_sub(kept.len());
+                let room = MAX_ROW_BYTES.saturating_sub(kept.len());
                 kept.extend_from_slice(part.get(..room).unwrap_or(part));
             }
             self.at.pass(part);

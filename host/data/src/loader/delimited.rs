@@ -3,7 +3,7 @@
 mod fields;
 
 use super::input::{BYTE_ORDER_MARK, Input};
-use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
 use crate::row::Place;
 use crate::source::FormatOptions;
 use fields::Fields;
@@ -85,7 +85,7 @@ impl Delimited {
             }
         }
         let first = self.line;
-        let mut is_too_long = bytes.len() >= MOST_BYTES;
+        let mut is_too_long = bytes.len() >= MAX_ROW_BYTES;
         if !is_skimmed {
             self.fields.feed(&bytes);
         }
@@ -101,7 +101,7 @@ impl Delimited {
                 )));
             }
             self.line += 1;
-            is_too_long = is_too_long || bytes.len() + more.len() >= MOST_BYTES;
+            is_too_long = is_too_long || bytes.len() + more.len() >= MAX_ROW_BYTES;
             if is_too_long {
                 self.fields.forget();
             } else {
@@ -114,7 +114,7 @@ impl Delimited {
         let problem = match is_too_long {
             true => {
                 let lines = self.line - first + 1;
-                Some(format!("the record of {lines} lines is longer than {MOST_BYTES} bytes"))
+                Some(format!("the record of {lines} lines is longer than {MAX_ROW_BYTES} bytes"))
             }
             false => self.fields.problem().map(str::to_owned),
         };

@@ -1,7 +1,7 @@
 //! Bytes of a text file, decompressed where it is compressed.
 
 use super::gzip::{Gzip, Trailing};
-use super::{Fault, Kind, MOST_BYTES};
+use super::{Fault, Kind, MAX_ROW_BYTES};
 use crate::source::Format;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read as _};
@@ -63,7 +63,7 @@ impl Input {
     }
 
     /// Reads a line with its end, and returns how long it is; 0 at the end of the text. Of a
-    /// longer line no more than [`MOST_BYTES`] are kept.
+    /// longer line no more than [`MAX_ROW_BYTES`] are kept.
     pub(crate) fn read_line(&mut self, line: &mut Vec<u8>) -> Result<u64, Fault> {
         self.read_line_with(line, |_, _| {})
     }
@@ -79,7 +79,7 @@ impl Input {
             let chunk = self.chunk()?;
             let end = memchr::memchr(b'\n', chunk).map(|end| end + 1);
             let part = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or(chunk);
-            let room = MOST_BYTES.saturating_sub(line.len());
+            let room = MAX_ROW_BYTES.saturating_sub(line.len());
             line.extend_from_slice(part.get(..room).unwrap_or(part));
             if let Some(rest) = part.get(room..).filter(|rest| !rest.is_empty()) {
                 beyond(line, rest);

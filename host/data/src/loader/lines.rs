@@ -1,7 +1,7 @@
 //! The `jsonl` loader: one JSON object a line. Blank lines are no rows.
 
 use super::input::{BYTE_ORDER_MARK, Input, is_blank};
-use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
 use crate::row::Place;
 
 pub(crate) struct Lines {
@@ -36,7 +36,7 @@ impl Loader for Lines {
 /// The record of a line, without the line's end.
 pub(crate) fn record(line: u64, mut bytes: Vec<u8>) -> Record {
     // Of a line that is too long the end is not known.
-    if bytes.len() < MOST_BYTES {
+    if bytes.len() < MAX_ROW_BYTES {
         bytes.truncate(bytes.trim_ascii_end().len());
     }
     Record { place: Place::Line(line), begin: None, content: Content::Raw(bytes) }

@@ -48,7 +48,7 @@ impl Offsets {
         let offset = usize::try_from(number).ok().and_then(|number| self.offsets.get(number)).copied();
         self.file.seek(SeekFrom::Start(offset.unwrap_or_default()))?;
         let mut bytes = Vec::new();
-        self.file.by_ref().take(super::MOST_BYTES as u64).read_until(b'\n', &mut bytes)?;
+        self.file.by_ref().take(super::MAX_ROW_BYTES as u64).read_until(b'\n', &mut bytes)?;
         let entry = self.blank.partition_point(|(at, _)| *at <= number);
         let before =
             entry.checked_sub(1).and_then(|entry| self.blank.get(entry)).map_or(0, |(_, before)| *before);

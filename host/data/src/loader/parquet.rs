@@ -13,7 +13,7 @@ mod media;
 mod page;
 mod shape;
 
-use super::{Content, Fault, Loader, MOST_BYTES, Record};
+use super::{Content, Fault, Loader, MAX_ROW_BYTES, Record};
 use crate::row::Place;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
@@ -94,7 +94,7 @@ impl Parquet {
             for offset in pages.into_iter().flatten() {
                 let Ok(offset) = u64::try_from(offset) else { continue };
                 let bytes = page::unpacked_bytes(&mut self.file, offset).map_err(Fault::Unreadable)?;
-                if let Some(bytes) = bytes.filter(|bytes| *bytes > page::MOST_BYTES) {
+                if let Some(bytes) = bytes.filter(|bytes| *bytes > page::MAX_PAGE_BYTES) {
                     let (name, row) = (column.column_path().parts().join("."), self.row + 1);
                     return Err(Fault::Unsuited(page::too_large(&name, row, bytes)));
                 }
@@ -118,8 +118,8 @@ impl Loader for Parquet {
         })?;
         self.left -= 1;
         self.row += 1;
-        let too_long = || format!("the row is longer than {MOST_BYTES} bytes as JSON");
-        let problem = problem.or_else(|| (text.len() >= MOST_BYTES).then(too_long));
+        let too_long = || format!("the row is longer than {MAX_ROW_BYTES} bytes as JSON");
+        let problem = problem.or_else(|| (text.len() >= MAX_ROW_BYTES).then(too_long));
         let content = match (problem, String::from_utf8(text)) {
             (None, Ok(text)) => Content::Made(text),
             (Some(message), text) => Content::Broken {

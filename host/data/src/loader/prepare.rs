@@ -1,7 +1,7 @@
 //! From a record to a row: checked, joined with its label, and filtered.
 
 use super::chain::Numbered;
-use super::{Content, MOST_BYTES, Position, Record};
+use super::{Content, MAX_ROW_BYTES, Position, Record};
 use crate::filter::Filter;
 use crate::labels::Labels;
 use crate::missing_fields::FieldWatch;
@@ -56,8 +56,8 @@ impl Preparer {
         let (text, is_sound) = match content {
             Content::Broken { message, bytes } => return broken(message, bytes),
             Content::Made(text) => (text, true),
-            Content::Raw(bytes) if bytes.len() >= MOST_BYTES => {
-                return broken(format!("the row is longer than {MOST_BYTES} bytes"), bytes);
+            Content::Raw(bytes) if bytes.len() >= MAX_ROW_BYTES => {
+                return broken(format!("the row is longer than {MAX_ROW_BYTES} bytes"), bytes);
             }
             Content::Raw(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => (text, false),

@@ -18,7 +18,7 @@ use image::{DynamicImage, ImageDecoder};
 pub(super) const ENCODER: &str = "image 0.25, catmull-rom, png or jpeg 95, 1";
 
 /// Images that are longer than they are high by more than this, or the other way, are refused.
-const MOST_ASPECT: u32 = 200;
+const MAX_ASPECT_RATIO: u32 = 200;
 const JPEG_QUALITY: u8 = 95;
 
 /// The width and height that an image gets: multiples of the factor, with as many pixels as the
@@ -31,9 +31,9 @@ const JPEG_QUALITY: u8 = 95;
 /// `media_too_large` for an aspect ratio above 200.
 pub(super) fn target((width, height): (u32, u32), bounds: Bounds) -> Result<Option<(u32, u32)>, MediaError> {
     let (short, long) = (width.min(height), width.max(height));
-    if short == 0 || u64::from(long) > u64::from(short) * u64::from(MOST_ASPECT) {
+    if short == 0 || u64::from(long) > u64::from(short) * u64::from(MAX_ASPECT_RATIO) {
         let message = format!(
-            "an image of {width} x {height} pixels cannot be resized: its longer side may be at most {MOST_ASPECT} times \
+            "an image of {width} x {height} pixels cannot be resized: its longer side may be at most {MAX_ASPECT_RATIO} times \
              as long as its shorter one; cut it into parts, or leave out min_pixels, max_pixels and factor, so that it is \
              sent as it is"
         );

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// How many images are remembered as sound or broken, and how many files by their digest.
-const MOST_REMEMBERED: usize = 65_536;
+const MAX_CACHED_PROBES: usize = 65_536;
 /// Bytes of decoded pixels that are in memory at once, in all threads; more for one image that is
 /// larger than this.
 const PIXEL_BUDGET: u64 = 512 << 20;
@@ -96,8 +96,8 @@ impl MediaStore {
             roots: Roots::open(&options.content_root, &options.shown_root, &options.allowed_roots)?,
             cache: options.cache_folder.as_deref().map(ImageCache::open).transpose()?,
             permits: Permits::new(PIXEL_BUDGET),
-            outcomes: Outcomes::new(MOST_REMEMBERED),
-            files: Mutex::new(Recent::new(MOST_REMEMBERED)),
+            outcomes: Outcomes::new(MAX_CACHED_PROBES),
+            files: Mutex::new(Recent::new(MAX_CACHED_PROBES)),
             fingerprints: Mutex::default(),
             counters: Counters::default(),
             options,

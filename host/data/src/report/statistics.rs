@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 
 /// Values of a label that are told apart; what comes later is counted together.
-const MOST_VALUES: usize = 1_000;
+const MAX_DISTINCT_VALUES: usize = 1_000;
 /// Values that a report shows of each label.
 const SHOWN_VALUES: usize = 10;
 
@@ -173,7 +173,7 @@ impl Statistics {
             Some(values) => values,
             None => self.values.entry(name.to_owned()).or_default(),
         };
-        if values.len() < MOST_VALUES || values.contains_key(&value) {
+        if values.len() < MAX_DISTINCT_VALUES || values.contains_key(&value) {
             *values.entry(value).or_default() += 1;
         } else {
             *self.others.entry(name.to_owned()).or_default() += 1;
@@ -182,11 +182,11 @@ impl Statistics {
 
     fn labels(&mut self, sample: &Sample) {
         /// Longer labels are answers, and no classes.
-        const MOST_CHARACTERS: usize = 40;
+        const MAX_VALUE_CHARS: usize = 40;
         if let Some(task_type) = &sample.task_type {
             self.value("task_type", task_type.name().to_owned());
         }
-        if let Some(label) = sample.label.as_ref().filter(|label| label.chars().count() <= MOST_CHARACTERS) {
+        if let Some(label) = sample.label.as_ref().filter(|label| label.chars().count() <= MAX_VALUE_CHARS) {
             self.value("label", label.clone());
         }
         for (tag, value) in &sample.data_tag {
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn what_is_not_told_apart_is_not_counted_as_one_value() {
         let mut statistics = Statistics::new(None);
-        for number in 0..MOST_VALUES + 5 {
+        for number in 0..MAX_DISTINCT_VALUES + 5 {
             let sample = json!({
                 "schema_version": "v1", "id": "q", "messages": [{"role": "user", "content": "q"}],
                 "references": [{"answer": format!("{number}")}], "data_tag": {"kind": "one"},
@@ -298,7 +298,7 @@ mod tests {
             statistics.add(&Sample::from_value(sample).expect("a Sample"));
         }
         let report = statistics.finish();
-        assert_eq!(report.distinct["label"], MOST_VALUES as u64);
+        assert_eq!(report.distinct["label"], MAX_DISTINCT_VALUES as u64);
         assert_eq!(report.more_distinct, ["label"]);
         assert_eq!(report.values["label"][0], Count { value: "(others)".to_owned(), count: 5 });
         assert_eq!((report.distinct["data_tag.kind"], report.unanswered.len()), (1, 0));

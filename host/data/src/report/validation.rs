@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Offenders that are kept of each reason.
 const SHOWN: usize = 3;
 /// Reasons that are told apart; further ones are counted together.
-const MOST_REASONS: usize = 64;
+const MAX_REASONS: usize = 64;
 
 /// Rows of one reason, the first of them with what is wrong.
 #[derive(Clone, Debug, Serialize)]
@@ -122,7 +122,7 @@ impl Validation {
             self.reasons.iter().position(is_same)
         };
         let (kind, place) = match place_of(&rejection.kind) {
-            None if self.reasons.len() >= MOST_REASONS => ("other", place_of("other")),
+            None if self.reasons.len() >= MAX_REASONS => ("other", place_of("other")),
             place => (rejection.kind.as_str(), place),
         };
         let place = place.unwrap_or_else(|| {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longest answer of a collector that is read.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// Sends requests, and remembers what went wrong last.
 #[derive(Clone, Debug)]
@@ -64,8 +64,8 @@ async fn send(client: &reqwest::Client, request: Request<Bytes>) -> Result<Respo
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(without_secrets)? {
-        if body.len() + chunk.len() > MOST_BYTES {
-            return Err(format!("the collector's answer is longer than {MOST_BYTES} bytes"));
+        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+            return Err(format!("the collector's answer is longer than {MAX_RESPONSE_BYTES} bytes"));
         }
         body.extend_from_slice(&chunk);
     }

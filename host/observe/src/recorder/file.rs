@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Most bytes that are held back.
-const MOST_HELD_BYTES: usize = 1 << 18;
+const MAX_BUFFERED_BYTES: usize = 1 << 18;
 
 /// Appends lines to a file.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl FileRecorder {
     pub(super) fn append(&mut self, lines: &[u8], events: u64) {
         self.held.extend_from_slice(lines);
         self.held_events += events;
-        if self.held.len() >= MOST_HELD_BYTES {
+        if self.held.len() >= MAX_BUFFERED_BYTES {
             self.flush();
         }
     }

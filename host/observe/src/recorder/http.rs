@@ -13,7 +13,7 @@ use tokio::sync::watch;
 /// Batches that may wait to be posted.
 const BATCHES_WAITING: usize = 64;
 /// Posts before the share of those that failed says something.
-const LEAST_POSTS: u64 = 5;
+const MIN_POSTS: u64 = 5;
 /// How long a batch that is not full waits for more events.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -198,7 +198,7 @@ impl Poster {
             self.fallback.keep(&batch, &reason);
             // Counts of posts stay far below 2^53.
             let share = self.failed as f64 / self.posts as f64 * 100.0;
-            if self.posts >= LEAST_POSTS && share > self.fail_pct {
+            if self.posts >= MIN_POSTS && share > self.fail_pct {
                 self.is_given_up = true;
                 let (failed, posts) = (self.failed, self.posts);
                 tracing::warn!(failed, posts, "no more events are posted, for too many posts failed");

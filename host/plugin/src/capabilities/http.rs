@@ -1,7 +1,7 @@
 //! Requests of plugins to the hosts that they were granted.
 
 use super::address::is_public;
-use super::redact::{LEAST, Redactor};
+use super::redact::{MIN_SECRET_BYTES, Redactor};
 use super::refuse;
 use crate::bindings::http::{Header, HeaderValue, Request, Response};
 use crate::bindings::types::{ErrorKind, PluginError};
@@ -18,13 +18,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Most bytes of a request's body.
-const MOST_BODY: usize = 16 << 20;
+const MAX_BODY_BYTES: usize = 16 << 20;
 /// Most headers of a request, and bytes of one.
-const MOST_HEADERS: usize = 64;
-const MOST_HEADER_BYTES: usize = 16 << 10;
+const MAX_HEADERS: usize = 64;
+const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Most requests of one `send-all`, and most bytes of all their responses together.
-const MOST_AT_ONCE: usize = 1024;
-const MOST_ANSWERED: usize = 64 << 20;
+const MAX_CONCURRENT_REQUESTS: usize = 1024;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 
 /// Headers that are the client's own business.
 const OWN_HEADERS: [HeaderName; 9] = [
@@ -78,9 +78,9 @@ impl HttpAccess {
             let value = secret(&grant.name).filter(|value| !value.is_empty()).ok_or_else(|| {
                 format!("the secret `{}` is granted, but the variable is not set or empty", grant.name)
             })?;
-            if value.len() < LEAST {
+            if value.len() < MIN_SECRET_BYTES {
                 return Err(format!(
-                    "the secret `{}` has fewer than {LEAST} bytes: it could not be kept out of what servers say",
+                    "the secret `{}` has fewer than {MIN_SECRET_BYTES} bytes: it could not be kept out of what servers say",
                     grant.name
                 ));
             }
@@ -106,14 +106,14 @@ impl HttpAccess {
     /// Sends requests at the same time, as far as the grants allow; one result for each, in order. What has
     /// no answer in `time` is an error.
     pub(crate) fn send(&self, requests: Vec<Request>, time: Duration) -> Vec<Result<Response, PluginError>> {
-        if requests.len() > MOST_AT_ONCE {
+        if requests.len() > MAX_CONCURRENT_REQUESTS {
             let error = refuse(
                 ErrorKind::LimitExceeded,
-                format!("{} requests at once; at most {MOST_AT_ONCE} are allowed", requests.len()),
+                format!("{} requests at once; at most {MAX_CONCURRENT_REQUESTS} are allowed", requests.len()),
             );
             return requests.iter().map(|_| Err(error.clone())).collect();
         }
-        let left = AtomicUsize::new(MOST_ANSWERED);
+        let left = AtomicUsize::new(MAX_RESPONSE_BYTES);
         let left = &left;
         match runtime() {
             Ok(runtime) => {
@@ -144,11 +144,11 @@ impl HttpAccess {
         let (url, place) = self.check_target(&request)?;
         let grant = &self.hosts[place];
         let (headers, has_secret) = self.headers(&request.headers, &url)?;
-        if request.body.len() > MOST_BODY {
+        if request.body.len() > MAX_BODY_BYTES {
             let size = request.body.len();
             return Err(refuse(
                 ErrorKind::LimitExceeded,
-                format!("the request has {size} bytes; at most {MOST_BODY} are allowed"),
+                format!("the request has {size} bytes; at most {MAX_BODY_BYTES} are allowed"),
             ));
         }
         let method = Method::from_bytes(request.method.as_bytes())
@@ -216,8 +216,8 @@ impl HttpAccess {
 
     fn headers(&self, headers: &[Header], url: &Url) -> Result<(HeaderMap, bool), PluginError> {
         let invalid = |message: String| refuse(ErrorKind::InvalidInput, message);
-        if headers.len() > MOST_HEADERS {
-            return Err(refuse(ErrorKind::LimitExceeded, format!("more than {MOST_HEADERS} headers")));
+        if headers.len() > MAX_HEADERS {
+            return Err(refuse(ErrorKind::LimitExceeded, format!("more than {MAX_HEADERS} headers")));
         }
         let mut map = HeaderMap::new();
         let mut has_secret = false;
@@ -236,10 +236,10 @@ impl HttpAccess {
                 HeaderValue::Secret(secret) => self.secret(secret, url)?.to_owned(),
                 HeaderValue::Bearer(secret) => format!("Bearer {}", self.secret(secret, url)?),
             };
-            if value.len() > MOST_HEADER_BYTES {
+            if value.len() > MAX_HEADER_BYTES {
                 return Err(refuse(
                     ErrorKind::LimitExceeded,
-                    format!("the header '{name}' has more than {MOST_HEADER_BYTES} bytes"),
+                    format!("the header '{name}' has more than {MAX_HEADER_BYTES} bytes"),
                 ));
             }
             let mut value = header::HeaderValue::from_str(&value).map_err(|_| {
@@ -325,7 +325,7 @@ impl HttpAccess {
             if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
                 return Err(refuse(
                     ErrorKind::LimitExceeded,
-                    format!("the responses of one call have more than {MOST_ANSWERED} bytes together"),
+                    format!("the responses of one call have more than {MAX_RESPONSE_BYTES} bytes together"),
                 ));
             }
             body.extend_from_slice(&chunk);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most bytes that one read gives.
-const MOST_READ: u64 = 1 << 20;
+const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// Media by digest: those of the items of one call, and of no others.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl MediaSet {
 
     pub(crate) fn read(&self, digest: &str, offset: u64, length: u32) -> Result<Vec<u8>, PluginError> {
         let (_, bytes) = self.entry(digest)?;
-        let most = u64::from(length).min(MOST_READ);
+        let most = u64::from(length).min(MAX_READ_BYTES);
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         let end = start.saturating_add(usize::try_from(most).unwrap_or(usize::MAX)).min(bytes.len());
         Ok(bytes[start..end].to_vec())

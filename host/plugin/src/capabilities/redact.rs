@@ -3,7 +3,7 @@
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// Values shorter than this cannot be looked for: they would occur by chance.
-pub(crate) const LEAST: usize = 4;
+pub(crate) const MIN_SECRET_BYTES: usize = 4;
 
 /// The spellings of secrets that are blanked out.
 pub(crate) struct Redactor {
@@ -16,7 +16,7 @@ impl Redactor {
     /// hexadecimal digits spell them.
     pub(crate) fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a str)>) -> Redactor {
         let mut spellings = Vec::new();
-        for (name, value) in secrets.filter(|(_, value)| value.len() >= LEAST) {
+        for (name, value) in secrets.filter(|(_, value)| value.len() >= MIN_SECRET_BYTES) {
             let mark = format!("[secret {name}]").into_bytes();
             for spelling in spellings_of(value) {
                 spellings.push((spelling.into_bytes(), mark.clone()));
@@ -59,7 +59,7 @@ fn spellings_of(value: &str) -> Vec<String> {
         spellings.push(within_base64(&STANDARD_NO_PAD, value, offset));
         spellings.push(within_base64(&URL_SAFE_NO_PAD, value, offset));
     }
-    spellings.retain(|spelling| spelling.len() >= LEAST);
+    spellings.retain(|spelling| spelling.len() >= MIN_SECRET_BYTES);
     spellings.sort();
     spellings.dedup();
     spellings

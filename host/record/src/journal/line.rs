@@ -8,7 +8,7 @@ const PREFIX: usize = 9;
 
 /// Deepest nesting of a record. `serde_json` reads back up to 127 levels; a line that could be
 /// written but not read would make the journal useless.
-const DEEPEST: usize = 120;
+const MAX_JSON_DEPTH: usize = 120;
 
 /// Where the checksums of lines begin: those of one run fit no other, so that a line which strayed from one journal into
 /// another is no good line there.
@@ -58,8 +58,8 @@ pub(super) fn encode(
         }
     }
     let json = &buffer[start + PREFIX..];
-    if gage_core::is_nested_deeper(json, DEEPEST) {
-        let message = format!("a record is nested deeper than {DEEPEST} levels");
+    if gage_core::is_nested_deeper(json, MAX_JSON_DEPTH) {
+        let message = format!("a record is nested deeper than {MAX_JSON_DEPTH} levels");
         return Err(io::Error::new(ErrorKind::InvalidData, message));
     }
     if u32::try_from(json.len() + PREFIX + 1).is_err() {
@@ -145,8 +145,8 @@ mod tests {
     fn what_could_not_be_read_back_is_not_written() {
         let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
         let mut line = Vec::new();
-        encode(&nested(DEEPEST), None, Seed::NONE, &mut line).unwrap();
+        encode(&nested(MAX_JSON_DEPTH), None, Seed::NONE, &mut line).unwrap();
         assert!(serde_json::from_slice::<Value>(decode(&line, Seed::NONE).unwrap()).is_ok());
-        assert!(encode(&nested(DEEPEST + 1), None, Seed::NONE, &mut Vec::new()).is_err());
+        assert!(encode(&nested(MAX_JSON_DEPTH + 1), None, Seed::NONE, &mut Vec::new()).is_err());
     }
 }

@@ -6,7 +6,7 @@ use super::identity::{self, Difference, IdentityPart};
 use super::margin::Units;
 use super::paired_scores::PairedScores;
 use super::pairing::{Column, Measure, PairedTask};
-use super::permutations::{MOST_PERMUTATIONS, Permutations};
+use super::permutations::{MAX_PERMUTATIONS, Permutations};
 use super::plan::{CompareError, ComparePlan, TaskPlan};
 use super::result::{ComparedRun, Comparison, MetricComparison, Overall, SliceDrift, TestNote};
 use super::sign_flip::{SignFlipTest, sign_flip_tests};
@@ -82,7 +82,7 @@ pub fn compare(
                 let found =
                     examine(task, measure, column, grouping, wanted, options.permutations, &mut tests);
                 if let (Some(alpha), true) =
-                    (alpha, wanted > MOST_PERMUTATIONS && !tests.is_exact(&found.test))
+                    (alpha, wanted > MAX_PERMUTATIONS && !tests.is_exact(&found.test))
                 {
                     return Err(permutations.too_small(alpha, &planned.measure));
                 }

@@ -54,7 +54,7 @@ fn upwards(from: i64, trials: i64, chance: f64) -> f64 {
 }
 
 /// A probability below it is computed anew rather than from its neighbour, which may have lost digits.
-const LEAST_CARRIED: f64 = 1e-280;
+const MIN_TERM: f64 = 1e-280;
 
 /// `P(X ≥ successes)` of a binomial distribution, kept up to date while the number of trials or of
 /// successes grows by one: constant work a step.
@@ -104,7 +104,7 @@ impl GrowingTail {
     fn carried(&self, neighbour: f64, ratio: f64, successes: i64) -> f64 {
         let carried = neighbour * ratio;
         // Also where the ratio is none, since the neighbour is 0.
-        if neighbour > LEAST_CARRIED && carried > LEAST_CARRIED && carried.is_finite() {
+        if neighbour > MIN_TERM && carried > MIN_TERM && carried.is_finite() {
             return carried;
         }
         probability(successes, self.trials, self.chance)
@@ -118,7 +118,7 @@ pub(super) fn likely_probabilities(trials: i64, chance: f64) -> impl Iterator<It
     likely(trials, chance).map(move |successes| {
         let ratio = (trials - successes + 1) as f64 / successes as f64 * odds;
         let carried = last * ratio;
-        let is_good = last > LEAST_CARRIED && carried > LEAST_CARRIED && carried.is_finite();
+        let is_good = last > MIN_TERM && carried > MIN_TERM && carried.is_finite();
         last = if is_good { carried } else { probability(successes, trials, chance) };
         (successes, last)
     })

@@ -1,6 +1,6 @@
 //! What a run of so many samples will be able to show, before there is one.
 
-use super::gating::USUAL_ALPHA;
+use super::gating::DEFAULT_ALPHA;
 use super::mcnemar;
 use super::paired_scores::WANTED_POWER;
 
@@ -12,5 +12,5 @@ use super::paired_scores::WANTED_POWER;
 /// common and each get half of the samples right, and never more than that between unrelated runs; of runs that are much alike it is
 /// less, and smaller losses are seen.
 pub fn smallest_visible_loss(samples: u64, changed: f64) -> Option<f64> {
-    mcnemar::smallest_visible(samples, changed, USUAL_ALPHA, WANTED_POWER)
+    mcnemar::smallest_visible(samples, changed, DEFAULT_ALPHA, WANTED_POWER)
 }

@@ -10,7 +10,7 @@ use super::source::ComparedSource;
 use super::verdict::Verdict;
 
 /// The level at which losses are called that no gate asks about.
-pub(super) const USUAL_ALPHA: f64 = 0.05;
+pub(super) const DEFAULT_ALPHA: f64 = 0.05;
 
 /// A measure with its scores.
 pub(super) struct Judged {
@@ -113,7 +113,7 @@ pub(super) fn judge(
     let mut ratios = holm(&tests).into_iter();
     for (metric, Judged { scores, limits }) in metrics.iter_mut().zip(judged) {
         let Some(limits) = limits else {
-            metric.smallest_visible = scores.smallest_visible(USUAL_ALPHA);
+            metric.smallest_visible = scores.smallest_visible(DEFAULT_ALPHA);
             continue;
         };
         // The first step of Holm's procedure is the strictest, so this is what is seen for certain.

@@ -1,7 +1,7 @@
 //! What can be ruled out of the mean of differences that are not only −1, 0 and 1.
 
 use super::binomial::crossing;
-use super::sign_flip::MOST_EXACT;
+use super::sign_flip::MAX_EXACT_UNITS;
 use crate::{Interval, IntervalMethod, LEVEL_95};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::{erfc, erfc_inv};
@@ -212,7 +212,7 @@ impl Units {
 
 /// The largest level up to `alpha` that the test by sign flips of so many units has; `None` below the first one.
 fn attainable(alpha: f64, units: usize) -> Option<f64> {
-    if units > MOST_EXACT {
+    if units > MAX_EXACT_UNITS {
         return Some(alpha);
     }
     // At most 2^28.

@@ -6,7 +6,7 @@
 use super::binomial::{GrowingTail, at_least, clopper_pearson, likely, likely_probabilities};
 
 /// Most of the error that is spent on the range of the share of samples that changed.
-const MOST_RANGE_ERROR: f64 = 0.001;
+const MAX_RANGE_ERROR: f64 = 0.001;
 
 /// And at most this part of alpha, so that a gate of any alpha can be passed.
 const RANGE_PART: f64 = 0.1;
@@ -24,7 +24,7 @@ pub(super) fn worse_p_value(worse: u64, better: u64) -> f64 {
 
 /// The part of `alpha` that is spent on the range of the share of samples that changed.
 pub(super) fn range_error(alpha: f64) -> f64 {
-    MOST_RANGE_ERROR.min(alpha * RANGE_PART)
+    MAX_RANGE_ERROR.min(alpha * RANGE_PART)
 }
 
 /// The p-value against "the mean fell by the margin or more": small where that can be ruled out at the level `alpha`.

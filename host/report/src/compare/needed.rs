@@ -8,10 +8,10 @@ use super::margin::{normal_quantile, normal_upper_tail};
 use super::mcnemar::{self, MarginTest, range_error, signed};
 
 /// Beyond so many samples the normal approximation is within half a point of the exact power.
-const MOST_SUMMED: u64 = 100_000;
+const MAX_SUMMED_PAIRS: u64 = 100_000;
 
 /// For up to so many numbers of changed samples the border of PASS is computed for each.
-const MOST_EXACT: i64 = 100;
+const MAX_EXACT_MARGIN_STEPS: i64 = 100;
 
 /// For more it is computed for so many of them, and interpolated between these.
 const NODES: i64 = 32;
@@ -23,7 +23,7 @@ const REACH: f64 = 4.5;
 const STEPS: u32 = 16;
 
 /// Beyond it nobody will ask so many samples.
-const MOST_NEEDED: f64 = 1e15;
+const MAX_SAMPLE_SIZE: f64 = 1e15;
 
 /// How the samples changed whose difference is to be told.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ pub(super) fn samples_needed(changes: Changes, asked: Asked, wanted: f64, count:
 /// The least number above `count` that is enough, within half a percent, sought from a guess on.
 fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Option<u64> {
     let step = |number: u64| number / 8 + 1;
-    if guess >= MOST_NEEDED {
+    if guess >= MAX_SAMPLE_SIZE {
         return None;
     }
     let mut high = (guess.ceil() as u64).max(count + 1);
@@ -88,7 +88,7 @@ fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Opti
         while !is_enough(high) {
             low = high;
             high += step(high);
-            if high as f64 >= MOST_NEEDED {
+            if high as f64 >= MAX_SAMPLE_SIZE {
                 return None;
             }
         }
@@ -103,7 +103,7 @@ fn least_number(guess: f64, count: u64, is_enough: impl Fn(u64) -> bool) -> Opti
 
 /// How likely the exact test of a loss calls the difference.
 fn loss_power(samples: u64, Changes { changed, gain }: Changes, alpha: f64) -> f64 {
-    if samples <= MOST_SUMMED {
+    if samples <= MAX_SUMMED_PAIRS {
         return mcnemar::power(samples, changed, -gain, alpha);
     }
     let root = (samples as f64).sqrt();
@@ -113,7 +113,7 @@ fn loss_power(samples: u64, Changes { changed, gain }: Changes, alpha: f64) -> f
 
 /// How likely the exact test of the margin lets the difference pass.
 pub(super) fn pass_power(samples: u64, changes: Changes, asked: Asked) -> f64 {
-    if samples > MOST_SUMMED {
+    if samples > MAX_SUMMED_PAIRS {
         pass_power_of_many(samples, changes, asked)
     } else {
         pass_power_of_few(samples, changes, asked)
@@ -163,7 +163,7 @@ impl PassBorder {
         let reach = REACH * (count * share * (1.0 - share)).sqrt() + 3.0;
         let first = (count * share - reach).floor().max(0.0) as i64;
         let last = (count * share + reach).ceil().min(count) as i64;
-        let stride = if last - first < MOST_EXACT { 1 } else { (last - first) / NODES };
+        let stride = if last - first < MAX_EXACT_MARGIN_STEPS { 1 } else { (last - first) / NODES };
         let mut nodes: Vec<(i64, i64)> = Vec::new();
         let mut changed = first;
         loop {

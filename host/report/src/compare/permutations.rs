@@ -5,7 +5,7 @@ use super::plan::CompareError;
 use super::reason;
 
 /// Most permutations of one test: some seconds for ten thousand samples.
-pub(super) const MOST_PERMUTATIONS: u32 = 1_000_000;
+pub(super) const MAX_PERMUTATIONS: u32 = 1_000_000;
 
 /// So much finer than the level of a test its p-value is.
 const FINER: f64 = 10.0;
@@ -22,7 +22,7 @@ pub(super) struct Permutations {
 impl Permutations {
     /// How many a test has, given the level of its gate. Holm's procedure may ask for as little as that level divided
     /// by the number of gated measures, and the least p-value, `1 / (permutations + 1)`, is a tenth of it or less.
-    /// May be more than [`MOST_PERMUTATIONS`].
+    /// May be more than [`MAX_PERMUTATIONS`].
     pub(super) fn of(self, alpha: Option<f64>) -> u32 {
         // Cast: from numbers that are too large it gives the largest.
         let needed = alpha.map_or(0, |alpha| (FINER / self.strictest(alpha)).ceil() as u32);
@@ -35,7 +35,7 @@ impl Permutations {
 
     /// Says that the level of a gate is below what permutations can show.
     pub(super) fn too_small(self, alpha: f64, measure: &Measure) -> CompareError {
-        let least = FINER / f64::from(MOST_PERMUTATIONS);
+        let least = FINER / f64::from(MAX_PERMUTATIONS);
         CompareError::LevelTooSmall {
             metric: match &measure.sub_score {
                 Some(sub_score) => format!("{} · {sub_score}", measure.metric_id),

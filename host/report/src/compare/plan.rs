@@ -1,7 +1,7 @@
 //! What is compared: the metrics that both runs have, and what the gate asks of them.
 
 use super::pairing::Measure;
-use super::permutations::MOST_PERMUTATIONS;
+use super::permutations::MAX_PERMUTATIONS;
 use super::reason;
 use super::result::NotCompared;
 use super::source::ComparedSource;
@@ -58,7 +58,7 @@ pub enum CompareError {
     /// The level of a gate is finer than random permutations can show.
     #[error(
         "alpha {alpha} of metric '{metric}' is too small for graded scores or clusters: with {gated} the smallest level \
-         that {MOST_PERMUTATIONS} random sign flips can show is {least}; use that or more{fewer}"
+         that {MAX_PERMUTATIONS} random sign flips can show is {least}; use that or more{fewer}"
     )]
     LevelTooSmall {
         /// The metric.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Largest size of a score that is compared; the squares of a million million of them are in the range of `f64`.
-pub(super) const LARGEST_SCORE: f64 = 1e100;
+pub(super) const MAX_SCORE: f64 = 1e100;
 
 /// What tells that two samples of one id are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl ReadValue {
             }
         }
         match card.and_then(|card| number_of(card, measure)) {
-            Some(score) if score.abs() <= LARGEST_SCORE => {
+            Some(score) if score.abs() <= MAX_SCORE => {
                 self.sum.add(score);
                 self.scored += 1;
             }

@@ -1,16 +1,16 @@
 //! Answers in words.
 
-use super::reading::LARGEST_SCORE;
+use super::reading::MAX_SCORE;
 use super::result::{GateNote, MetricComparison, TaskPairing};
 use super::unscored::Unscored;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// Longest part of a text of others that stands in a reason, in characters.
-const LONGEST: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// Most characters of a sentence of the program that holds such texts.
-const LONGEST_SENTENCE: usize = 600;
+const MAX_SENTENCE_CHARS: usize = 600;
 
 /// Digits of a digest that are shown.
 const SHOWN_DIGITS: usize = 12;
@@ -85,7 +85,7 @@ pub(super) fn of(metric: &MetricComparison, gate: &GateNote, gain: f64, is_too_f
 pub(super) fn too_large(metric: &MetricComparison) -> String {
     let have = if metric.too_large == 1 { "has" } else { "have" };
     format!(
-        "{} {have} scores too large to compare (beyond ±{LARGEST_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
+        "{} {have} scores too large to compare (beyond ±{MAX_SCORE:e}); mend what gives such scores, or leave this metric out of the gate",
         counted(metric.too_large, "sample")
     )
 }
@@ -180,12 +180,12 @@ pub(super) fn count(number: u64) -> String {
 
 /// The beginning of a text of others, on one line and without what steers a terminal.
 pub(super) fn shortened(text: &str) -> String {
-    bounded(text, LONGEST)
+    bounded(text, MAX_REASON_CHARS)
 }
 
 /// The same of a text of the program that holds what was shortened: what to do stands at its end.
 pub(super) fn sentence(text: &str) -> String {
-    bounded(text, LONGEST_SENTENCE)
+    bounded(text, MAX_SENTENCE_CHARS)
 }
 
 fn bounded(text: &str, most: usize) -> String {

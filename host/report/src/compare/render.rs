@@ -21,7 +21,7 @@ const CHANGED: f64 = 0.05;
 const SAME_RUN: &str = "both are the same run, so nothing can differ";
 
 /// Most slices and reasons that are shown for a metric.
-const MOST_PARTS: usize = 5;
+const MAX_PARTS: usize = 5;
 
 impl Comparison {
     /// The answer in one line.
@@ -132,7 +132,7 @@ fn drift_lines(metric: &MetricComparison) -> Vec<String> {
 }
 
 fn first_few(mut lines: impl Iterator<Item = String>, what: &str) -> Vec<String> {
-    let mut shown: Vec<String> = lines.by_ref().take(MOST_PARTS).collect();
+    let mut shown: Vec<String> = lines.by_ref().take(MAX_PARTS).collect();
     match lines.count() {
         0 => {}
         more => shown.push(format!("… and {more} more {what}{}", if more == 1 { "" } else { "s" })),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Up to so many differences other than zero all signs are tried: 2^28 sums, as pairs of 2^14.
-pub(super) const MOST_EXACT: usize = 28;
+pub(super) const MAX_EXACT_UNITS: usize = 28;
 
 /// Signs of one 64-bit number are those of a block of so many differences.
 const BLOCK: usize = 64;
@@ -36,7 +36,7 @@ pub struct SignFlipTest {
 impl SignFlipTest {
     /// Whether all signs are tried.
     pub(super) fn is_exact(&self) -> bool {
-        self.differences.iter().filter(|difference| **difference != 0.0).count() <= MOST_EXACT
+        self.differences.iter().filter(|difference| **difference != 0.0).count() <= MAX_EXACT_UNITS
     }
 }
 
@@ -58,7 +58,7 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
     let prepared: Vec<Prepared> = tests.iter().map(Prepared::new).collect();
     let mut jobs = Vec::new();
     for (number, test) in prepared.iter().enumerate() {
-        if test.sizes.len() > MOST_EXACT {
+        if test.sizes.len() > MAX_EXACT_UNITS {
             let end = test.permutations;
             let starts = (0..end).step_by(TOGETHER as usize);
             jobs.extend(starts.map(|start| (number, start..start.saturating_add(TOGETHER).min(end))));
@@ -96,7 +96,7 @@ pub fn sign_flip_tests(tests: &[SignFlipTest], threads: usize) -> Vec<SignFlipRe
         }
     });
     let result = |(test, (worse, better)): (&Prepared, (u32, u32))| {
-        if test.sizes.len() <= MOST_EXACT {
+        if test.sizes.len() <= MAX_EXACT_UNITS {
             return test.all_signs();
         }
         let permutations = test.permutations;

@@ -4,7 +4,7 @@ use super::result::TagDrift;
 use std::collections::HashMap;
 
 /// Most reasons that are told apart; the rest is `(other)`.
-const MOST_TAGS: usize = 1_000;
+const MAX_TAGS: usize = 1_000;
 
 /// Counts of reasons.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Tags {
 
     fn add(&mut self, tags: &[String], which: usize) {
         for tag in tags {
-            let is_known = self.0.len() < MOST_TAGS || self.0.contains_key(tag);
+            let is_known = self.0.len() < MAX_TAGS || self.0.contains_key(tag);
             let tag = if is_known { tag.as_str() } else { crate::label::OTHER };
             if !self.0.contains_key(tag) {
                 self.0.insert(tag.to_owned(), [0; 3]);

@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A group of rows is written when it has so many rows, or so many bytes of text.
-const MOST_ROWS: usize = 8_192;
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BATCH_ROWS: usize = 8_192;
+const MAX_BATCH_BYTES: usize = 32 << 20;
 
 /// The values of a column that wait for their group to be written.
 enum Values {
@@ -79,7 +79,7 @@ pub(super) fn write(run: &Run<'_>, path: &Path, files: &mut Files) -> Result<Exp
         bytes += columns.iter_mut().map(|column| column.add(&row)).sum::<usize>();
         rows += 1;
         exported.samples += 1;
-        if rows == MOST_ROWS || bytes >= MOST_BYTES {
+        if rows == MAX_BATCH_ROWS || bytes >= MAX_BATCH_BYTES {
             write_group(&mut writer, &mut columns).map_err(failed)?;
             (rows, bytes) = (0, 0);
         }

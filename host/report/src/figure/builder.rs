@@ -1,6 +1,6 @@
 //! Makes the figure of a metric.
 
-use super::counts::{MOST_NAMES, NameCounts};
+use super::counts::{MAX_NAMES, NameCounts};
 use super::tally::{Observed, Tallied, Tally};
 use super::{CategoryCount, MetricFigure, SliceFigure, SubFigure, TagCount};
 use crate::fold::{FoldRow, FoldState, Folds};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 /// Most scores of a task, and of one of its slices, that an error is resampled from; of more a
 /// random part is taken. The value is always that of all scores.
-const MOST_RESAMPLED: u64 = 100_000;
-const MOST_RESAMPLED_OF_SLICE: u64 = 10_000;
+const MAX_RESAMPLED_SAMPLES: u64 = 100_000;
+const MAX_RESAMPLED_SLICE_SAMPLES: u64 = 10_000;
 
 /// Makes the figure of a metric from results that are seen once, in dataset order.
 pub(super) struct FigureBuilder<'a> {
@@ -58,7 +58,7 @@ impl<'a> FigureBuilder<'a> {
     ) -> FigureBuilder<'a> {
         let is_clustered = grouping.is_clustered();
         FigureBuilder {
-            whole: tally(task_id, description, is_clustered, MOST_RESAMPLED, folds),
+            whole: tally(task_id, description, is_clustered, MAX_RESAMPLED_SAMPLES, folds),
             slices: (0..grouping.paths()).map(|_| Vec::new()).collect(),
             task_id: task_id.to_owned(),
             description: description.clone(),
@@ -122,7 +122,7 @@ impl<'a> FigureBuilder<'a> {
     fn add_sub_scores(&mut self, card: &ScoreCard) {
         for (name, value) in &card.sub_scores {
             let Some(value) = number(value) else { continue };
-            if !self.sub_scores.contains_key(name) && self.sub_scores.len() < MOST_NAMES {
+            if !self.sub_scores.contains_key(name) && self.sub_scores.len() < MAX_NAMES {
                 let aggregation = match &self.description.aggregation {
                     Aggregation::PassRate | Aggregation::Categorical | Aggregation::Custom(_) => {
                         &Aggregation::Mean
@@ -159,7 +159,7 @@ impl<'a> FigureBuilder<'a> {
         for (tallies, numbers) in self.slices.iter_mut().zip(&place.slices) {
             for number in numbers {
                 while tallies.len() <= *number {
-                    let most = MOST_RESAMPLED_OF_SLICE;
+                    let most = MAX_RESAMPLED_SLICE_SAMPLES;
                     tallies.push(tally(
                         &self.task_id,
                         &self.description,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Most different names that are told apart, so that a scorer that makes up names cannot fill the
 /// memory. Further ones are counted as [`OTHER`].
-pub(super) const MOST_NAMES: usize = 1_000;
+pub(super) const MAX_NAMES: usize = 1_000;
 
 /// Counts of names.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(super) struct NameCounts(BTreeMap<String, u64>);
 
 impl NameCounts {
     pub(super) fn add(&mut self, name: &str) {
-        let is_known = self.0.len() < MOST_NAMES || self.0.contains_key(name);
+        let is_known = self.0.len() < MAX_NAMES || self.0.contains_key(name);
         let name = if is_known { name } else { OTHER };
         match self.0.get_mut(name) {
             Some(count) => *count += 1,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 mod properties;
 mod repeats;
 
-const MOST_NAMES: usize = counts::MOST_NAMES;
+const MAX_NAMES: usize = counts::MAX_NAMES;
 
 fn of_task(task: &TaskDescription, aggregation: Aggregation, records: &[SampleRecord]) -> MetricFigure {
     let metric = MetricDescription { aggregation, ..description("m") };
@@ -254,11 +254,11 @@ fn a_scorer_that_makes_up_names_cannot_fill_the_memory() {
             card.detail.object_mut().insert("category".to_owned(), json!(format!("category-{number}")));
         })
     };
-    let records: Vec<_> = (0..MOST_NAMES + 7).map(record).collect();
+    let records: Vec<_> = (0..MAX_NAMES + 7).map(record).collect();
     let figure = figure(Aggregation::Categorical, &records);
     assert_eq!(figure.error_tags[0], TagCount { tag: "(other)".to_owned(), count: 7 });
-    assert_eq!((figure.error_tags.len(), figure.sub_scores.len()), (MOST_NAMES + 1, MOST_NAMES));
-    assert_eq!(figure.categories.len(), MOST_NAMES + 1);
+    assert_eq!((figure.error_tags.len(), figure.sub_scores.len()), (MAX_NAMES + 1, MAX_NAMES));
+    assert_eq!(figure.categories.len(), MAX_NAMES + 1);
     let other = figure.categories.last().unwrap();
     assert_eq!((other.name.as_str(), other.count, other.share), ("(other)", 7, 7.0 / 1_007.0));
 }

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Most samples whose texts are in one block: a block is unpacked whole when one of them is opened.
-const MOST_TEXTS: u32 = 256;
+const MAX_CHUNK_TEXTS: u32 = 256;
 /// Most bytes of texts in one block before they are compressed, unless one sample alone has more.
-const LONGEST_TEXTS: usize = 1 << 20;
+const MAX_CHUNK_BYTES: usize = 1 << 20;
 /// Most samples in one block of columns.
-const MOST_ROWS: usize = 4_096;
+const MAX_CHUNK_ROWS: usize = 4_096;
 
 /// Why there is no page.
 #[derive(Debug, Error)]
@@ -141,7 +141,7 @@ fn write_run<W: Write>(
     while records.peek().is_some() {
         let mut texts = block::begin(out, "texts")?;
         let (mut count, mut bytes) = (0, 0);
-        while count < MOST_TEXTS && bytes < LONGEST_TEXTS {
+        while count < MAX_CHUNK_TEXTS && bytes < MAX_CHUNK_BYTES {
             let Some((record, stage)) = records.next().transpose()? else { break };
             line.clear();
             serde_json::to_writer(&mut line, &TextLine::new(&record))?;
@@ -154,7 +154,7 @@ fn write_run<W: Write>(
         block::end(texts)?;
         columns.end_texts(count);
         samples += u64::from(count);
-        if columns.len() >= MOST_ROWS {
+        if columns.len() >= MAX_CHUNK_ROWS {
             write_columns(out, &columns)?;
             columns = Columns::new(number);
         }

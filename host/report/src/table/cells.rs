@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 const NARROWEST: usize = 12;
 
 /// Fewest columns that are worth showing of the path of a slice, its ellipsis among them.
-const SHORTEST_PATH: usize = 3;
+const MIN_PATH_CHARS: usize = 3;
 
 /// To which side the cells of a column go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ fn cut_to(text: &str, width: usize) -> String {
     let name = text.trim_start();
     let indent = text.len() - name.len();
     if let Some((path, key)) = name.split_once('=') {
-        let left = width.checked_sub(indent + 1 + width_of(key)).filter(|left| *left >= SHORTEST_PATH);
+        let left = width.checked_sub(indent + 1 + width_of(key)).filter(|left| *left >= MIN_PATH_CHARS);
         if let Some(left) = left {
             return format!("{}{}={key}", &text[..indent], end_of(path, left));
         }

@@ -5,7 +5,7 @@ use crate::{Aggregation, Interval, MetricFigure, NamedFigure, SliceFigure};
 use gage_core::printable_line;
 
 /// Most rows of one kind below a metric; the rest is in `summary.json`.
-const MOST_PARTS: usize = 20;
+const MAX_PARTS: usize = 20;
 
 /// Cells in the order of the columns: task, metric, value, interval, scored, coverage.
 pub(super) type Cells = [String; 6];
@@ -114,8 +114,8 @@ fn cells(
 
 /// The first of the rows, and how many more there are.
 fn bounded(rows: impl ExactSizeIterator<Item = Row>) -> Vec<Row> {
-    let left = rows.len().saturating_sub(MOST_PARTS);
-    let mut shown: Vec<Row> = rows.take(MOST_PARTS).collect();
+    let left = rows.len().saturating_sub(MAX_PARTS);
+    let mut shown: Vec<Row> = rows.take(MAX_PARTS).collect();
     if left > 0 {
         let mut cells = Cells::default();
         let [_, name, ..] = &mut cells;

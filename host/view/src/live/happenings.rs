@@ -8,11 +8,11 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 /// Most happenings that are kept: the newest.
-const MOST_KEPT: usize = 40;
+const MAX_KEPT_EVENTS: usize = 40;
 /// Most characters of a message; the report has all.
-const LONGEST_MESSAGE: usize = 600;
+const MAX_MESSAGE_CHARS: usize = 600;
 /// Lines that are longer are passed over.
-const LONGEST_LINE: u64 = 1 << 20;
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Reads `events.jsonl` while it is written.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Happenings {
         }
         let message = message_of(&line.payload);
         let Line { unix_ms, kind, level, task_id, sample_id, .. } = line;
-        if self.recent.len() == MOST_KEPT {
+        if self.recent.len() == MAX_KEPT_EVENTS {
             self.recent.pop_front();
         }
         self.recent.push_back(Happening { unix_ms, level, kind, task_id, sample_id, message });
@@ -144,11 +144,11 @@ impl Happenings {
 /// Reads one whole line, or nothing. Gives its length; of one that is too long `line` is empty.
 fn next_line(reader: &mut impl std::io::BufRead, line: &mut Vec<u8>) -> Option<u64> {
     line.clear();
-    let mut length = reader.take(LONGEST_LINE).read_until(b'\n', line).ok()? as u64;
+    let mut length = reader.take(MAX_LINE_BYTES).read_until(b'\n', line).ok()? as u64;
     if line.last() == Some(&b'\n') {
         return Some(length);
     }
-    if length < LONGEST_LINE {
+    if length < MAX_LINE_BYTES {
         return None;
     }
     line.clear();
@@ -171,7 +171,7 @@ fn message_of(payload: &Value) -> String {
         let why = text(&payload["error"]["message"]);
         Some(why.map_or_else(|| outcome.clone(), |why| format!("{outcome}: {why}")))
     });
-    message.unwrap_or_default().chars().take(LONGEST_MESSAGE).collect()
+    message.unwrap_or_default().chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const WINDOW_SECONDS: u64 = 15;
 const BINS: u64 = 60;
 
 /// A day, in tenths of a millisecond; what takes longer counts as that.
-const LONGEST_LATENCY: u64 = 24 * 3_600 * 10_000;
+const MAX_LATENCY_TENTHS_MS: u64 = 24 * 3_600 * 10_000;
 
 /// How a run stands.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct Tally {
 impl Default for Tally {
     fn default() -> Tally {
         // From a tenth of a millisecond to a day, with three digits.
-        let latency = Histogram::new_with_bounds(1, LONGEST_LATENCY, 3).ok();
+        let latency = Histogram::new_with_bounds(1, MAX_LATENCY_TENTHS_MS, 3).ok();
         Tally { tasks: BTreeMap::new(), answered: BTreeMap::new(), latency, completion_tokens: 0 }
     }
 }

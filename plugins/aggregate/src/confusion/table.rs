@@ -123,8 +123,8 @@ impl<'state> Table<'state> {
 
 /// A name that the host takes for that of a figure.
 fn plain_name(name: &str) -> String {
-    const MOST_CHARACTERS: usize = 40;
+    const MAX_LABEL_CHARS: usize = 40;
     let is_plain = |character: char| character.is_alphanumeric() || "_-.@/".contains(character);
-    let characters = name.chars().take(MOST_CHARACTERS);
+    let characters = name.chars().take(MAX_LABEL_CHARS);
     characters.map(|character| if is_plain(character) { character } else { '_' }).collect()
 }

@@ -96,7 +96,7 @@ fn names_and_limits() {
     let alike = found(json!({}), &[(json!("a!"), json!("a?")), (json!("a?"), json!("a?"))]);
     assert_near(&alike, "recall: a_", 0.0, 0.0);
     assert_near(&alike, "recall: a_:2", 1.0, 0.0);
-    let rows = (0..=MOST_CATEGORIES).map(|number| pair(&json!(number), &json!(0))).collect();
+    let rows = (0..=MAX_CATEGORIES).map(|number| pair(&json!(number), &json!(0))).collect();
     let many = figures_of(rows);
     assert!(many.is_err_and(|error| error.kind == ErrorKind::LimitExceeded));
     assert!(Confusion::prepare(json!({ "per_category": 17 })).is_err());

@@ -17,27 +17,27 @@ pub struct List {
 }
 
 /// Most values of a list, those inside its items among them: comparing more takes more than the budget of an item.
-pub const MOST_VALUES: usize = 50_000;
+pub const MAX_VALUES: usize = 50_000;
 
 /// Refuses a list that is too long to be compared, before it is read. `name` says whose it is.
 ///
 /// # Errors
-/// `invalid-input` for one of more than [`MOST_VALUES`] values.
+/// `invalid-input` for one of more than [`MAX_VALUES`] values.
 pub fn check_size(value: &Value, separator: Option<&str>, name: &str) -> Result<(), PluginError> {
     let is_too_long = match value {
         Value::Absent | Value::Number(_) | Value::Boolean(_) => false,
-        Value::Texts(texts) => texts.len() > MOST_VALUES,
+        Value::Texts(texts) => texts.len() > MAX_VALUES,
         Value::Json(json) => has_too_many_values(json),
         Value::Text(text) if text.trim_start().starts_with(['[', '{']) && has_too_many_values(text) => true,
         Value::Text(text) => {
             let separator = separator.filter(|separator| !separator.is_empty());
-            separator.is_some_and(|separator| text.split(separator).nth(MOST_VALUES).is_some())
+            separator.is_some_and(|separator| text.split(separator).nth(MAX_VALUES).is_some())
         }
     };
     if !is_too_long {
         return Ok(());
     }
-    let message = format!("the {name} is a list of more than {MOST_VALUES} values, too long to be compared");
+    let message = format!("the {name} is a list of more than {MAX_VALUES} values, too long to be compared");
     Err(PluginError::invalid_input(message))
 }
 
@@ -53,7 +53,7 @@ fn has_too_many_values(json: &str) -> bool {
             _ => {}
         }
     }
-    count > MOST_VALUES
+    count > MAX_VALUES
 }
 
 /// One item.

@@ -4,5 +4,5 @@
 mod items;
 mod matching;
 
-pub use items::{Item, ItemKey, List, MOST_VALUES, check_size};
+pub use items::{Item, ItemKey, List, MAX_VALUES, check_size};
 pub use matching::Matching;

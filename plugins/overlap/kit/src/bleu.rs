@@ -9,7 +9,7 @@ use gage_text_kit::params::flag_schema;
 use serde::{Deserialize, Serialize};
 
 /// Largest order of n-grams that is counted.
-pub const LARGEST_ORDER: u8 = 16;
+pub const MAX_ORDER: u8 = 16;
 
 /// Where the counts stand in the detail of a card.
 pub const DETAIL_KEY: &str = "bleu";
@@ -33,7 +33,7 @@ impl BleuCounts {
     /// Whether there are as many orders on both sides, from one to the largest.
     pub fn is_sound(&self) -> bool {
         let orders = self.correct.len();
-        orders == self.total.len() && (1..=usize::from(LARGEST_ORDER)).contains(&orders)
+        orders == self.total.len() && (1..=usize::from(MAX_ORDER)).contains(&orders)
     }
 
     /// Adds the counts of another text; `false`, and nothing is added, where it was counted to

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Largest order of n-grams of characters or words that is counted.
-pub const LARGEST_ORDER: u8 = 16;
+pub const MAX_ORDER: u8 = 16;
 
 /// Where the shape and the counts stand in the detail of a card.
 pub const DETAIL_KEY: &str = "chrf";
@@ -47,7 +47,7 @@ impl ChrfShape {
     /// Whether there is an order, none is too large, and the weight is a number.
     pub fn is_sound(self) -> bool {
         self.orders() > 0
-            && self.char_order.max(self.word_order) <= LARGEST_ORDER
+            && self.char_order.max(self.word_order) <= MAX_ORDER
             && self.beta.is_finite()
             && self.beta >= 0.0
     }

@@ -6,7 +6,7 @@
 use crate::vocabulary::{NumberedText, UNKNOWN};
 
 /// Most words of the shorter text, of those that the other has too.
-const MOST_WORDS: usize = 1 << 17;
+const MAX_WORDS: usize = 1 << 17;
 
 /// How much work an item may cause, over all of its references together, so that it ends before its budget does.
 #[derive(Debug)]
@@ -168,11 +168,11 @@ pub fn length(reference: &[u32], prediction: &[u32], work: &mut Work) -> Option<
     // Words that the other text does not have are in no common subsequence.
     let reference: Vec<u32> = reference.iter().copied().filter(|word| *word != UNKNOWN).collect();
     let prediction = common(prediction, &reference);
-    let (rows, columns) = match prediction.len() > MOST_WORDS && reference.len() < prediction.len() {
+    let (rows, columns) = match prediction.len() > MAX_WORDS && reference.len() < prediction.len() {
         true => (prediction, reference),
         false => (reference, prediction),
     };
-    if columns.len() > MOST_WORDS {
+    if columns.len() > MAX_WORDS {
         return None;
     }
     let columns = Columns::new(&columns);

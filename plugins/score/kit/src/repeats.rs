@@ -4,8 +4,8 @@ use gage_sdk::serde_json::Value;
 use gage_sdk::{PluginError, json};
 
 /// Most values of `k`, and the largest, so that an item's work is bounded.
-const MOST: usize = 16;
-const LARGEST: u64 = 100_000;
+const MAX_K_VALUES: usize = 16;
+const MAX_K: u64 = 100_000;
 
 /// How many attempts are drawn, and from which score up an attempt passes.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,10 +19,10 @@ pub struct Repeats {
 impl Repeats {
     /// The JSON Schema of the parameters `k` and `threshold`.
     pub fn schema() -> Value {
-        let k = json!({ "type": "integer", "minimum": 1, "maximum": LARGEST });
+        let k = json!({ "type": "integer", "minimum": 1, "maximum": MAX_K });
         json!({
             "k": {
-                "anyOf": [k, { "type": "array", "items": k, "minItems": 1, "maxItems": MOST }],
+                "anyOf": [k, { "type": "array", "items": k, "minItems": 1, "maxItems": MAX_K_VALUES }],
                 "default": [1],
                 "description": "how many attempts are drawn; a list for several figures",
             },
@@ -45,10 +45,10 @@ impl Repeats {
             Value::Array(list) => list.clone(),
             single => vec![single.clone()],
         };
-        let mut ks: Vec<u64> = Vec::with_capacity(given.len().min(MOST));
+        let mut ks: Vec<u64> = Vec::with_capacity(given.len().min(MAX_K_VALUES));
         for k in &given {
             match k.as_u64() {
-                Some(k @ 1..=LARGEST) if given.len() <= MOST => {
+                Some(k @ 1..=MAX_K) if given.len() <= MAX_K_VALUES => {
                     if !ks.contains(&k) {
                         ks.push(k);
                     }

@@ -4,7 +4,7 @@ use gage_sdk::PluginError;
 use gage_sdk::serde_json::{self, Number, Value};
 
 /// Most calls of one trajectory. Finding the best match takes the cube of it at worst.
-pub const MOST_CALLS: usize = 256;
+pub const MAX_CALLS: usize = 256;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl Call {
     /// The calls of a trajectory, in order: messages with `tool_calls`, or the calls themselves.
     ///
     /// # Errors
-    /// `invalid-input` where it is neither, or has more than [`MOST_CALLS`].
+    /// `invalid-input` where it is neither, or has more than [`MAX_CALLS`].
     pub fn all(trajectory: &Value, name: &str) -> Result<Vec<Call>, PluginError> {
         let refuse = |message: String| PluginError::invalid_input(format!("{name}: {message}"));
         let steps = match trajectory {
@@ -55,8 +55,8 @@ impl Call {
                 }
             }
         }
-        if calls.len() > MOST_CALLS {
-            return Err(refuse(format!("has {} calls; at most {MOST_CALLS} can be compared", calls.len())));
+        if calls.len() > MAX_CALLS {
+            return Err(refuse(format!("has {} calls; at most {MAX_CALLS} can be compared", calls.len())));
         }
         Ok(calls)
     }
@@ -156,7 +156,7 @@ mod tests {
         ] {
             assert_eq!(Call::all(&trajectory, "trajectory"), Ok(expected), "{trajectory}");
         }
-        let long = json!(vec![json!({"name": "a"}); MOST_CALLS + 1]);
+        let long = json!(vec![json!({"name": "a"}); MAX_CALLS + 1]);
         for (trajectory, expected) in [
             (json!({"name": "a"}), "a list of messages"),
             (json!([7]), "step 0 is neither"),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A frame is not longer than this, unpacked: what the recorder writes and one exchange more.
-const MOST_FRAME_BYTES: u64 = 2 << 30;
+const MAX_FRAME_BYTES: u64 = 2 << 30;
 
 /// What each frame of zstd begins with.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
@@ -83,7 +83,7 @@ fn holds_frame(bytes: &[u8]) -> bool {
         let decoder = bytes.get(place..).and_then(|bytes| zstd::Decoder::with_buffer(bytes).ok());
         let mut text = String::new();
         decoder.is_some_and(|decoder| {
-            let read = decoder.single_frame().take(MOST_FRAME_BYTES).read_to_string(&mut text);
+            let read = decoder.single_frame().take(MAX_FRAME_BYTES).read_to_string(&mut text);
             read.is_ok()
                 && text.lines().next().is_some_and(|line| serde_json::from_str::<Exchange>(line).is_ok())
         })
@@ -98,7 +98,7 @@ fn holds_frame(bytes: &[u8]) -> bool {
 fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
     let mut text = String::new();
     let decoder = zstd::Decoder::with_buffer(reader)?.single_frame();
-    decoder.take(MOST_FRAME_BYTES).read_to_string(&mut text)?;
+    decoder.take(MAX_FRAME_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 

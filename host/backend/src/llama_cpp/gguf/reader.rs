@@ -1,6 +1,6 @@
 //! From the bytes of a file to what they say.
 
-use super::{Gguf, GgufError, KEPT_ELEMENTS, MOST_ENTRIES, Tensor, TensorType};
+use super::{Gguf, GgufError, KEPT_ELEMENTS, MAX_ENTRIES, Tensor, TensorType};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::Path;
 const DEFAULT_ALIGNMENT: u64 = 32;
 
 /// Most sides of a tensor.
-const MOST_SIDES: u32 = 8;
+const MAX_DIMENSIONS: u32 = 8;
 
 /// Reads one file from its beginning.
 pub(super) struct Reader<'p> {
@@ -42,7 +42,7 @@ impl<'p> Reader<'p> {
         }
         let tensor_count = self.u64("the number of tensors")?;
         let key_count = self.u64("the number of keys")?;
-        if tensor_count.max(key_count) > MOST_ENTRIES {
+        if tensor_count.max(key_count) > MAX_ENTRIES {
             return Err(self.damaged(format!("it claims {tensor_count} tensors and {key_count} keys")));
         }
         let mut metadata = BTreeMap::new();
@@ -76,7 +76,7 @@ impl<'p> Reader<'p> {
     fn tensor(&mut self) -> Result<Tensor, GgufError> {
         let name = self.string("the name of a tensor")?;
         let sides = self.u32("the shape of a tensor")?;
-        if sides > MOST_SIDES {
+        if sides > MAX_DIMENSIONS {
             return Err(self.damaged(format!("the tensor `{}` has {sides} sides", shortened(&name))));
         }
         let mut shape = Vec::new();

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Most continuations of one request that are computed together.
-pub const MOST_LANES: usize = 16;
+pub const MAX_LANES: usize = 16;
 
 /// What was found about a continuation so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Scoring {
             most_cells: 0,
             tallies: vec![Tally { logprob: 0.0, is_greedy: true }; branches.len()],
             steps: VecDeque::new(),
-            rounds: rounds(&own, MOST_LANES, most_cells).into(),
+            rounds: rounds(&own, MAX_LANES, most_cells).into(),
             shared,
             branches,
         };

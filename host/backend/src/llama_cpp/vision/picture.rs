@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Most pixels of an image.
-const MOST_PIXELS: u64 = 64 << 20;
+const MAX_PIXELS: u64 = 64 << 20;
 
 /// Most bytes that a decoder may take beside the pixels.
 const DECODER_BYTES: u64 = 32 << 20;
@@ -36,8 +36,8 @@ fn pixels(bytes: &[u8]) -> Result<RgbImage, String> {
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(failed)?;
     let (width, height) = decoder.dimensions();
-    if width == 0 || height == 0 || u64::from(width) * u64::from(height) > MOST_PIXELS {
-        return Err(format!("it has {width} x {height} pixels, and 1 to {MOST_PIXELS} can be decoded"));
+    if width == 0 || height == 0 || u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(format!("it has {width} x {height} pixels, and 1 to {MAX_PIXELS} can be decoded"));
     }
     let mut limits = Limits::default();
     limits.max_alloc = Some(decoder.total_bytes().saturating_mul(3).saturating_add(DECODER_BYTES));

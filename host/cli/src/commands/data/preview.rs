@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 /// Lines of a text that are shown.
-const MOST_LINES: usize = 12;
+const MAX_PREVIEW_LINES: usize = 12;
 
 pub(super) fn preview(arguments: &PreviewArguments) -> anyhow::Result<ExitCode> {
     let datasets = match super::datasets(&arguments.data, false)? {
@@ -137,9 +137,9 @@ fn field(name: &str, text: &str, style: &Style) -> anyhow::Result<()> {
     if lines.is_empty() {
         lines.push(String::new());
     }
-    let left_out = lines.len().saturating_sub(MOST_LINES);
+    let left_out = lines.len().saturating_sub(MAX_PREVIEW_LINES);
     if left_out > 1 {
-        lines.truncate(MOST_LINES);
+        lines.truncate(MAX_PREVIEW_LINES);
         lines.push(format!("… {left_out} more lines"));
     }
     for (number, line) in lines.iter().enumerate() {

@@ -52,7 +52,7 @@ pub(super) fn list(arguments: &ModelListArguments) -> anyhow::Result<ExitCode> {
 /// The files that are called like models, in a folder and those in it, in the order of their names. Nothing
 /// where there is no folder yet.
 fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    const DEEPEST: usize = 6;
+    const MAX_FOLDER_DEPTH: usize = 6;
     let mut found = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
@@ -65,7 +65,7 @@ fn model_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
             let entry = entry?;
             let path = entry.path();
             // A link to a folder could lead in a circle.
-            if entry.file_type()?.is_dir() && depth < DEEPEST {
+            if entry.file_type()?.is_dir() && depth < MAX_FOLDER_DEPTH {
                 open.push((path, depth + 1));
             } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
                 && path.is_file()

@@ -9,7 +9,7 @@ use gage_plugin::AnyFamily;
 use gage_plugin_tools::{Purity, TestReport, read_cases};
 
 /// Most differences that are shown of an impure plugin.
-const MOST_SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     let file = match file_of(arguments.file.as_deref()) {
@@ -62,7 +62,7 @@ fn show(report: &TestReport) -> anyhow::Result<()> {
     let verdict = match &report.purity {
         Purity::Pure => "pure: alone, batched and shuffled they give the same".to_owned(),
         Purity::Impure(differences) => {
-            for difference in differences.iter().take(MOST_SHOWN) {
+            for difference in differences.iter().take(MAX_SHOWN) {
                 line(&format!("impure  {difference}"))?;
             }
             format!(

@@ -8,7 +8,7 @@ use gage_history::{Baseline, BaselineState, History, HistoryError, HistoryRun, U
 use serde_json::{Value, json};
 
 /// Longest name of a model in the table, in characters.
-const LONGEST_MODEL: usize = 24;
+const MAX_MODEL_CHARS: usize = 24;
 
 const TABLE: terminal::Table<9> = terminal::Table {
     headings: ["run", "suite", "model", "status", "begun", "samples", "first figure", "value", "size"],
@@ -137,7 +137,7 @@ fn row(run: &HistoryRun, listed: &Listed) -> [String; 9] {
     let cells = [
         format!("{}{mark}", run.label()),
         run.suite.clone().unwrap_or_default(),
-        run.model.as_deref().map(|model| terminal::shortened(model, LONGEST_MODEL)).unwrap_or_default(),
+        run.model.as_deref().map(|model| terminal::shortened(model, MAX_MODEL_CHARS)).unwrap_or_default(),
         run.state().to_owned(),
         begun.replace('T', " "),
         run.samples.map(|samples| samples_of(samples, run)).unwrap_or_default(),

@@ -8,7 +8,7 @@ use gage_history::{Baseline, BaselineState, FlipRate, History, HistoryError, Tre
 use serde_json::json;
 
 /// Longest name of a run or a model in the table, in characters.
-const LONGEST_NAME: usize = 22;
+const MAX_NAME_CHARS: usize = 22;
 
 const ONE_MODEL: terminal::Table<6> = terminal::Table {
     headings: ["run", "begun", "value", "change", "95% interval", "scored"],
@@ -154,7 +154,7 @@ fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] 
     let name = gage_core::printable_line(&point.label);
     let begun: String = point.created_at.chars().take("2026-01-01T00:00".len()).collect();
     [
-        format!("{}{mark}", terminal::shortened(&name, LONGEST_NAME)),
+        format!("{}{mark}", terminal::shortened(&name, MAX_NAME_CHARS)),
         begun.replace('T', " "),
         figure.value.map_or_else(nothing, |value| format!("{value:.4}")),
         change.unwrap_or_else(nothing),
@@ -166,5 +166,5 @@ fn row(point: &TrendPoint, before: Option<f64>, answer: &Answer) -> [String; 6] 
 fn with_model(row: ([String; 6], &TrendPoint)) -> [String; 7] {
     let ([run, begun, value, change, interval, scored], point) = row;
     let model = gage_core::printable_line(point.model.as_deref().unwrap_or("–")).into_owned();
-    [run, terminal::shortened(&model, LONGEST_NAME), begun, value, change, interval, scored]
+    [run, terminal::shortened(&model, MAX_NAME_CHARS), begun, value, change, interval, scored]
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The time that a rate is taken over. Batches of a slow model come seconds apart.
 const WINDOW: Duration = Duration::from_secs(15);
 /// Points that are kept of it.
-const MOST_POINTS: u32 = 64;
+const MAX_POINTS: u32 = 64;
 
 /// The last moments of a task: when, and how much was done.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Pace {
     /// Takes note of how much is done, so long after the beginning.
     pub(super) fn note(&mut self, elapsed: Duration, done: u64) {
         self.now = Some((elapsed, done));
-        let step = WINDOW / MOST_POINTS;
+        let step = WINDOW / MAX_POINTS;
         if self.points.back().is_none_or(|(last, _)| elapsed.saturating_sub(*last) >= step) {
             self.points.push_back((elapsed, done));
         }
@@ -99,7 +99,7 @@ mod tests {
                 elapsed += milliseconds;
                 done += more;
                 pace.note(Duration::from_millis(elapsed), done);
-                prop_assert!(pace.points.len() <= MOST_POINTS as usize + 2, "{}", pace.points.len());
+                prop_assert!(pace.points.len() <= MAX_POINTS as usize + 2, "{}", pace.points.len());
                 prop_assert!(pace.rate().is_none_or(|rate| rate >= 0.0 && rate.is_finite()));
             }
         }

@@ -4,7 +4,7 @@ use super::layout::{line, lines};
 use super::machine::object;
 use super::pace::Pace;
 use super::tally::{Snapshot, TaskTally};
-use super::view::{MOST_LINES, View, columns, say_around_view};
+use super::view::{MAX_LINES, View, columns, say_around_view};
 use super::{ProgressKind, Tasks};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError};
@@ -124,10 +124,10 @@ impl Drawing {
             Canvas::Live(view) => {
                 let (columns, has_colour) = (columns(), crate::terminal::colour_on_stderr());
                 let open: Vec<_> = running.iter().filter(|(now, ..)| !now.has_ended).collect();
-                let drawn = open.iter().take(MOST_LINES).map(|(now, pace, _)| (now, *pace));
+                let drawn = open.iter().take(MAX_LINES).map(|(now, pace, _)| (now, *pace));
                 let mut lines = lines(drawn, columns, has_colour);
-                if open.len() > MOST_LINES {
-                    lines.push(format!("and {} more tasks", open.len() - MOST_LINES));
+                if open.len() > MAX_LINES {
+                    lines.push(format!("and {} more tasks", open.len() - MAX_LINES));
                 }
                 view.show(&lines);
             }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Kinds of failures that are told apart; a component may make up as many as it likes.
-const MOST_KINDS: usize = 32;
+const MAX_KINDS: usize = 32;
 
 /// The counts of a task.
 pub(super) struct TaskTally {
@@ -151,7 +151,7 @@ impl TaskTally {
                 Some(error) if finished.outcome == Outcome::BackendError => error.kind.as_str(),
                 _ => finished.outcome.name(),
             };
-            let is_known = ends.failures.contains_key(kind) || ends.failures.len() < MOST_KINDS;
+            let is_known = ends.failures.contains_key(kind) || ends.failures.len() < MAX_KINDS;
             let kind = if is_known { kind } else { "other" };
             match ends.failures.get_mut(kind) {
                 Some(count) => *count += 1,
@@ -277,7 +277,7 @@ pub(super) mod tests {
             finish(&task, Outcome::BackendError, Some(&error(&format!("kind {number}"))), &[]);
         }
         let failures = task.snapshot().failures;
-        assert_eq!(failures.len(), MOST_KINDS + 1);
+        assert_eq!(failures.len(), MAX_KINDS + 1);
         assert_eq!(failures.iter().map(|(_, count)| count).sum::<u64>(), 103);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// Tasks that have a line of their own; more are counted in a last one.
-pub(super) const MOST_LINES: usize = 8;
+pub(super) const MAX_LINES: usize = 8;
 /// Redraws a second, at most.
 const REDRAWS: u8 = 10;
 

@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use url::Url;
 
-const LONGEST_MESSAGE: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
 /// The error of a status that will not pass.
 pub(super) fn final_error(
@@ -17,7 +17,7 @@ pub(super) fn final_error(
     has_token: bool,
 ) -> HubError {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let said: String = header("x-error-message").chars().take(LONGEST_MESSAGE).collect();
+    let said: String = header("x-error-message").chars().take(MAX_MESSAGE_CHARS).collect();
     let said = match said.is_empty() {
         true => String::new(),
         false => format!("; the server says: {}", gage_core::printable_line(&said)),

@@ -3,8 +3,8 @@
 use crate::hub::source::{HubFormat, HubKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-const MOST_NAMES: usize = 20;
-const LONGEST_NAME: usize = 120;
+const MAX_NAMES: usize = 20;
+const MAX_NAME_CHARS: usize = 120;
 
 /// Names, quoted and separated, and how many more there are.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -13,10 +13,10 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         return "none".to_owned();
     }
     let quote = |name: &str| {
-        let short: String = name.chars().take(LONGEST_NAME).collect();
+        let short: String = name.chars().take(MAX_NAME_CHARS).collect();
         format!("'{}'", gage_core::printable_line(&short))
     };
-    let shown: Vec<String> = names.by_ref().take(MOST_NAMES).map(quote).collect();
+    let shown: Vec<String> = names.by_ref().take(MAX_NAMES).map(quote).collect();
     match names.count() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -53,7 +53,7 @@ pub(super) fn unreadable<'a>(kind: HubKind, paths: impl Iterator<Item = &'a str>
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let texts: Vec<String> = found
         .into_iter()
-        .take(MOST_NAMES)
+        .take(MAX_NAMES)
         .map(|(ending, count)| format!("{count} with {}", gage_core::printable_line(&ending)))
         .collect();
     match texts.is_empty() {

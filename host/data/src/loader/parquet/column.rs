@@ -8,7 +8,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::RowGroupReader;
 
 /// How many rows are read at once, at most.
-const MOST_ROWS: u64 = 1_024;
+const MAX_BATCH_ROWS: u64 = 1_024;
 /// How large their values in one column should be together, in bytes.
 const BATCH_BYTES: u64 = 1 << 20;
 
@@ -37,7 +37,7 @@ impl Column {
         }
         let rows = u64::try_from(group.metadata().num_rows())?.max(1);
         let row_bytes = u64::try_from(metadata.uncompressed_size())? / rows;
-        let batch = (BATCH_BYTES / row_bytes.max(1)).clamp(1, MOST_ROWS);
+        let batch = (BATCH_BYTES / row_bytes.max(1)).clamp(1, MAX_BATCH_ROWS);
         Ok(Column {
             values: values_of(group.get_column_reader(position)?),
             leaf,

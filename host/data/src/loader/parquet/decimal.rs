@@ -1,9 +1,9 @@
 //! Decimals as exact texts.
 
 /// Longer numbers are refused, in bytes; 32 bytes are 76 digits.
-const MOST_BYTES: usize = 128;
+const MAX_DECIMAL_BYTES: usize = 128;
 /// And so are those with more digits behind the point.
-const MOST_SCALE: i32 = 1_000;
+const MAX_SCALE: i32 = 1_000;
 /// What fits into a word when a remainder stands before it.
 const PIECE: u64 = 1_000_000_000;
 
@@ -14,8 +14,8 @@ pub(crate) fn of_integer(value: i64, scale: i32) -> Result<String, String> {
 
 /// The same for bytes: two's complement, the highest byte first.
 pub(crate) fn of_bytes(bytes: &[u8], scale: i32) -> Result<String, String> {
-    if bytes.is_empty() || bytes.len() > MOST_BYTES {
-        return Err(format!("a decimal of {} bytes; 1 to {MOST_BYTES} are allowed", bytes.len()));
+    if bytes.is_empty() || bytes.len() > MAX_DECIMAL_BYTES {
+        return Err(format!("a decimal of {} bytes; 1 to {MAX_DECIMAL_BYTES} are allowed", bytes.len()));
     }
     let is_negative = bytes.first().is_some_and(|byte| *byte >= 0x80);
     let mut magnitude = bytes.to_vec();
@@ -42,8 +42,8 @@ pub(crate) fn of_bytes(bytes: &[u8], scale: i32) -> Result<String, String> {
 }
 
 fn point(is_negative: bool, mut digits: String, scale: i32) -> Result<String, String> {
-    let scale = usize::try_from(scale).ok().filter(|_| scale <= MOST_SCALE);
-    let scale = scale.ok_or_else(|| format!("the scale of a decimal must be 0 to {MOST_SCALE}"))?;
+    let scale = usize::try_from(scale).ok().filter(|_| scale <= MAX_SCALE);
+    let scale = scale.ok_or_else(|| format!("the scale of a decimal must be 0 to {MAX_SCALE}"))?;
     if scale > 0 {
         if digits.len() <= scale {
             digits.insert_str(0, &"0".repeat(scale + 1 - digits.len()));

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 
 /// Pages of more bytes than this are not unpacked. Writers make pages of about a megabyte, but for values that are
 /// large themselves, of which they may put a thousand into one.
-pub(super) const MOST_BYTES: u64 = 512 << 20;
+pub(super) const MAX_PAGE_BYTES: u64 = 512 << 20;
 
 /// The longest beginning of a header that its first two numbers take.
 const HEAD_BYTES: u64 = 16;
@@ -16,7 +16,7 @@ pub(super) fn too_large(column: &str, row: u64, bytes: u64) -> String {
         "column '{column}' has a page of {} MiB, unpacked, from row {row} on, and at most {} MiB are read at once; \
          write the file with smaller pages or row groups",
         bytes >> 20,
-        MOST_BYTES >> 20
+        MAX_PAGE_BYTES >> 20
     )
 }
 

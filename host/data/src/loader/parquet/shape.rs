@@ -5,7 +5,7 @@ use ::parquet::basic::{ConvertedType, LogicalType, Repetition};
 use ::parquet::schema::types::Type;
 
 /// Schemas that are nested deeper are refused.
-const MOST_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A node of the schema. `first` is the first column below it, whose levels decide on it.
 pub(crate) struct Shape {
@@ -88,8 +88,8 @@ impl Builder {
 
     /// A node apart from its repetition.
     fn inner(&mut self, kind: &Type, levels: Levels) -> Result<Shape, Fault> {
-        if levels.depth > MOST_DEPTH {
-            return Err(Fault::Unsuited(format!("the columns are nested more than {MOST_DEPTH} deep")));
+        if levels.depth > MAX_DEPTH {
+            return Err(Fault::Unsuited(format!("the columns are nested more than {MAX_DEPTH} deep")));
         }
         if kind.is_primitive() {
             let first = self.columns;

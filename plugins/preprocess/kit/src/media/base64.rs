@@ -3,7 +3,7 @@
 use super::Kind;
 
 /// A text shorter than this is a path, whatever it begins with.
-const SHORTEST_BARE: usize = 256;
+const MIN_BARE_BYTES: usize = 256;
 
 /// How Base64 of each media type begins: characters, the place where they stand, the type. Files of
 /// the RIFF family differ only from their tenth byte on, which is the thirteenth character.
@@ -34,7 +34,7 @@ fn media_type(text: &str) -> Option<&'static str> {
 
 /// Whether a text without any mark is Base64 of a known type, as some tables hold their images.
 pub(super) fn is_bare(text: &str) -> bool {
-    text.len() >= SHORTEST_BARE && media_type(text).is_some() && text.bytes().all(is_base64)
+    text.len() >= MIN_BARE_BYTES && media_type(text).is_some() && text.bytes().all(is_base64)
 }
 
 fn is_base64(byte: u8) -> bool {
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn long_texts_may_be_bytes() {
-        let long = format!("/9j/{}", "A".repeat(SHORTEST_BARE));
+        let long = format!("/9j/{}", "A".repeat(MIN_BARE_BYTES));
         assert!(is_bare(&long));
         assert!(!is_bare("/9j/AAAA"));
         assert!(!is_bare(&format!("{long}.jpg")));
-        assert!(!is_bare(&"A".repeat(SHORTEST_BARE)));
+        assert!(!is_bare(&"A".repeat(MIN_BARE_BYTES)));
     }
 }

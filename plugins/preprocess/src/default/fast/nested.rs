@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Most members of an object that is read here: each name is compared with those before it.
-pub(super) const MOST_MEMBERS: usize = 64;
+pub(super) const MAX_MEMBERS: usize = 64;
 
 /// The error of what is left to the ordinary way.
 pub(super) fn too_odd<E: Error>() -> E {
@@ -136,7 +136,7 @@ impl<'row> Visitor<'row> for Writer<'_, 'row> {
         self.json.push('{');
         while let Some(name) = access.next_key::<Text<'row>>()? {
             let before = self.names.get(start..).unwrap_or_default();
-            if before.len() == MOST_MEMBERS || before.contains(&name) {
+            if before.len() == MAX_MEMBERS || before.contains(&name) {
                 return Err(too_odd());
             }
             if !before.is_empty() {

@@ -3,7 +3,7 @@
 //!
 //! Reading goes through serde_json, so whatever it refuses or respells is refused or respelt here too.
 
-use super::nested::{MOST_MEMBERS, Place, Writer, too_odd, visit_scalars};
+use super::nested::{MAX_MEMBERS, Place, Writer, too_odd, visit_scalars};
 use super::text::Text;
 use gage_row_kit::fields;
 use gage_sdk::serde_json::{self, Number, Value};
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// Room for the fields of most rows.
-pub(super) const USUAL_FIELDS: usize = 16;
+pub(super) const TYPICAL_FIELDS: usize = 16;
 
 /// Room for a nested value at first.
 const NESTED_BYTES: usize = 128;
@@ -102,7 +102,7 @@ impl Field<'_> {
 }
 
 /// Reads a row; none where it is no object of distinct names, where an object in it is none, or where one
-/// has more than [`MOST_MEMBERS`].
+/// has more than [`MAX_MEMBERS`].
 pub(super) fn read(row: &str) -> Option<Row<'_>> {
     super::scan::row(row).or_else(|| thoroughly(row))
 }
@@ -125,10 +125,10 @@ impl<'row> Visitor<'row> for RowVisitor {
     }
 
     fn visit_map<A: MapAccess<'row>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut row = Row::with_capacity(USUAL_FIELDS);
+        let mut row = Row::with_capacity(TYPICAL_FIELDS);
         let mut names = Vec::new();
         while let Some(name) = access.next_key::<Text<'row>>()? {
-            if row.len() == MOST_MEMBERS || row.iter().any(|(other, _)| *other == name) {
+            if row.len() == MAX_MEMBERS || row.iter().any(|(other, _)| *other == name) {
                 return Err(too_odd());
             }
             let place = if name.as_str() == "messages" { Place::Messages } else { Place::Other };

@@ -3,24 +3,24 @@
 //!
 //! What is given is what [`super::row`] reads through serde_json; nothing where that is in doubt.
 
-use super::nested::{MOST_MEMBERS, Place, Writer};
-use super::row::{Field, Row, USUAL_FIELDS};
+use super::nested::{MAX_MEMBERS, Place, Writer};
+use super::row::{Field, Row, TYPICAL_FIELDS};
 use super::text::Text;
 use gage_sdk::serde_json;
 use serde::de::DeserializeSeed as _;
 use std::borrow::Cow;
 
 /// How deep values may be nested that are copied as they stand.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// The most members of a nested object that is copied as it stands.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 /// Digits that are spelt alike by everybody.
-const MOST_DIGITS: usize = 15;
+const MAX_DIGITS: usize = 15;
 
 /// The fields of a row.
 pub(super) fn row(text: &str) -> Option<Row<'_>> {
     let mut scan = Scan { text, at: 0 };
-    let mut row = Row::with_capacity(USUAL_FIELDS);
+    let mut row = Row::with_capacity(TYPICAL_FIELDS);
     scan.blanks();
     scan.take(b'{')?;
     scan.blanks();
@@ -30,7 +30,7 @@ pub(super) fn row(text: &str) -> Option<Row<'_>> {
     loop {
         scan.take(b'"')?;
         let (name, is_plain) = scan.string()?;
-        if !is_plain || row.len() == MOST_MEMBERS || row.iter().any(|(other, _)| other.as_str() == name) {
+        if !is_plain || row.len() == MAX_MEMBERS || row.iter().any(|(other, _)| other.as_str() == name) {
             return None;
         }
         scan.blanks();
@@ -165,13 +165,13 @@ impl<'row> Scan<'row> {
             self.at += 1;
         }
         let has_zero = first == Some(b'0') && (count > 1 || digits > begin);
-        (count > 0).then_some(is_whole && count <= MOST_DIGITS && !has_zero)
+        (count > 0).then_some(is_whole && count <= MAX_DIGITS && !has_zero)
     }
 
     /// Walks over a list or an object; whether all of it is written as it stands: without white space and
     /// escapes, with numbers and names that need no closer look. What is not is read by others.
     fn nested(&mut self, depth: usize) -> Option<bool> {
-        let mut is_as_written = depth < MOST_DEPTH;
+        let mut is_as_written = depth < MAX_DEPTH;
         let open = self.byte()?;
         self.at += 1;
         let close = if open == b'{' { b'}' } else { b']' };
@@ -180,14 +180,14 @@ impl<'row> Scan<'row> {
             self.at += 1;
             return Some(is_as_written);
         }
-        let (mut names, mut count) = ([""; MOST_NAMES], 0);
+        let (mut names, mut count) = ([""; MAX_NAMES], 0);
         loop {
             is_as_written &= !self.skips_blanks();
             if open == b'{' {
                 self.take(b'"')?;
                 let (name, is_plain) = self.string()?;
                 let before = names.get(..count).unwrap_or_default();
-                is_as_written &= is_plain && count < MOST_NAMES && !before.contains(&name);
+                is_as_written &= is_plain && count < MAX_NAMES && !before.contains(&name);
                 if let Some(place) = names.get_mut(count) {
                     *place = name;
                     count += 1;
@@ -202,7 +202,7 @@ impl<'row> Scan<'row> {
                     self.string()?.1
                 }
                 // Who nests deeper than this is read by others.
-                b'{' | b'[' if depth < MOST_DEPTH => self.nested(depth + 1)?,
+                b'{' | b'[' if depth < MAX_DEPTH => self.nested(depth + 1)?,
                 b'n' => self.word("null", Field::Null).map(|_| true)?,
                 b't' => self.word("true", Field::Null).map(|_| true)?,
                 b'f' => self.word("false", Field::Null).map(|_| true)?,

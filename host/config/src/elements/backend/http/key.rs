@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 /// A file that holds a key is not longer than this.
-const MOST_BYTES: u64 = 64 * 1024;
+const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 
 /// A value that is never written down or printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl ApiKey {
             KeySource::File(path) => {
                 let mut text = String::new();
                 let read = std::fs::File::open(path)
-                    .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+                    .and_then(|file| file.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text));
                 if let Err(error) = read {
                     let message = format!("cannot read the key from {}: {error}", shown_path(path));
                     return fail("api_key_file", message, "the file holds the key and nothing else");

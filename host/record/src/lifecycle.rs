@@ -1,0 +1,294 @@
+//! How the folder of a run is created, resumed and opened.
+
+use crate::atomic_file::sync_folder;
+use crate::folder::lock;
+use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
+use crate::journal::{Recorded, recorded_lines, segment_paths};
+use crate::missing_manifest::is_never_begun;
+use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+impl RunFolder {
+    /// Creates `<root>/<run_id>/` for a new run. A folder in which a run was never begun, left
+    /// by a process that was killed at once, is taken over.
+    ///
+    /// # Errors
+    /// When the id cannot be a folder name, when there is such a run, when another process
+    /// holds its lock, and when the file system refuses.
+    pub fn create(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
+        gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
+        let path = root.join(run_id);
+        let exists = || RecordError::RunExists { run_id: run_id.to_owned(), path: path.clone() };
+        fs::create_dir_all(root).map_err(|source| RecordError::io("create", root, source))?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if !is_never_begun(&path) {
+                    return Err(exists());
+                }
+            }
+            other => other.map_err(|source| RecordError::io("create", &path, source))?,
+        }
+        let writer_lock = lock(&path)?;
+        // Another process may have begun and ended between the first look and the lock.
+        if !is_never_begun(&path) {
+            return Err(exists());
+        }
+        create_journal_folder(&path)?;
+        // Before the manifest, which says that it is there.
+        Recorded::begin(&path, run_id, 0)?;
+        sync_folder(root)?;
+        Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock), counts_lines: true })
+    }
+
+    /// Opens the folder of a run that was begun, to go on with it.
+    ///
+    /// # Errors
+    /// When there is no such run, when another process holds its lock, when its manifest cannot be
+    /// read, was edited, or is that of another run, when it is the scoring of another run, when its journal is not as it
+    /// was when the run ended, and when nothing says how much of it was recorded.
+    pub fn resume(root: &Path, run_id: &str) -> Result<RunFolder, RecordError> {
+        gage_core::check_name(run_id).map_err(RecordError::InvalidRunId)?;
+        let path = root.join(run_id);
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::RunMissing { run_id: run_id.to_owned(), path });
+        }
+        let writer_lock = lock(&path)?;
+        let manifest = Manifest::read(&path)?;
+        if let Some(wrong) = Manifest::seal(&path)?.wrong() {
+            let reason = format!("{wrong}; restore it from a copy, or start again with another --run-id");
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
+        if manifest.run_id != run_id {
+            let reason = format!("it belongs to run '{}'; give the folder its name back", manifest.run_id);
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
+        if let Some(parent) = &manifest.parent_run {
+            let reason = format!(
+                "it holds the answers of the run '{parent}', scored again, and no model is asked in it; go on with that \
+                 one, and score it again"
+            );
+            return Err(RecordError::invalid(&path.join(MANIFEST_FILE), reason));
+        }
+        let run_id = manifest.run_id.clone();
+        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
+        let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock), counts_lines };
+        folder.check_journal(&manifest)?;
+        recorded_lines(&folder)?;
+        create_journal_folder(&folder.path)?;
+        Ok(folder)
+    }
+
+    /// Opens the folder of any run for reading, without a lock; the run may still go on.
+    ///
+    /// # Errors
+    /// When the folder holds no manifest, or one that cannot be read.
+    pub fn open_read(path: &Path) -> Result<RunFolder, RecordError> {
+        if !path.join(MANIFEST_FILE).is_file() {
+            return Err(RecordError::NotARunFolder { path: path.to_owned() });
+        }
+        let manifest = Manifest::read(path)?;
+        let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
+        Ok(RunFolder { path: path.to_owned(), run_id: manifest.run_id, writer_lock: None, counts_lines })
+    }
+
+    /// Refuses a run that had ended and whose journal is another now. What is gone from it would be asked anew, as if it had
+    /// never been answered, and what was put into it would count as an answer.
+    fn check_journal(&self, manifest: &Manifest) -> Result<(), RecordError> {
+        let ended = (manifest.status != RunStatus::Running).then_some(&manifest.files).into_iter().flatten();
+        // `recorded` checks itself, and an older copy of it is still a lower bound.
+        let recorded = format!("{JOURNAL_FOLDER}/{RECORDED_FILE}");
+        let is_segment = |name: &str| name.starts_with(JOURNAL_FOLDER) && name != recorded;
+        for (name, written) in ended.filter(|(name, _)| is_segment(name)) {
+            let is = match self.digest_of(name)? {
+                Some(found) if found == *written => continue,
+                Some(found) => {
+                    // Its own checksums may say where.
+                    JournalIndex::read_lines(self)?;
+                    let (now, then) = (found.bytes, written.bytes);
+                    match now == then {
+                        true => "it is another than when the run ended".to_owned(),
+                        false => format!("it has {now} bytes, and had {then} when the run ended"),
+                    }
+                }
+                None => "it is gone, and what the run has answered with it".to_owned(),
+            };
+            let reason = format!("{is}; restore it from a copy, or start again with another --run-id");
+            return Err(RecordError::invalid(&self.path_of(name), reason));
+        }
+        let is_pinned = manifest.files.keys().any(|name| name.starts_with(JOURNAL_FOLDER));
+        if is_pinned && manifest.status != RunStatus::Running {
+            for path in segment_paths(&self.path)? {
+                let name =
+                    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                if !manifest.files.contains_key(&format!("{JOURNAL_FOLDER}/{name}")) {
+                    let reason = "the run has not written it; move it away";
+                    return Err(RecordError::invalid(&path, reason));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn create_journal_folder(path: &Path) -> Result<(), RecordError> {
+    let journal = path.join(JOURNAL_FOLDER);
+    fs::create_dir_all(&journal).map_err(|source| RecordError::io("create", &journal, source))?;
+    sync_folder(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JournalWriter;
+    use serde_json::json;
+
+    fn begin(root: &Path, run_id: &str) -> RunFolder {
+        let folder = RunFolder::create(root, run_id).unwrap();
+        Manifest::new(run_id, "0.1.0", json!({})).write(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn answers_that_were_scored_again_are_no_run_to_go_on_with() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path(), "again");
+        let mut manifest = Manifest::read(folder.path()).unwrap();
+        manifest.parent_run = Some("first".to_owned());
+        manifest.write(&folder).unwrap();
+        drop(folder);
+        let error = RunFolder::resume(root.path(), "again").unwrap_err().to_string();
+        assert!(error.contains("the answers of the run 'first', scored again"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_had_ended_goes_on_only_with_its_own_journal_and_manifest() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = begin(root.path(), "one");
+        let journal = folder.path_of("journal/000001.jsonl");
+        JournalWriter::open(&folder).unwrap();
+        let whole = fs::read(&journal).unwrap();
+        let mut manifest = Manifest::read(folder.path()).unwrap();
+        let digest = folder.digest_of("journal/000001.jsonl").unwrap().unwrap();
+        manifest.files.insert("journal/000001.jsonl".to_owned(), digest);
+        manifest.finish(RunStatus::Complete);
+        manifest.write(&folder).unwrap();
+        drop(folder);
+        let length = whole.len();
+        let had = format!("and had {length} when the run ended");
+        for (bytes, part) in [
+            (Some(&whole[..length / 2]), had.as_str()),
+            (Some(&[]), had.as_str()),
+            (Some(&[&whole[..], b"\0\0\n"].concat()[..]), had.as_str()),
+            (Some(&whole.to_ascii_uppercase()[..]), "line 1: "),
+            (None, "is gone"),
+        ] {
+            match bytes {
+                Some(bytes) => fs::write(&journal, bytes).unwrap(),
+                None => fs::remove_file(&journal).unwrap(),
+            }
+            let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+            assert!(error.contains("000001.jsonl") && error.contains(part), "{error}");
+        }
+        fs::write(&journal, &whole).unwrap();
+        let foreign = root.path().join("one/journal/000002.jsonl");
+        fs::write(&foreign, whole).unwrap();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("000002.jsonl") && error.contains("has not written it"), "{error}");
+        fs::remove_file(foreign).unwrap();
+        RunFolder::resume(root.path(), "one").unwrap();
+        let path = root.path().join("one/manifest.json");
+        let edited = fs::read_to_string(&path).unwrap().replace("0.1.0", "0.1.1");
+        fs::write(&path, edited).unwrap();
+        let error = RunFolder::resume(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("it was edited"), "{error}");
+    }
+
+    #[test]
+    fn a_run_has_one_writer_and_its_id_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let error = RunFolder::resume(root.path(), "one").unwrap_err();
+        assert!(matches!(&error, RecordError::Locked { path } if path == writer.path()), "{error}");
+        assert!(error.to_string().contains(&writer.path().display().to_string()), "{error}");
+
+        drop(writer);
+        let error = RunFolder::create(root.path(), "one").unwrap_err().to_string();
+        assert!(error.contains("--resume") && error.contains("--run-id"), "{error}");
+        assert_eq!(RunFolder::resume(root.path(), "one").unwrap().run_id(), "one");
+    }
+
+    #[test]
+    fn an_id_that_leaves_the_root_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        for run_id in ["../x", "a/b", "", ".hidden"] {
+            assert!(matches!(RunFolder::create(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
+            assert!(matches!(RunFolder::resume(root.path(), run_id), Err(RecordError::InvalidRunId(_))));
+        }
+    }
+
+    #[test]
+    fn only_a_folder_in_which_nothing_was_begun_is_taken_over() {
+        let root = tempfile::tempdir().unwrap();
+        drop(RunFolder::create(root.path(), "killed").unwrap());
+        drop(RunFolder::create(root.path(), "killed").unwrap());
+
+        fs::create_dir(root.path().join("mine")).unwrap();
+        fs::write(root.path().join("mine/notes.txt"), "keep").unwrap();
+        assert!(matches!(RunFolder::create(root.path(), "mine"), Err(RecordError::RunExists { .. })));
+        assert_eq!(fs::read_dir(root.path().join("mine")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_not_there_cannot_be_resumed_or_read() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(matches!(RunFolder::resume(root.path(), "none"), Err(RecordError::RunMissing { .. })));
+        assert!(matches!(RunFolder::open_read(root.path()), Err(RecordError::NotARunFolder { .. })));
+    }
+
+    #[test]
+    fn a_run_that_is_written_is_not_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let path = writer.path().to_owned();
+        assert!(RunFolder::is_being_written(&path));
+        assert!(matches!(RunFolder::delete(&path), Err(RecordError::Locked { .. })));
+        drop(writer);
+        assert!(!RunFolder::is_being_written(&path));
+        RunFolder::delete(&path).unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+        assert!(matches!(RunFolder::delete(root.path()), Err(RecordError::NotARunFolder { .. })));
+    }
+
+    #[test]
+    fn those_who_look_keep_nobody_from_going_on() {
+        let root = tempfile::tempdir().unwrap();
+        let path = begin(root.path(), "one").path().to_owned();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                for _ in 0..2_000 {
+                    RunFolder::is_being_written(&path);
+                }
+            });
+            (0..200).for_each(|_| drop(RunFolder::resume(root.path(), "one").unwrap()));
+        });
+    }
+
+    #[test]
+    fn a_reader_does_not_write() {
+        let root = tempfile::tempdir().unwrap();
+        let writer = begin(root.path(), "one");
+        let reader = RunFolder::open_read(writer.path()).unwrap();
+        assert!(matches!(reader.write_atomically("a", b""), Err(RecordError::ReadOnly { .. })));
+    }
+
+    #[test]
+    fn a_renamed_folder_is_not_resumed_as_another_run() {
+        let root = tempfile::tempdir().unwrap();
+        drop(begin(root.path(), "one"));
+        fs::rename(root.path().join("one"), root.path().join("two")).unwrap();
+        let error = RunFolder::resume(root.path(), "two").unwrap_err().to_string();
+        assert!(error.contains("run 'one'"), "{error}");
+    }
+}

@@ -1,0 +1,49 @@
+//! What is where a run is looked for and has no manifest.
+
+use crate::format::{JOURNAL_FOLDER, RECORDED_FILE, WRITER_LOCK_FILE};
+use std::fs;
+use std::path::Path;
+
+/// What stands where a run is looked for and there is no manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutManifest {
+    /// Nothing at all.
+    Nothing,
+    /// A folder in which a run was never begun, or begins at this moment.
+    NeverBegun,
+    /// The folder of a run, which has lost its manifest.
+    Lost,
+    /// Something else.
+    Foreign,
+}
+
+impl WithoutManifest {
+    /// What stands there.
+    pub fn of(path: &Path) -> WithoutManifest {
+        if !path.exists() {
+            return WithoutManifest::Nothing;
+        }
+        if path.is_dir() && is_never_begun(path) {
+            return WithoutManifest::NeverBegun;
+        }
+        match path.join(JOURNAL_FOLDER).is_dir() {
+            true => WithoutManifest::Lost,
+            false => WithoutManifest::Foreign,
+        }
+    }
+}
+
+/// Whether a folder holds nothing but what [`RunFolder::create`] makes.
+pub(crate) fn is_never_begun(path: &Path) -> bool {
+    let is_leftover = |entry: fs::DirEntry| {
+        let name = entry.file_name();
+        let is_of_none =
+            |entry: std::io::Result<fs::DirEntry>| entry.is_ok_and(|it| it.file_name() == RECORDED_FILE);
+        let is_empty_folder = || fs::read_dir(entry.path()).is_ok_and(|mut entries| entries.all(is_of_none));
+        // The first manifest may have been half written.
+        let is_temporary =
+            name.to_string_lossy().starts_with('.') && name.to_string_lossy().ends_with(".tmp");
+        name == WRITER_LOCK_FILE || is_temporary || (name == JOURNAL_FOLDER && is_empty_folder())
+    };
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(is_leftover)))
+}
