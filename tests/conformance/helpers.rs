@@ -2,7 +2,7 @@
 
 use crate::{cases, folder, registry};
 use gage_config::{AggregationSpec, Environment, PluginReference, load};
-use gage_core::{FieldPath, Roots};
+use gage_core::{EvalContext, FieldPath};
 use gage_plugin::{Converted, RawRow};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn field_paths() {
             _ if note.contains("are {}") => (&empty, &empty),
             _ => (&context["model_output"], &context["judge_output"]),
         };
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&context["sample"]).into(),
             model_output: model_output.into(),
             judge_output,

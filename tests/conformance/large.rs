@@ -2,7 +2,7 @@
 //! item, or end as `plugins/README.md` says. Fuel is what is bounded here, for it is the same on every machine; time is not.
 
 use gage_config::PluginLimits;
-use gage_core::{Outcome, Roots};
+use gage_core::{EvalContext, Outcome};
 use gage_plugin::{Configured, Family, HostOptions, ItemError, Kind, Metric, MetricKind, PluginHost, Setup};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -85,7 +85,7 @@ fn scored(metric: &Metric, answer: &str, reference: &str) -> (Result<Option<f64>
     let (sample, output) =
         (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
     let nothing = &Value::Null;
-    let roots = Roots {
+    let roots = EvalContext {
         sample: (&sample).into(),
         model_output: (&output).into(),
         judge_output: nothing,

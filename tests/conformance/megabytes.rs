@@ -2,7 +2,7 @@
 //! an item: each has a result, which is stated here.
 
 use crate::large::{MEGABYTE, of_component};
-use gage_core::Roots;
+use gage_core::EvalContext;
 use gage_plugin::{ExtractorKind, MetricKind};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn options_are_found_in_any_text() {
         let (sample, output) =
             (json!({"options": options(), "label": "B"}), json!({"answer": repeated(piece)}));
         let nothing = &Value::Null;
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&sample).into(),
             model_output: (&output).into(),
             judge_output: nothing,
@@ -89,7 +89,7 @@ fn options_of_one_letter_are_found_in_any_text() {
     for (piece, expected) in [("a", 0.0), ("ab", 0.0), ("b", 0.0), ("b-", 1.0), ("z,b", 0.0)] {
         let (sample, output) = (json!({"options": texts, "label": "B"}), json!({"answer": repeated(piece)}));
         let nothing = &Value::Null;
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&sample).into(),
             model_output: (&output).into(),
             judge_output: nothing,
@@ -230,7 +230,7 @@ fn words_and_lists_of_any_text_are_compared() {
         let (sample, output) =
             (json!({"label": reference, "references": [reference]}), json!({"answer": answer}));
         let nothing = &Value::Null;
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&sample).into(),
             model_output: (&output).into(),
             judge_output: nothing,

@@ -2,7 +2,7 @@
 
 use crate::{cases, difference, folder, registry};
 use gage_config::PluginReference;
-use gage_core::Roots;
+use gage_core::EvalContext;
 use gage_plugin::Registry;
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ fn score(registry: &Registry, metric: &str, case: &Value) -> Result<Option<Map<S
     let metric = family
         .configure(member.as_deref(), case["params"].clone())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    let roots = Roots {
+    let roots = EvalContext {
         sample: (&case["sample"]).into(),
         model_output: (&case["model_output"]).into(),
         judge_output: &case["judge_output"],

@@ -4,7 +4,7 @@
 use crate::large::of_component;
 use crate::registry;
 use gage_config::PluginReference;
-use gage_core::Roots;
+use gage_core::EvalContext;
 use gage_plugin::MetricKind;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn scored(
     let metric = of_component::<MetricKind>(component, name, params);
     let (sample, output) = (json!({"label": label}), json!({"answer": answer}));
     let judge_output = json!({"score": answer});
-    let roots = Roots {
+    let roots = EvalContext {
         sample: (&sample).into(),
         model_output: (&output).into(),
         judge_output: &judge_output,

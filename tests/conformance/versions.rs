@@ -5,7 +5,7 @@
 
 use crate::{cases, folder, registry};
 use gage_config::PluginReference;
-use gage_core::{Digest, Object, Roots, ScoreCard};
+use gage_core::{Digest, EvalContext, Object, ScoreCard};
 use gage_plugin::{
     Aggregator, AggregatorKind, AggregatorRow, AggregatorState, AnyKind, Configured, Extractor,
     ExtractorKind, FinishReason, Generation, Judge, JudgeCase, JudgeKind, JudgeReply, Metric, MetricKind,
@@ -270,8 +270,8 @@ impl Corpus {
     }
 }
 
-fn roots(case: &Value) -> Roots<'_> {
-    Roots {
+fn roots(case: &Value) -> EvalContext<'_> {
+    EvalContext {
         sample: (&case["sample"]).into(),
         model_output: (&case["model_output"]).into(),
         judge_output: &case["judge_output"],

@@ -5,7 +5,7 @@ mod request;
 
 use crate::api::{Backend, BackendError, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply};
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
-use crate::http::{Call, Header, HttpClient, Reading};
+use crate::http::{Header, HttpCall, HttpClient, ResponseParser};
 use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
 use gage_config::HttpBackendConfig;
@@ -57,8 +57,8 @@ impl Backend for AnthropicHttp {
         let (body, longest) = request::body_of(*request, self.http.config(), self.stream)?;
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, Some(longest));
-        let call = Call { id: &id, url: &self.messages, body, tokens };
-        let reading = Reading { tokens: tokens_of, ..Reading::plain() };
+        let call = HttpCall { id: &id, url: &self.messages, body, tokens };
+        let reading = ResponseParser { tokens: tokens_of, ..ResponseParser::plain() };
         let mut reply = self.http.call(&call, MessageReader::default, reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Which of several answers to the same question is asked for. What cannot be told apart by it may be answered
 /// once for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Draw {
+pub struct DrawIndex {
     /// The repeat of the sample, from 0.
     pub repeat: u64,
     /// Which of the conversations that a judge has about it, from 0.
@@ -37,7 +37,7 @@ pub struct GenerateRequest {
     /// Which tool to use.
     pub tool_choice: Option<serde_json::Value>,
     /// Which answer is wanted; where nobody says it, none that is kept is used.
-    pub draw: Option<Draw>,
+    pub draw: Option<DrawIndex>,
 }
 
 /// A text whose likelihood is asked for.

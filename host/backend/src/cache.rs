@@ -12,31 +12,31 @@ use crate::api::{
     LoglikelihoodRequest, Reply, RequestTiming, RollingOutput, RollingRequest,
 };
 use async_trait::async_trait;
-use entry::Kept;
+use entry::CacheEntry;
 use gage_core::{Digest, ModelOutput, Object};
 use gage_plugin::Models;
-pub(crate) use key::Keys;
+pub(crate) use key::CacheKeys;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use store::Found;
+use store::Lookup;
 pub use store::{AnswerCache, AnswerCacheError, AnswerReading};
 
 /// A backend before which a cache stands.
-pub(crate) struct Cached {
+pub(crate) struct CachingBackend {
     inner: Arc<dyn Backend>,
-    keys: Keys,
+    keys: CacheKeys,
     cache: Arc<AnswerCache>,
-    counts: Counts,
+    counts: CacheCounters,
 }
 
 /// What became of the requests of a backend.
 #[derive(Default)]
-struct Counts {
+struct CacheCounters {
     hits: AtomicU64,
     misses: AtomicU64,
-    /// Asked without a look into the cache.
+    /// LikelihoodRequest without a look into the cache.
     passed: AtomicU64,
     kept: AtomicU64,
     /// Files that were no whole answers; misses too.
@@ -49,35 +49,35 @@ fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-impl Cached {
-    pub(crate) fn new(inner: Arc<dyn Backend>, keys: Keys, cache: Arc<AnswerCache>) -> Cached {
-        Cached { inner, keys, cache, counts: Counts::default() }
+impl CachingBackend {
+    pub(crate) fn new(inner: Arc<dyn Backend>, keys: CacheKeys, cache: Arc<AnswerCache>) -> CachingBackend {
+        CachingBackend { inner, keys, cache, counts: CacheCounters::default() }
     }
 
     /// The answer that is kept under a key. It was not asked for, so it has no attempts.
-    async fn find<T: Kept>(&self, key: Digest) -> Option<Reply<T>> {
+    async fn find<T: CacheEntry>(&self, key: Digest) -> Option<Reply<T>> {
         let began = Instant::now();
         let cache = Arc::clone(&self.cache);
         let found = tokio::task::spawn_blocking(move || match cache.get(key) {
-            Found::Answer(text) => T::read(&text).map_or(Found::Damaged, Found::Answer),
-            Found::Nothing => Found::Nothing,
-            Found::Damaged => Found::Damaged,
+            Lookup::Answer(text) => T::read(&text).map_or(Lookup::Damaged, Lookup::Answer),
+            Lookup::Nothing => Lookup::Nothing,
+            Lookup::Damaged => Lookup::Damaged,
         });
         match found.await {
-            Ok(Found::Answer(output)) => {
+            Ok(Lookup::Answer(output)) => {
                 count(&self.counts.hits);
                 let timing = RequestTiming { latency: began.elapsed(), attempts: 0, first_token: None };
                 return Some(Reply { output, timing });
             }
-            Ok(Found::Damaged) => count(&self.counts.damaged),
-            Ok(Found::Nothing) | Err(_) => {}
+            Ok(Lookup::Damaged) => count(&self.counts.damaged),
+            Ok(Lookup::Nothing) | Err(_) => {}
         }
         count(&self.counts.misses);
         None
     }
 
     /// Keeps an answer. That it cannot be written costs the next run time, and nothing else.
-    async fn keep<T: Kept>(&self, key: Digest, output: &T) {
+    async fn keep<T: CacheEntry>(&self, key: Digest, output: &T) {
         let Some(text) = output.is_whole().then(|| output.write()) else { return };
         let cache = Arc::clone(&self.cache);
         match tokio::task::spawn_blocking(move || cache.put(key, &text)).await {
@@ -93,7 +93,7 @@ impl Cached {
 }
 
 #[async_trait]
-impl Backend for Cached {
+impl Backend for CachingBackend {
     fn info(&self) -> &BackendInfo {
         self.inner.info()
     }
@@ -168,7 +168,7 @@ impl Backend for Cached {
     fn statistics(&self) -> Object {
         let mut statistics = self.inner.statistics();
         let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Counts { hits, misses, passed, kept, damaged, unwritten } = &self.counts;
+        let CacheCounters { hits, misses, passed, kept, damaged, unwritten } = &self.counts;
         let counts = json!({
             "hits": number(hits),
             "misses": number(misses),

@@ -7,7 +7,7 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, MediaSupport, Reply,
 };
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of};
-use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
 use gage_config::HttpBackendConfig;
@@ -71,8 +71,8 @@ impl Backend for GeminiHttp {
         let (body, longest) = request::body_of(*request, self.http.config());
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
-        let call = Call { id: &id, url: &self.url, body, tokens };
-        let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
+        let call = HttpCall { id: &id, url: &self.url, body, tokens };
+        let reading = ResponseParser { refusal: meaning, tokens: tokens_of, ..ResponseParser::plain() };
         let mut reply = self.http.call(&call, ContentReader::default, reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)

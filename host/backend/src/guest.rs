@@ -2,7 +2,7 @@
 
 use crate::conversation::plausible;
 use base64::Engine as _;
-use gage_core::{CLOCKS, ContentPart, FinishReason, Message, ModelOutput, Object, Role, Usage};
+use gage_core::{ContentPart, FinishReason, Message, ModelOutput, Object, Role, TIMING_KEYS, Usage};
 use gage_plugin::MediaSet;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -78,13 +78,13 @@ pub(crate) fn output_of(generation: gage_plugin::Generation) -> ModelOutput {
     // It was checked to be an object when it came out of the component.
     if let Ok(Value::Object(extra)) = serde_json::from_str(&generation.extra) {
         output.extra = extra;
-        CLOCKS.into_iter().for_each(|name| drop(output.extra.shift_remove(name)));
+        TIMING_KEYS.into_iter().for_each(|name| drop(output.extra.shift_remove(name)));
     }
     // A component knows what its settings hold.
-    if let Cow::Owned(clean) = gage_core::without_secrets(&output.answer) {
+    if let Cow::Owned(clean) = gage_core::redact(&output.answer) {
         output.answer = clean;
     }
-    gage_core::blank_secrets_and_numbers(&mut output.extra);
+    gage_core::redact_value_and_numbers(&mut output.extra);
     output
 }
 

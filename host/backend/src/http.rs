@@ -14,9 +14,9 @@ mod statistics;
 mod taking;
 mod tape;
 
-pub(crate) use call::{Call, Reading};
+pub(crate) use call::{HttpCall, ResponseParser};
 pub(crate) use client::{Header, HttpClient, certificates_of};
-pub(crate) use failure::{Failure, Refusal};
+pub(crate) use failure::{HttpFailure, Refusal};
 pub use host::HttpHosts;
-pub(crate) use reply::{Reader, json_of};
-pub use tape::{HttpTape, TapeError};
+pub(crate) use reply::{ReplyReader, json_of};
+pub use tape::{HttpRecording, RecordingError};

@@ -20,14 +20,14 @@ mod text_generation;
 mod waiting;
 
 pub use api::{
-    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, Draw, EmbedOutput,
+    Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, Continuation, DrawIndex, EmbedOutput,
     EmbedRequest, GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply,
     RequestTiming, RollingOutput, RollingRequest,
 };
 pub use cache::{AnswerCache, AnswerCacheError, AnswerReading};
 pub use guest::output_to_guest;
-pub use http::{HttpHosts, HttpTape, TapeError};
+pub use http::{HttpHosts, HttpRecording, RecordingError};
 pub use llama_cpp::{ModelProgram, Vocabulary, bench, gguf, memory, serve_model, thread_environment};
 pub use open::{OpenError, OpenOptions, check_http_files, media_support, open};
 pub use role_models::{RoleModel, RoleModels};
-pub use waiting::{Place, cancellable, in_place, pause, waiting};
+pub use waiting::{RequestSlot, cancellable, retry_sleep, waiting, with_slot};

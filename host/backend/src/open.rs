@@ -2,10 +2,10 @@
 
 use crate::anthropic_http::AnthropicHttp;
 use crate::api::{Backend, MediaSupport};
-use crate::cache::{AnswerCache, Cached, Keys};
+use crate::cache::{AnswerCache, CacheKeys, CachingBackend};
 use crate::custom_script::CustomScript;
 use crate::gemini_http::GeminiHttp;
-use crate::http::{HttpHosts, HttpTape, certificates_of};
+use crate::http::{HttpHosts, HttpRecording, certificates_of};
 use crate::llama_cpp::{
     self, LlamaCppOptions, ModelOptions, ModelProgram, cache_name, flash_number, split_name,
 };
@@ -15,7 +15,7 @@ use gage_config::{
     BackendKind, BackendSpec, Grants, HttpBackendConfig, HttpKind, HttpProtocol, Kernels, LlamaCppConfig,
     Node, OnLongPrompt, OutputConstraint, Span,
 };
-use gage_core::Problem;
+use gage_core::FieldError;
 use gage_plugin::{BackendKind as BackendPlugins, Registry};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub struct OpenOptions {
     /// The hosts that they ask, so that those which ask the same one keep to one limit.
     pub hosts: HttpHosts,
     /// Where their HTTP exchanges are recorded, or played back from.
-    pub tape: Option<Arc<HttpTape>>,
+    pub tape: Option<Arc<HttpRecording>>,
     /// Where their answers are kept.
     pub answers: Option<Arc<AnswerCache>>,
     /// Where the model files lie that were fetched from a hub, by how the suite names them.
@@ -83,9 +83,9 @@ pub async fn open(
     options: &OpenOptions,
 ) -> Result<Arc<dyn Backend>, Vec<OpenError>> {
     let (backend, grants) = open_kind(spec, registry, options).await?;
-    let keys = Keys::new(spec, backend.info(), grants.as_ref());
+    let keys = CacheKeys::new(spec, backend.info(), grants.as_ref());
     Ok(match (&options.answers, keys) {
-        (Some(answers), Some(keys)) => Arc::new(Cached::new(backend, keys, Arc::clone(answers))),
+        (Some(answers), Some(keys)) => Arc::new(CachingBackend::new(backend, keys, Arc::clone(answers))),
         _ => backend,
     })
 }
@@ -117,7 +117,7 @@ async fn open_kind(
             })?;
             let json = config.config.as_ref().map_or(serde_json::Value::Null, Node::to_json);
             let component = family.configure(None, json).map_err(|problems| {
-                let place = |problem: Problem| OpenError {
+                let place = |problem: FieldError| OpenError {
                     span: config
                         .config
                         .as_ref()

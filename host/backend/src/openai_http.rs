@@ -13,7 +13,7 @@ use crate::api::{
     GenerateRequest, LoglikelihoodOutput, LoglikelihoodRequest, MediaSupport, Reply, RequestTiming,
 };
 use crate::conversation::{bytes_of, estimate, info_of, plain_prompt, tokens_of};
-use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
 use futures::future::try_join_all;
@@ -88,7 +88,7 @@ impl Backend for OpenAiHttp {
         let longest = body.longest();
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
-        let reading = Reading {
+        let reading = ResponseParser {
             refusal: |refusal| refusal.kind(),
             refused_answer: OpenAiHttp::refused_answer,
             tokens: tokens_of,
@@ -97,7 +97,7 @@ impl Backend for OpenAiHttp {
         // What it was made of is let go of before the answer comes.
         let id = std::mem::take(&mut request.id);
         drop(request);
-        let call = Call { id: &id, url, body, tokens };
+        let call = HttpCall { id: &id, url, body, tokens };
         let mut reply = self.http.call(&call, || ChatReader::new(think_tags), reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)
@@ -122,14 +122,14 @@ impl Backend for OpenAiHttp {
                 let text = format!("{prompt}{}", continuation.text);
                 let body = bytes_of(&likelihood::body_of(&text, source, self.http.config()))?;
                 let tokens = estimate(&body, Some(1));
-                let asked = likelihood::Asked {
+                let asked = likelihood::LikelihoodRequest {
                     source,
                     characters: text.chars().count(),
                     prompt_characters: prompt.chars().count(),
                     continuation: &continuation,
                 };
-                let call = Call { id, url: &self.completions, body, tokens };
-                self.http.call(&call, || likelihood::LikelihoodReader(&asked), Reading::plain()).await
+                let call = HttpCall { id, url: &self.completions, body, tokens };
+                self.http.call(&call, || likelihood::LikelihoodReader(&asked), ResponseParser::plain()).await
             }
         });
         let replies = try_join_all(asked).await?;
@@ -157,7 +157,7 @@ impl Backend for OpenAiHttp {
         let count = request.texts.len();
         let body = bytes_of(&embeddings::body_of(model, request.texts))?;
         let tokens = estimate(&body, Some(0));
-        let call = Call { id: &request.id, url: &self.embeddings, body, tokens };
-        self.http.call(&call, || embeddings::EmbeddingReader(count), Reading::plain()).await
+        let call = HttpCall { id: &request.id, url: &self.embeddings, body, tokens };
+        self.http.call(&call, || embeddings::EmbeddingReader(count), ResponseParser::plain()).await
     }
 }

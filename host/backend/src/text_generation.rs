@@ -8,7 +8,7 @@ use crate::api::{
     Backend, BackendError, BackendErrorKind, BackendInfo, Capabilities, GenerateRequest, Reply,
 };
 use crate::conversation::{bytes_of, estimate, info_of, tokens_of, unsupported};
-use crate::http::{Call, Header, HttpClient, Reading, Refusal};
+use crate::http::{Header, HttpCall, HttpClient, Refusal, ResponseParser};
 use crate::open::{OpenError, OpenOptions};
 use async_trait::async_trait;
 use gage_config::{HttpBackendConfig, Secret};
@@ -95,8 +95,8 @@ impl Backend for TextGeneration {
         let (body, stop, longest) = request::body_of(*request, self.http.config(), self.dialect);
         let body = bytes_of(&body)?;
         let tokens = estimate(&body, longest);
-        let call = Call { id: &id, url: &self.url, body, tokens };
-        let reading = Reading { refusal: meaning, tokens: tokens_of, ..Reading::plain() };
+        let call = HttpCall { id: &id, url: &self.url, body, tokens };
+        let reading = ResponseParser { refusal: meaning, tokens: tokens_of, ..ResponseParser::plain() };
         let mut reply = self.http.call(&call, || TextReader::new(&stop), reading).await?;
         HttpClient::scrub(&mut reply.output.answer, &mut reply.output.extra);
         Ok(reply)

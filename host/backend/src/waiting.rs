@@ -16,50 +16,50 @@ tokio::task_local! {
     /// How many waits the request is in.
     static WAITS: Cell<u32>;
     /// What it takes up while it is in flight.
-    static PLACE: Arc<dyn Place>;
+    static PLACE: Arc<dyn RequestSlot>;
 }
 
 /// What a request takes up among those in flight.
 #[async_trait]
-pub trait Place: Send + Sync {
+pub trait RequestSlot: Send + Sync {
     /// Makes room for others: for requests that were begun, and where it `invites` for those that were not.
-    fn leave(&self, invites: bool);
+    fn release(&self, invites: bool);
 
     /// Waits until there is room again.
-    async fn take(&self);
+    async fn reacquire(&self);
 }
 
 /// Drives a request that has a place.
-pub fn in_place<F: Future>(place: Arc<dyn Place>, request: F) -> impl Future<Output = F::Output> {
+pub fn with_slot<F: Future>(place: Arc<dyn RequestSlot>, request: F) -> impl Future<Output = F::Output> {
     PLACE.scope(place, request)
 }
 
 /// Waits before a request is sent again. Its place is free meanwhile, and is taken again afterwards. `invites` says whether
 /// something new may begin in it: not where that would be refused as well.
-pub async fn pause(time: Duration, invites: bool) {
-    let _mark = Mark::set();
+pub async fn retry_sleep(time: Duration, invites: bool) {
+    let _mark = CancelledFlag::set();
     // Outside of a run nobody else wants it.
     let place = PLACE.try_with(Arc::clone).ok();
     if let Some(place) = &place {
-        place.leave(invites);
+        place.release(invites);
     }
     tokio::time::sleep(time).await;
     if let Some(place) = place {
-        place.take().await;
+        place.reacquire().await;
     }
 }
 
 /// A wait of the request of this task, for as long as it lives.
-struct Mark;
+struct CancelledFlag;
 
-impl Mark {
-    fn set() -> Mark {
+impl CancelledFlag {
+    fn set() -> CancelledFlag {
         add(1);
-        Mark
+        CancelledFlag
     }
 }
 
-impl Drop for Mark {
+impl Drop for CancelledFlag {
     fn drop(&mut self) {
         add(-1);
     }
@@ -72,7 +72,7 @@ fn add(change: i32) {
 
 /// Awaits something during which the request is not in flight.
 pub async fn waiting<F: Future>(future: F) -> F::Output {
-    let _mark = Mark::set();
+    let _mark = CancelledFlag::set();
     future.await
 }
 
@@ -129,33 +129,34 @@ mod tests {
 
     /// Says how often it was left and taken.
     #[derive(Default)]
-    struct Counted(Mutex<Vec<&'static str>>);
+    struct RetryingGuard(Mutex<Vec<&'static str>>);
 
     #[async_trait]
-    impl Place for Counted {
-        fn leave(&self, invites: bool) {
+    impl RequestSlot for RetryingGuard {
+        fn release(&self, invites: bool) {
             self.0.lock().expect("no panic").push(if invites { "left" } else { "lent" });
         }
 
-        async fn take(&self) {
+        async fn reacquire(&self) {
             self.0.lock().expect("no panic").push("taken");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn others_have_the_place_of_a_request_that_pauses() {
-        let place = Arc::new(Counted::default());
-        let request = in_place(Arc::clone(&place) as Arc<dyn Place>, async {
+        let place = Arc::new(RetryingGuard::default());
+        let request = with_slot(Arc::clone(&place) as Arc<dyn RequestSlot>, async {
             waiting(ready(())).await;
-            pause(Duration::from_secs(1), true).await;
+            retry_sleep(Duration::from_secs(1), true).await;
             7
         });
         assert_eq!(cancellable(request, pending(), pending()).await, Some(7));
         assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken"]);
-        let given_up = in_place(Arc::clone(&place) as Arc<dyn Place>, pause(Duration::from_secs(1), false));
+        let given_up =
+            with_slot(Arc::clone(&place) as Arc<dyn RequestSlot>, retry_sleep(Duration::from_secs(1), false));
         assert_eq!(cancellable(given_up, ready(()), pending()).await, None);
         assert_eq!(*place.0.lock().expect("no panic"), ["left", "taken", "lent"]);
-        pause(Duration::from_secs(1), true).await;
+        retry_sleep(Duration::from_secs(1), true).await;
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use anyhow::Context as _;
 pub(crate) use compiling::CompilingLine;
 use gage_config::Problems;
-use gage_core::without_secrets;
+use gage_core::redact;
 pub(crate) use progress::{ProgressKind, TerminalProgress, stderr_around_view};
 pub(crate) use rows::{FetchProgress, RowProgress};
 use std::io::{IsTerminal as _, Write as _};
@@ -44,7 +44,7 @@ pub(crate) fn show_problems(problems: &Problems) {
 
 /// Writes a line to the standard error stream. That nobody reads it is no reason to fail.
 pub(crate) fn say(line: impl std::fmt::Display) {
-    progress::say_around_view(&without_secrets(&line.to_string()));
+    progress::say_around_view(&redact(&line.to_string()));
 }
 
 /// Says what the user did wrong and what to do, and gives the exit code for it.
@@ -72,7 +72,7 @@ pub(crate) fn hung_up() {
 /// When it cannot be written, except to a reader or a terminal that has gone away.
 pub(crate) fn answer(text: impl std::fmt::Display) -> anyhow::Result<()> {
     let text = text.to_string();
-    match writeln!(anstream::stdout(), "{}", without_secrets(&text)) {
+    match writeln!(anstream::stdout(), "{}", redact(&text)) {
         Err(error)
             if error.kind() != std::io::ErrorKind::BrokenPipe && !IS_HUNG_UP.load(Ordering::SeqCst) =>
         {

@@ -32,7 +32,7 @@ pub use elements::backend::llama_cpp::{
 pub use elements::backend::{BackendKind, BackendSpec};
 pub use elements::budget::{BudgetSpec, parse_duration};
 pub use elements::cache::{CacheSpec, parse_cache_size};
-pub use elements::contract::{CONTRACTS, Datum, StepContract, StepKind};
+pub use elements::contract::{CONTRACTS, StepContract, StepKind, StepOutput};
 pub use elements::dataset::{
     DataSource, DatasetSpec, FileFormat, FilesSpec, HookKind, HookSpec, HubSpec, MediaSpec, OnInvalid,
     PreprocessSpec,
@@ -50,7 +50,7 @@ pub use elements::prompt::{PromptMessage, PromptSpec};
 pub use elements::role::{RoleAdapterSpec, RoleType};
 pub use elements::sampling::SamplingParams;
 pub use elements::step::{ContinuationText, InferenceStep, RequestKind, Steps};
-pub use elements::support_step::{SupportStep, ToolLoop};
+pub use elements::support_step::{SupportStep, ToolLoopSpec};
 pub use elements::task::{FailurePolicy, LoopMode, TaskSpec};
 pub use elements::{METRIC_AGGREGATIONS, PluginReference, is_aggregation};
 pub use node::{Entry, Node, NodeValue};
@@ -59,10 +59,10 @@ pub use pipeline::{
     API_VERSION, Environment, PipelineConfig, load, load_datasets, load_document, load_gate, parse_document,
 };
 pub use problems::{Problem, Problems, Severity};
-pub use recorded::{Missing, Recorded, load_recorded, load_recorded_to_score};
+pub use recorded::{MissingVariable, RecordedConfig, load_recorded, load_recorded_to_score};
 pub use secrets::{
-    Beside, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
+    SecretContext, granted_names, is_secret_key, is_secret_name, keep_addresses, public_text,
     without_secret_defaults, without_users,
 };
 pub use source::{Source, Sources, Span, shown_path};
-pub use withheld::{ENTRY_IDS, Withheld, is_unset, withheld_json, withheld_of_scoring};
+pub use withheld::{ENTRY_IDS, RedactedValue, is_unset, withheld_json, withheld_of_scoring};

@@ -21,7 +21,7 @@ pub(crate) fn parse(
     problems: &mut Problems,
 ) -> Option<Node> {
     let text = problems.sources.get(number)?.text.clone();
-    let mut reader = Reader {
+    let mut reader = DocumentReader {
         offsets: text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect(),
         events: Parser::new_from_str(&text),
         anchors: HashMap::new(),
@@ -33,11 +33,11 @@ pub(crate) fn parse(
     reader.document()
 }
 
-struct Reader<'t, 'p> {
+struct DocumentReader<'t, 'p> {
     /// Byte offset of every character, for the parser counts characters.
     offsets: Vec<usize>,
     events: Parser<'t, saphyr_parser::StrInput<'t>>,
-    anchors: HashMap<usize, Read>,
+    anchors: HashMap<usize, ParsedNode>,
     count: usize,
     source: usize,
     environment: Option<&'p Environment<'p>>,
@@ -45,12 +45,12 @@ struct Reader<'t, 'p> {
 }
 
 #[derive(Clone)]
-struct Read {
+struct ParsedNode {
     node: Node,
     written: Option<String>,
 }
 
-impl<'t> Reader<'t, '_> {
+impl<'t> DocumentReader<'t, '_> {
     fn document(&mut self) -> Option<Node> {
         let mut root = None;
         loop {
@@ -66,7 +66,7 @@ impl<'t> Reader<'t, '_> {
                     return None;
                 }
                 (event, span) => {
-                    let Read { node, written } = self.node(event, span, 0)?;
+                    let ParsedNode { node, written } = self.node(event, span, 0)?;
                     root = Some(Node { written, ..node });
                 }
             }
@@ -94,7 +94,7 @@ impl<'t> Reader<'t, '_> {
         Span { source: self.source, start: offset(start), end: offset(end) }
     }
 
-    fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<Read> {
+    fn node(&mut self, event: Event<'t>, span: Span, level: usize) -> Option<ParsedNode> {
         self.count += 1;
         if self.count > MAX_NODES || level > MAX_DEPTH {
             let message = format!("more than {MAX_NODES} values, or nested deeper than {MAX_DEPTH} levels");
@@ -112,18 +112,18 @@ impl<'t> Reader<'t, '_> {
                     match self.next()? {
                         (Event::SequenceEnd, end) => break end,
                         (event, span) => {
-                            let Read { node, written } = self.node(event, span, level + 1)?;
+                            let ParsedNode { node, written } = self.node(event, span, level + 1)?;
                             items.push(Node { written, ..node });
                         }
                     }
                 };
                 let node = Node::new(NodeValue::List(items), Span { end: end.end, ..span });
-                Some(self.keep(anchor, Read { node, written: None }))
+                Some(self.keep(anchor, ParsedNode { node, written: None }))
             }
             Event::MappingStart(anchor, _) => {
                 let (entries, end) = self.entries(level)?;
                 let node = Node::new(NodeValue::Map(entries), Span { end, ..span });
-                Some(self.keep(anchor, Read { node, written: None }))
+                Some(self.keep(anchor, ParsedNode { node, written: None }))
             }
             Event::Alias(anchor) => match self.anchors.get(&anchor) {
                 Some(read) => {
@@ -146,7 +146,7 @@ impl<'t> Reader<'t, '_> {
         }
     }
 
-    fn keep(&mut self, anchor: usize, read: Read) -> Read {
+    fn keep(&mut self, anchor: usize, read: ParsedNode) -> ParsedNode {
         if anchor > 0 {
             self.anchors.insert(anchor, read.clone());
         }
@@ -173,7 +173,7 @@ impl<'t> Reader<'t, '_> {
                 }
             };
             let (event, span) = self.next()?;
-            let Read { node, written } = self.node(event, span, level + 1)?;
+            let ParsedNode { node, written } = self.node(event, span, level + 1)?;
             if key == "<<" {
                 merged.extend(self.merge(node));
             } else if let Some(first) = entries.iter().find(|entry| entry.key == key) {
@@ -207,7 +207,7 @@ impl<'t> Reader<'t, '_> {
         style: ScalarStyle,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
-    ) -> Option<Read> {
+    ) -> Option<ParsedNode> {
         if let Err(error) = check_levels(text) {
             // The secrets in the text are not known yet, so no message shows any of it.
             self.problems.hide(span, text, true);
@@ -234,7 +234,7 @@ impl<'t> Reader<'t, '_> {
         let is_open = self.environment.is_none() && !is_text && expanded.contains("${");
         let is_text = matches!(value, NodeValue::Text(_) | NodeValue::Null);
         let plain = (!is_text || is_open).then(|| expanded.into_owned());
-        Some(Read {
+        Some(ParsedNode {
             node: Node { value, span, plain, written: None },
             written: is_changed.then(|| text.to_owned()),
         })

@@ -14,8 +14,8 @@ use crate::elements::plugin::PluginSpec;
 use crate::elements::pricing::{PriceSpec, Priced};
 use crate::elements::prompt::PromptSpec;
 use crate::elements::role::{RoleAdapterSpec, RoleType};
-use crate::elements::support_step::{SupportStep, ToolLoop};
-use crate::elements::task::{FailurePolicy, Inherited, TaskSpec, Template};
+use crate::elements::support_step::{SupportStep, ToolLoopSpec};
+use crate::elements::task::{FailurePolicy, TaskDefaults, TaskSpec, Template};
 pub use crate::expand::Environment;
 use crate::node::{Node, NodeValue};
 use crate::overrides;
@@ -23,8 +23,8 @@ use crate::parse::{expand_node, parse};
 use crate::problems::Problems;
 use crate::secrets;
 use crate::source::Span;
-use crate::table::Table;
-use crate::withheld::{self, Withheld};
+use crate::table::MappingReader;
+use crate::withheld::{self, RedactedValue};
 use gage_core::SamplingParams;
 
 /// The version of the format that `api_version` names.
@@ -64,14 +64,14 @@ pub struct PipelineConfig {
     /// The document after expansion and overrides, as JSON that holds no secret.
     pub document: serde_json::Value,
     /// What of the document is not written down and may change a figure.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<RedactedValue>,
 }
 
 impl PipelineConfig {
     /// Whether a value that is not written down could come into Samples, what models reply, or scores: one of any place but the
     /// settings of backends, which only say how a model is asked.
     pub fn shows_secrets_to_samples(&self) -> bool {
-        self.withheld.iter().any(Withheld::may_reach_samples)
+        self.withheld.iter().any(RedactedValue::may_reach_samples)
     }
 
     /// The dataset of a task.
@@ -105,7 +105,7 @@ impl PipelineConfig {
     }
 
     /// The role that answers the calls of tools of a step.
-    pub fn tool_role_of(&self, tools: &ToolLoop) -> Option<&RoleAdapterSpec> {
+    pub fn tool_role_of(&self, tools: &ToolLoopSpec) -> Option<&RoleAdapterSpec> {
         self.role_of(tools.adapter_id.as_deref(), RoleType::ToolProvider)
     }
 
@@ -210,7 +210,7 @@ pub fn load_gate(name: &str, text: &str, environment: &Environment<'_>) -> (Opti
                 expand_node(&mut entry.node, environment, &mut problems);
             }
         }
-        let mut table = Table::open(&root, "", &mut problems)?;
+        let mut table = MappingReader::open(&root, "", &mut problems)?;
         table.required("gate", &mut problems);
         let gate = GateSpec::read_list(&mut table, &mut problems);
         if let (Some(node), true) = (table.get("gate"), gate.is_empty() && !problems.has_errors()) {
@@ -297,7 +297,7 @@ pub fn load_document(
 fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<PipelineConfig> {
     // Once more, for what overrides and parameters put there.
     secrets::note(root, problems);
-    let mut table = Table::open(root, "", problems)?;
+    let mut table = MappingReader::open(root, "", problems)?;
     read_head(&mut table, problems);
     let name =
         table.get("metadata").and_then(|node| node.get("name")).and_then(Node::as_text).map(str::to_owned);
@@ -311,7 +311,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     let metrics = MetricSpec::read_list(&mut table, "metrics", problems);
     let template = read_template(&mut table, problems);
     let failure_policy = FailurePolicy::read(&mut table, problems);
-    let inherited = Inherited { template: &template, metrics: &metrics, failure_policy };
+    let inherited = TaskDefaults { template: &template, metrics: &metrics, failure_policy };
     let listed = table.list("tasks", problems);
     let mut tasks: Vec<TaskSpec> = listed
         .iter()
@@ -329,7 +329,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
 
     let mut document = root.to_public_json();
     checks::check_names(root, &document, problems);
-    gage_core::blank_secrets(&mut document);
+    gage_core::redact_value(&mut document);
     let withheld = withheld::withheld(&root.to_json(), &document);
     let config = PipelineConfig {
         name,
@@ -354,7 +354,7 @@ fn read(root: &Node, purpose: Purpose, problems: &mut Problems) -> Option<Pipeli
     Some(config)
 }
 
-fn read_head(table: &mut Table<'_>, problems: &mut Problems) {
+fn read_head(table: &mut MappingReader<'_>, problems: &mut Problems) {
     table.required("api_version", problems);
     table.choice("api_version", &[(API_VERSION, ())], problems);
     table.required("kind", problems);
@@ -363,7 +363,7 @@ fn read_head(table: &mut Table<'_>, problems: &mut Problems) {
 }
 
 fn read_all<T>(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     problems: &mut Problems,
     read: fn(&Node, String, &mut Problems) -> Option<T>,
@@ -372,7 +372,7 @@ fn read_all<T>(
     items.into_iter().filter_map(|(node, path)| read(node, path, problems)).collect()
 }
 
-fn read_template(table: &mut Table<'_>, problems: &mut Problems) -> Template {
+fn read_template(table: &mut MappingReader<'_>, problems: &mut Problems) -> Template {
     let custom = table.get("custom");
     let builtin = table.get("builtin");
     if let (Some(_), Some(node)) = (custom, builtin) {
@@ -389,7 +389,7 @@ fn read_template(table: &mut Table<'_>, problems: &mut Problems) -> Template {
 fn only_task(
     datasets: &[DatasetSpec],
     span: Span,
-    inherited: &Inherited<'_>,
+    inherited: &TaskDefaults<'_>,
     problems: &mut Problems,
 ) -> Option<TaskSpec> {
     match datasets {

@@ -3,7 +3,7 @@
 use crate::secrets::{masked, masked_override, starred};
 use crate::source::{Source, Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use gage_core::{SECRET_MARK, places_of_secrets, without_secrets};
+use gage_core::{SECRET_MARK, find_secrets, redact};
 use std::ops::Range;
 
 /// How bad a problem is.
@@ -36,19 +36,19 @@ pub struct Problems {
     /// The texts.
     pub sources: Sources,
     list: Vec<Problem>,
-    hidden: Vec<Hidden>,
+    hidden: Vec<HiddenText>,
 }
 
 /// A secret, and the scalar that it is written in.
 #[derive(Clone, PartialEq)]
-struct Hidden {
+struct HiddenText {
     span: Span,
     value: String,
     /// Whether it is all of the scalar.
     is_whole: bool,
 }
 
-impl std::fmt::Debug for Hidden {
+impl std::fmt::Debug for HiddenText {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(SECRET_MARK)
     }
@@ -76,9 +76,9 @@ impl Problems {
         &mut self.list[last]
     }
 
-    /// Notes that a scalar holds a secret, which no message shows.
+    /// SecretRegistration that a scalar holds a secret, which no message shows.
     pub(crate) fn hide(&mut self, span: Span, value: &str, is_whole: bool) {
-        let hidden = Hidden { span, value: value.to_owned(), is_whole };
+        let hidden = HiddenText { span, value: value.to_owned(), is_whole };
         if !value.is_empty() && !self.hidden.contains(&hidden) {
             self.hidden.push(hidden);
         }
@@ -120,7 +120,7 @@ impl Problems {
             Some(path) => masked_override(path, text),
             None => masked(text),
         };
-        let mut places = places_of_secrets(text);
+        let mut places = find_secrets(text);
         for hidden in self.hidden.iter().filter(|hidden| hidden.span.source == number) {
             let whole = hidden.span.start..hidden.span.end.clamp(hidden.span.start, text.len());
             let Some(written) = text.get(whole.clone()) else { continue };
@@ -135,7 +135,7 @@ impl Problems {
 
     /// A problem without the secrets that its message repeats.
     fn shown_problem(&self, problem: &Problem) -> Problem {
-        let is_here = |hidden: &&Hidden| {
+        let is_here = |hidden: &&HiddenText| {
             problem.span.is_some_and(|span| {
                 span.source == hidden.span.source
                     && span.start <= hidden.span.end
@@ -145,7 +145,7 @@ impl Problems {
         let hidden: Vec<&str> =
             self.hidden.iter().filter(is_here).map(|hidden| hidden.value.as_str()).collect();
         let shown = |text: &str| {
-            let mut text = without_secrets(text).into_owned();
+            let mut text = redact(text).into_owned();
             for value in &hidden {
                 // One that is short may be a part of any word.
                 for quote in ['`', '\'', '"'] {
@@ -158,7 +158,7 @@ impl Problems {
         Problem {
             message: shown(&problem.message),
             help: problem.help.as_deref().map(shown),
-            key: without_secrets(&problem.key).into_owned(),
+            key: redact(&problem.key).into_owned(),
             ..*problem
         }
     }

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// A value that a run has not recorded, that answers are scored by, and that is not to be had again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingVariable {
     /// Where it stands: `metrics[0].style.params.tone`.
     pub place: String,
     /// The variables that it was made of; none where it stood in the suite itself.
@@ -22,9 +22,9 @@ pub struct Missing {
     pub is_other: bool,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingVariable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missing { place, variables, is_other } = self;
+        let MissingVariable { place, variables, is_other } = self;
         let names = variables.join(" and ");
         let (is, has) = if variables.len() == 1 { ("is", "holds") } else { ("are", "hold") };
         match (variables.is_empty(), is_other) {
@@ -46,13 +46,13 @@ impl fmt::Display for Missing {
 }
 
 /// A suite that a run has recorded.
-pub struct Recorded {
+pub struct RecordedConfig {
     /// The suite, where this program can read it.
     pub config: Option<PipelineConfig>,
     /// What is wrong with it.
     pub problems: Problems,
     /// Values without which its answers cannot be scored as they were.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingVariable>,
 }
 
 /// Reads the suite that a run has recorded, so that its answers can be scored again. Values that were not written down are
@@ -64,11 +64,11 @@ pub fn load_recorded_to_score(
     withheld: Option<&Value>,
     overrides: &[String],
     environment: &Environment<'_>,
-) -> Recorded {
+) -> RecordedConfig {
     let mut problems = Problems::default();
     let number = problems.sources.add(name, format!("{document:#}"));
     let Some(mut root) = parse(number, None, &mut problems) else {
-        return Recorded { config: None, problems, missing: Vec::new() };
+        return RecordedConfig { config: None, problems, missing: Vec::new() };
     };
     keep_references(&mut root);
     // What is replaced need not be had.
@@ -76,21 +76,21 @@ pub fn load_recorded_to_score(
         overrides::apply(&mut root, text, environment, &mut problems);
     }
     let mut missing = Vec::new();
-    let found = Found { document, withheld: withheld.unwrap_or(&Value::Null), environment };
+    let found = FoundVariable { document, withheld: withheld.unwrap_or(&Value::Null), environment };
     found.restore(&mut root, &mut Vec::new(), &mut missing);
     let config = load_document(root, &[], environment, false, &mut problems);
-    Recorded { config, problems, missing }
+    RecordedConfig { config, problems, missing }
 }
 
 /// The same for whoever only looks at it: nothing is taken from variables. None where this program cannot read it.
 pub fn load_recorded(document: &Value) -> Option<PipelineConfig> {
     let environment = Environment { variable: &|_| None, config_dir: ".".to_owned() };
-    let Recorded { config, problems, .. } =
+    let RecordedConfig { config, problems, .. } =
         load_recorded_to_score("the suite of the run", document, None, &[], &environment);
     config.filter(|_| document.is_object() && !problems.has_errors())
 }
 
-/// Notes that texts with `${…}` were written so: they name what was not recorded, and may be written down once more.
+/// SecretRegistration that texts with `${…}` were written so: they name what was not recorded, and may be written down once more.
 fn keep_references(node: &mut Node) {
     let written = |node: &Node| node.as_text().filter(|text| text.contains("${")).map(str::to_owned);
     match &mut node.value {
@@ -110,14 +110,14 @@ fn keep_references(node: &mut Node) {
     }
 }
 
-struct Found<'r> {
+struct FoundVariable<'r> {
     document: &'r Value,
     withheld: &'r Value,
     environment: &'r Environment<'r>,
 }
 
-impl Found<'_> {
-    fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<Missing>) {
+impl FoundVariable<'_> {
+    fn restore(&self, node: &mut Node, path: &mut Vec<String>, missing: &mut Vec<MissingVariable>) {
         let place = joined(path);
         let is_lost = node.as_text().is_some_and(|text| text.contains("${") || text.contains(SECRET_MARK));
         if let Some(digest) = self.withheld.get(&place).and_then(Value::as_str).filter(|_| is_lost)
@@ -166,7 +166,7 @@ impl Found<'_> {
     }
 
     /// The value that a recorded text stands for.
-    fn value_of(&self, node: &Node, place: &str, digest: &str) -> Result<NodeValue, Missing> {
+    fn value_of(&self, node: &Node, place: &str, digest: &str) -> Result<NodeValue, MissingVariable> {
         let written = node.as_text().unwrap_or_default();
         let mut variables: Vec<String> = references(written);
         // What a RunConfig set itself stood in a suite.
@@ -175,7 +175,7 @@ impl Found<'_> {
         }
         let is_set = |name: &String| (self.environment.variable)(name).is_some_and(|value| !value.is_empty());
         let is_other = !variables.is_empty() && variables.iter().all(is_set);
-        let lacking = || Missing { place: place.to_owned(), variables: variables.clone(), is_other };
+        let lacking = || MissingVariable { place: place.to_owned(), variables: variables.clone(), is_other };
         let text = expand(written, self.environment).map_err(|_| lacking())?.into_owned();
         let candidates = [NodeValue::Text(text.clone()), plain_value(&text)];
         let agrees =

@@ -8,7 +8,7 @@ mod shown;
 
 use crate::expand::{closing_brace, nests_too_deep};
 pub use addresses::without_users;
-pub use beside::{Beside, granted_names};
+pub use beside::{SecretContext, granted_names};
 use gage_core::SECRET_MARK as SECRET;
 pub use notes::keep_addresses;
 pub(crate) use notes::{note, note_variable};

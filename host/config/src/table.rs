@@ -5,7 +5,7 @@ use crate::problems::Problems;
 use crate::source::Span;
 
 /// The entries of a mapping that were not read yet.
-pub(crate) struct Table<'n> {
+pub(crate) struct MappingReader<'n> {
     entries: &'n [Entry],
     asked: Vec<&'static str>,
     /// Keys that are refused with a message of their own, and not offered.
@@ -16,17 +16,17 @@ pub(crate) struct Table<'n> {
     pub(crate) span: Span,
 }
 
-impl<'n> Table<'n> {
+impl<'n> MappingReader<'n> {
     /// Begins to read a mapping; anything else is a problem.
     pub(crate) fn open(
         node: &'n Node,
         path: impl Into<String>,
         problems: &mut Problems,
-    ) -> Option<Table<'n>> {
+    ) -> Option<MappingReader<'n>> {
         let path = path.into();
         match node.as_map() {
             Some(entries) => {
-                Some(Table { entries, asked: Vec::new(), refused: Vec::new(), path, span: node.span })
+                Some(MappingReader { entries, asked: Vec::new(), refused: Vec::new(), path, span: node.span })
             }
             None => {
                 problems.error(node.span, &path, format!("expected a mapping, found {}", node.kind()));

@@ -34,14 +34,14 @@ const CREDENTIALS: [&str; 6] =
 
 /// A value that is not written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Withheld {
+pub struct RedactedValue {
     /// Where it stands, from the section on: an entry by its name, another item of a list by its number (`[0]`).
     pub path: Vec<String>,
     /// The SHA-256 digest of the path and the value (`docs/locked-suites.md`).
     pub digest: String,
 }
 
-impl Withheld {
+impl RedactedValue {
     /// The path as one text: `backends.model.config.extra_body.token`.
     pub fn place(&self) -> String {
         joined(&self.path)
@@ -54,7 +54,7 @@ impl Withheld {
 }
 
 /// Values that are not written down, by their places, as manifests hold them.
-pub fn withheld_json(withheld: &[Withheld]) -> Value {
+pub fn withheld_json(withheld: &[RedactedValue]) -> Value {
     Value::Object(withheld.iter().map(|one| (one.place(), one.digest.as_str().into())).collect())
 }
 
@@ -79,13 +79,13 @@ fn holds_mark(value: &Value) -> bool {
 }
 
 /// The values of a document that are others where it may be written down.
-pub(crate) fn withheld(document: &Value, public: &Value) -> Vec<Withheld> {
+pub(crate) fn withheld(document: &Value, public: &Value) -> Vec<RedactedValue> {
     let mut found = Vec::new();
     walk(&mut Vec::new(), document, public, &mut found);
     found
 }
 
-fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<Withheld>) {
+fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<RedactedValue>) {
     if actual == public || path.len() == 1 && FREE.contains(&path[0].as_str()) || is_credential(path) {
         return;
     }
@@ -107,7 +107,7 @@ fn walk(path: &mut Vec<String>, actual: &Value, public: &Value, found: &mut Vec<
         // Who asks, and with which password.
         (Value::String(text), Value::String(public))
             if is_address(path) && without_users("", text) == *public => {}
-        _ => found.push(Withheld { path: path.clone(), digest: digest_of(&joined(path), actual) }),
+        _ => found.push(RedactedValue { path: path.clone(), digest: digest_of(&joined(path), actual) }),
     }
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn is_of_scoring(path: &[String], step: impl Fn(&[String]) -> Option<
 
 /// What is not written down of a suite that scores answers anew: its own values where it scores, and those of the run that
 /// gave the answers.
-pub fn withheld_of_scoring(of_run: Option<&Value>, config: &[Withheld]) -> Value {
+pub fn withheld_of_scoring(of_run: Option<&Value>, config: &[RedactedValue]) -> Value {
     let is_of_answers =
         |place: &str| !SCORING.iter().any(|section| place.split(['.', '[']).next() == Some(section));
     let before = of_run.and_then(Value::as_object).into_iter().flatten();
@@ -272,8 +272,8 @@ mod tests {
         }
         let of_run = json!({"backends.m.a": "1", "metrics[0].x": "2", "metrics[0].gone": "3"});
         let own = [
-            Withheld { path: path("metrics.[0].x"), digest: "4".to_owned() },
-            Withheld { path: path("backends.m.a"), digest: "5".to_owned() },
+            RedactedValue { path: path("metrics.[0].x"), digest: "4".to_owned() },
+            RedactedValue { path: path("backends.m.a"), digest: "5".to_owned() },
         ];
         assert_eq!(
             withheld_of_scoring(Some(&of_run), &own),

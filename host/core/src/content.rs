@@ -1,8 +1,8 @@
 //! Messages and the parts that they consist of.
 
-use crate::RareObject;
-use crate::fields::Problem;
-use crate::reading::Reading;
+use crate::LazyObject;
+use crate::fields::FieldError;
+use crate::reading::FieldReader;
 use serde_json::Value;
 
 pub(crate) mod direct;
@@ -82,7 +82,7 @@ pub enum ContentPart {
         /// The text itself.
         text: String,
         /// Keys that are not known.
-        extra: RareObject,
+        extra: LazyObject,
     },
     /// An image, a sound, a video or a document, by URL or local path.
     Media {
@@ -91,16 +91,16 @@ pub enum ContentPart {
         /// A URL, a `data:` URL or a path.
         url: String,
         /// Other keys beside `url`, such as `detail`.
-        options: RareObject,
+        options: LazyObject,
         /// Other keys beside `type`.
-        extra: RareObject,
+        extra: LazyObject,
     },
 }
 
 impl ContentPart {
     /// A text part.
     pub fn text(text: impl Into<String>) -> ContentPart {
-        ContentPart::Text { text: text.into(), extra: RareObject::default() }
+        ContentPart::Text { text: text.into(), extra: LazyObject::default() }
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Message {
     /// For a tool's result: which call it answers.
     pub tool_call_id: Option<String>,
     /// Keys that are not known.
-    pub extra: RareObject,
+    pub extra: LazyObject,
 }
 
 impl Message {
@@ -141,7 +141,7 @@ impl Message {
             name: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
-            extra: RareObject::default(),
+            extra: LazyObject::default(),
         }
     }
 
@@ -149,9 +149,9 @@ impl Message {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn from_value(value: Value) -> Result<Message, Vec<Problem>> {
+    pub fn from_value(value: Value) -> Result<Message, Vec<FieldError>> {
         let mut problems = Vec::new();
-        let message = Message::read(value, &mut Reading::document(&mut problems));
+        let message = Message::read(value, &mut FieldReader::document(&mut problems));
         match message {
             Some(message) if problems.is_empty() => Ok(message),
             _ => Err(problems),

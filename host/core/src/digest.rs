@@ -1,4 +1,4 @@
-//! Content digests, and the one JSON spelling that they are taken over.
+//! ContentVisitor digests, and the one JSON spelling that they are taken over.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What paths lead into: JSON, or a Sample or a model's output, which are not written as JSON for their sake.
 
-use crate::written::{Member, Written};
+use crate::written::{JsonMembers, Member};
 use crate::{ModelOutput, Sample};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A document that paths are resolved in.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Document<'a> {
+pub enum JsonView<'a> {
     /// JSON.
     Json(&'a Value),
     /// A Sample, which is seen as the JSON that it is written as.
@@ -19,24 +19,24 @@ pub enum Document<'a> {
     Output(&'a ModelOutput),
 }
 
-impl<'a> From<&'a Value> for Document<'a> {
-    fn from(value: &'a Value) -> Document<'a> {
-        Document::Json(value)
+impl<'a> From<&'a Value> for JsonView<'a> {
+    fn from(value: &'a Value) -> JsonView<'a> {
+        JsonView::Json(value)
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> JsonView<'a> {
     /// Whether there is nothing.
     pub fn is_null(self) -> bool {
-        matches!(self, Document::Json(Value::Null))
+        matches!(self, JsonView::Json(Value::Null))
     }
 
     /// The whole of it.
     pub fn value(self) -> Cow<'a, Value> {
         match self {
-            Document::Json(value) => Cow::Borrowed(value),
-            Document::Sample(sample) => Cow::Owned(sample.to_value()),
-            Document::Output(output) => Cow::Owned(output.to_value()),
+            JsonView::Json(value) => Cow::Borrowed(value),
+            JsonView::Sample(sample) => Cow::Owned(sample.to_value()),
+            JsonView::Output(output) => Cow::Owned(output.to_value()),
         }
     }
 
@@ -46,17 +46,21 @@ impl<'a> Document<'a> {
     }
 
     /// What steps lead to, one after the other; `None` where one leads nowhere.
-    pub(crate) fn walk<S: Step>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
+    pub(crate) fn walk<S: PathStep>(self, steps: &[S]) -> Option<Cow<'a, Value>> {
         let Some((first, rest)) = steps.split_first() else { return Some(self.value()) };
         match self {
-            Document::Json(value) => walk(value, steps).map(Cow::Borrowed),
-            Document::Sample(sample) => walk_members(sample, first.key(), rest),
-            Document::Output(output) => walk_members(output, first.key(), rest),
+            JsonView::Json(value) => walk(value, steps).map(Cow::Borrowed),
+            JsonView::Sample(sample) => walk_members(sample, first.key(), rest),
+            JsonView::Output(output) => walk_members(output, first.key(), rest),
         }
     }
 }
 
-fn walk_members<'a, S: Step>(written: &'a impl Written, key: &str, rest: &[S]) -> Option<Cow<'a, Value>> {
+fn walk_members<'a, S: PathStep>(
+    written: &'a impl JsonMembers,
+    key: &str,
+    rest: &[S],
+) -> Option<Cow<'a, Value>> {
     let known = written.members().find(|(name, _)| *name == key);
     match (known.map(|(_, member)| member), rest.split_first()) {
         (None, _) => walk(written.extra().get(key)?, rest).map(Cow::Borrowed),
@@ -73,14 +77,14 @@ fn walk_members<'a, S: Step>(written: &'a impl Written, key: &str, rest: &[S]) -
 }
 
 /// A step of a path.
-pub(crate) trait Step {
+pub(crate) trait PathStep {
     /// The key of an object.
     fn key(&self) -> &str;
     /// The place in a list.
     fn index(&self) -> Option<usize>;
 }
 
-impl Step for &str {
+impl PathStep for &str {
     fn key(&self) -> &str {
         self
     }
@@ -90,7 +94,7 @@ impl Step for &str {
     }
 }
 
-fn walk<'a, S: Step>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
+fn walk<'a, S: PathStep>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
     steps.iter().try_fold(document, |value, step| match value {
         Value::Object(object) => object.get(step.key()),
         Value::Array(items) => items.get(step.index()?),
@@ -99,7 +103,7 @@ fn walk<'a, S: Step>(document: &'a Value, steps: &[S]) -> Option<&'a Value> {
 }
 
 /// The same in a value that goes with it.
-fn taken<S: Step>(document: Value, steps: &[S]) -> Option<Value> {
+fn taken<S: PathStep>(document: Value, steps: &[S]) -> Option<Value> {
     steps.iter().try_fold(document, |value, step| match value {
         Value::Object(mut object) => object.swap_remove(step.key()),
         Value::Array(mut items) => {
@@ -112,19 +116,19 @@ fn taken<S: Step>(document: Value, steps: &[S]) -> Option<Value> {
 
 /// A Sample on its way through a run: as it was read, or as the JSON of an earlier record. Cheap to clone.
 #[derive(Clone, Debug)]
-pub enum SampleDocument {
+pub enum SampleView {
     /// As it was read.
     Read(Arc<Sample>),
     /// As it was recorded, or changed since it was read.
     Json(Arc<Value>),
 }
 
-impl SampleDocument {
+impl SampleView {
     /// For paths.
-    pub fn document(&self) -> Document<'_> {
+    pub fn document(&self) -> JsonView<'_> {
         match self {
-            SampleDocument::Read(sample) => Document::Sample(sample),
-            SampleDocument::Json(value) => Document::Json(value),
+            SampleView::Read(sample) => JsonView::Sample(sample),
+            SampleView::Json(value) => JsonView::Json(value),
         }
     }
 
@@ -136,69 +140,69 @@ impl SampleDocument {
     /// Changes it as JSON.
     pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
         let mut value = match self {
-            SampleDocument::Read(sample) => Arc::new(sample.to_value()),
-            SampleDocument::Json(value) => std::mem::take(value),
+            SampleView::Read(sample) => Arc::new(sample.to_value()),
+            SampleView::Json(value) => std::mem::take(value),
         };
         change(Arc::make_mut(&mut value));
-        *self = SampleDocument::Json(value);
+        *self = SampleView::Json(value);
     }
 
     /// A member of what it says about its own scoring.
     pub fn eval_config(&self, key: &str) -> Option<&Value> {
         match self {
-            SampleDocument::Read(sample) => sample.eval_config.get(key),
-            SampleDocument::Json(value) => value.get("eval_config")?.get(key),
+            SampleView::Read(sample) => sample.eval_config.get(key),
+            SampleView::Json(value) => value.get("eval_config")?.get(key),
         }
     }
 
     /// A member of what is known of its dataset.
     pub fn dataset_metadata(&self, key: &str) -> Option<&Value> {
         match self {
-            SampleDocument::Read(sample) => sample.dataset_metadata.get(key),
-            SampleDocument::Json(value) => value.get("_dataset_metadata")?.get(key),
+            SampleView::Read(sample) => sample.dataset_metadata.get(key),
+            SampleView::Json(value) => value.get("_dataset_metadata")?.get(key),
         }
     }
 }
 
 /// What a model said about a sample, on its way through a run; null where it said nothing.
 #[derive(Clone, Debug)]
-pub enum OutputDocument {
+pub enum OutputView {
     /// As it was read.
     Read(Box<ModelOutput>),
     /// As it was recorded, or changed since it was read.
     Json(Value),
 }
 
-impl Default for OutputDocument {
-    fn default() -> OutputDocument {
-        OutputDocument::Json(Value::Null)
+impl Default for OutputView {
+    fn default() -> OutputView {
+        OutputView::Json(Value::Null)
     }
 }
 
-impl OutputDocument {
+impl OutputView {
     /// For paths.
-    pub fn document(&self) -> Document<'_> {
+    pub fn document(&self) -> JsonView<'_> {
         match self {
-            OutputDocument::Read(output) => Document::Output(output),
-            OutputDocument::Json(value) => Document::Json(value),
+            OutputView::Read(output) => JsonView::Output(output),
+            OutputView::Json(value) => JsonView::Json(value),
         }
     }
 
     /// Changes it as JSON.
     pub fn change(&mut self, change: impl FnOnce(&mut Value)) {
         let mut value = match std::mem::take(self) {
-            OutputDocument::Read(output) => output.to_value(),
-            OutputDocument::Json(value) => value,
+            OutputView::Read(output) => output.to_value(),
+            OutputView::Json(value) => value,
         };
         change(&mut value);
-        *self = OutputDocument::Json(value);
+        *self = OutputView::Json(value);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContinuationScore, FieldPath, Roots, Usage};
+    use crate::{ContinuationScore, EvalContext, FieldPath, Usage};
     use serde_json::json;
 
     #[test]
@@ -243,14 +247,14 @@ mod tests {
             "eval_config",
             "extra",
         ] {
-            let roots = |sample| Roots {
+            let roots = |sample| EvalContext {
                 sample,
                 model_output: (&Value::Null).into(),
                 judge_output: &Value::Null,
                 support_output: &Value::Null,
             };
             let path = FieldPath::new(text);
-            let (typed, plain) = (roots(Document::Sample(&sample)), roots(Document::Json(&written)));
+            let (typed, plain) = (roots(JsonView::Sample(&sample)), roots(JsonView::Json(&written)));
             assert_eq!(path.resolve(typed), path.resolve(plain), "{text}");
         }
     }
@@ -274,7 +278,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&output).expect("JSON"), expected);
         assert_eq!(written.to_string(), expected);
         let nothing = &Value::Null;
-        let roots = |model_output| Roots {
+        let roots = |model_output| EvalContext {
             sample: nothing.into(),
             model_output,
             judge_output: nothing,
@@ -293,8 +297,8 @@ mod tests {
             "model_output.extra",
         ] {
             let path = FieldPath::new(text);
-            let typed = path.resolve(roots(Document::Output(&output)));
-            assert_eq!(typed, path.resolve(roots(Document::Json(&written))), "{text}");
+            let typed = path.resolve(roots(JsonView::Output(&output)));
+            assert_eq!(typed, path.resolve(roots(JsonView::Json(&written))), "{text}");
         }
     }
 }

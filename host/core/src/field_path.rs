@@ -1,6 +1,6 @@
 //! Paths such as `sample.metadata.correct_choice`: how configuration names a value.
 
-use crate::document::{Document, Step};
+use crate::document::{JsonView, PathStep};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -19,11 +19,11 @@ pub enum Root {
 
 /// The documents that paths are resolved against.
 #[derive(Clone, Copy, Debug)]
-pub struct Roots<'a> {
+pub struct EvalContext<'a> {
     /// The Sample.
-    pub sample: Document<'a>,
+    pub sample: JsonView<'a>,
     /// What the model said; null before it spoke.
-    pub model_output: Document<'a>,
+    pub model_output: JsonView<'a>,
     /// What the judge said; null where there is none.
     pub judge_output: &'a Value,
     /// What support steps found, an object by adapter; null where there was none.
@@ -111,27 +111,27 @@ impl FieldPath {
     /// The value that the path leads to; `None` where a step leads nowhere. A null at the end
     /// of the path is a value. While there is no model output (or no judge output), a path
     /// into it is looked up in the Sample, where an earlier run may have left one.
-    pub fn resolve<'a>(&self, roots: Roots<'a>) -> Option<Cow<'a, Value>> {
+    pub fn resolve<'a>(&self, roots: EvalContext<'a>) -> Option<Cow<'a, Value>> {
         let (document, name) = match self.root {
             Root::Sample => return roots.sample.walk(&self.segments),
             Root::ModelOutput => (roots.model_output, "model_output"),
-            Root::JudgeOutput => (Document::Json(roots.judge_output), "judge_output"),
-            Root::SupportOutput => (Document::Json(roots.support_output), "support_output"),
+            Root::JudgeOutput => (JsonView::Json(roots.judge_output), "judge_output"),
+            Root::SupportOutput => (JsonView::Json(roots.support_output), "support_output"),
         };
         if !document.is_null() {
             return document.walk(&self.segments);
         }
         let in_sample = roots.sample.walk(&[Segment { key: name.to_owned(), index: None }])?;
         match in_sample {
-            Cow::Borrowed(value) => Document::Json(value).walk(&self.segments),
+            Cow::Borrowed(value) => JsonView::Json(value).walk(&self.segments),
             Cow::Owned(value) => {
-                Document::Json(&value).walk(&self.segments).map(|found| Cow::Owned(found.into_owned()))
+                JsonView::Json(&value).walk(&self.segments).map(|found| Cow::Owned(found.into_owned()))
             }
         }
     }
 }
 
-impl Step for Segment {
+impl PathStep for Segment {
     fn key(&self) -> &str {
         &self.key
     }
@@ -258,7 +258,7 @@ mod tests {
         let sample = json!({"label": "L", "n": null, "a": [10, [20, 21], {"k": "v"}], "d": {"0": "zero"}});
         let output = json!({"answer": "A", "c": ["p", "q"]});
         let support = json!({"retriever": {"context": ["d"]}});
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&sample).into(),
             model_output: (&output).into(),
             judge_output: &Value::Null,
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn a_missing_output_is_looked_up_in_the_sample() {
         let sample = json!({"model_output": {"answer": "inner"}});
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&sample).into(),
             model_output: (&Value::Null).into(),
             judge_output: &Value::Null,

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 /// One thing that is wrong with a document.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Problem {
+pub struct FieldError {
     /// JSON pointer to the value that is to blame.
     pub pointer: String,
     /// What is wrong, and what is allowed.
     pub message: String,
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pointer = if self.pointer.is_empty() { "the document" } else { &self.pointer };
         write!(formatter, "{pointer}: {}", self.message)
@@ -23,12 +23,12 @@ impl std::fmt::Display for Problem {
 pub(crate) struct Fields<'p> {
     object: Object,
     pointer: String,
-    problems: &'p mut Vec<Problem>,
+    problems: &'p mut Vec<FieldError>,
 }
 
 impl<'p> Fields<'p> {
     /// Begins to read a value that must be an object; anything else is a problem.
-    pub(crate) fn of(value: Value, pointer: String, problems: &'p mut Vec<Problem>) -> Option<Fields<'p>> {
+    pub(crate) fn of(value: Value, pointer: String, problems: &'p mut Vec<FieldError>) -> Option<Fields<'p>> {
         match value {
             Value::Object(object) => Some(Fields { object, pointer, problems }),
             other => {
@@ -41,7 +41,7 @@ impl<'p> Fields<'p> {
     /// Says that something is wrong with a field.
     pub(crate) fn problem(&mut self, key: &str, message: impl Into<String>) {
         let pointer = self.pointer_to(key);
-        self.problems.push(Problem { pointer, message: message.into() });
+        self.problems.push(FieldError { pointer, message: message.into() });
     }
 
     /// Takes a field out; null counts as missing.
@@ -60,7 +60,7 @@ impl<'p> Fields<'p> {
 }
 
 /// The problem that a value is not of the wanted type.
-pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> Problem {
+pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> FieldError {
     let found = match found {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("the boolean {value}"),
@@ -69,7 +69,7 @@ pub(crate) fn expected(wanted: &str, found: &Value, pointer: String) -> Problem 
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
     };
-    Problem { pointer, message: format!("expected {wanted}, found {found}") }
+    FieldError { pointer, message: format!("expected {wanted}, found {found}") }
 }
 
 /// What a value is called in messages.

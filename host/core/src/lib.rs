@@ -30,16 +30,18 @@ mod written;
 pub use answer::CanonicalAnswer;
 pub use content::{ContentPart, MediaKind, Message, Role, text_of};
 pub use digest::{Digest, canonical_json, json_depth};
-pub use document::{Document, OutputDocument, SampleDocument};
-pub use field_path::{FieldPath, Root, Roots};
-pub use fields::{Problem, kind_of};
+pub use document::{JsonView, OutputView, SampleView};
+pub use field_path::{EvalContext, FieldPath, Root};
+pub use fields::{FieldError, kind_of};
 pub use file_fingerprint::FileFingerprint;
 pub use long_integers::quote_long_integers;
 pub use names::{check_name, distance, nearest};
 pub use outcome::{Outcome, OutcomeCounts};
-pub use output::{CLOCKS, ContinuationScore, FinishReason, ModelOutput, RollingScore, Usage, word_count};
+pub use output::{
+    ContinuationScore, FinishReason, ModelOutput, RollingScore, TIMING_KEYS, Usage, word_count,
+};
 pub use printable::{printable, printable_html, printable_line};
-pub use rare_object::RareObject;
+pub use rare_object::LazyObject;
 pub use reading::scan::{is_nested_deeper, is_surely_object};
 pub use sample::{
     AnswerProblem, ChoiceOption, FewShotExample, Messages, Reference, Sample, SandboxSpec, TaskType,
@@ -48,8 +50,8 @@ pub use sampling::SamplingParams;
 pub use schema::{SCHEMA_VERSION, sample_schema};
 pub use score::{Detail, MetricResult, RESULT_SCHEMA_VERSION, ScoreCard, prompt_version};
 pub use secrets::{
-    SECRET_MARK, blank_secrets, blank_secrets_and_numbers, keep_name, keep_ordinary, keep_secret,
-    places_of_secrets, without_secrets,
+    SECRET_MARK, find_secrets, redact, redact_value, redact_value_and_numbers, register_public_name,
+    register_public_word, register_secret,
 };
 pub use threads::spawn_named;
 

@@ -1,7 +1,7 @@
 //! What a model says about a sample.
 
 use crate::Object;
-use crate::written::{Member, Written, always, list, serialize, text};
+use crate::written::{JsonMembers, Member, always, list, serialize, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ pub fn word_count(text: &str) -> u64 {
 
 /// Names in `model_output` that are the host's: under them metrics that ask for it find what varies from run to run, which no
 /// output holds.
-pub const CLOCKS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
+pub const TIMING_KEYS: [&str; 3] = ["latency_ms", "queue_ms", "attempts"];
 
 /// What a model says about a sample. Holds nothing that varies from run to run; the time that
 /// it took is recorded beside it.
@@ -150,7 +150,7 @@ impl ModelOutput {
 
 serialize!(ModelOutput);
 
-impl Written for ModelOutput {
+impl JsonMembers for ModelOutput {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
             always("answer", Member::Text(&self.answer)),

@@ -13,16 +13,16 @@ static EMPTY: LazyLock<Object> = LazyLock::new(Object::new);
 /// of its own and more in its parts, which would be most of its size, and go through the caches of every core that it comes
 /// to.
 #[derive(Clone, Default)]
-pub struct RareObject(Option<Box<Object>>);
+pub struct LazyObject(Option<Box<Object>>);
 
-impl RareObject {
+impl LazyObject {
     /// Takes out what is in it.
     pub fn into_object(self) -> Object {
         self.0.map(|object| *object).unwrap_or_default()
     }
 }
 
-impl Deref for RareObject {
+impl Deref for LazyObject {
     type Target = Object;
 
     fn deref(&self) -> &Object {
@@ -30,31 +30,31 @@ impl Deref for RareObject {
     }
 }
 
-impl DerefMut for RareObject {
+impl DerefMut for LazyObject {
     fn deref_mut(&mut self) -> &mut Object {
         self.0.get_or_insert_default()
     }
 }
 
-impl From<Object> for RareObject {
-    fn from(object: Object) -> RareObject {
-        RareObject((!object.is_empty()).then(|| Box::new(object)))
+impl From<Object> for LazyObject {
+    fn from(object: Object) -> LazyObject {
+        LazyObject((!object.is_empty()).then(|| Box::new(object)))
     }
 }
 
-impl FromIterator<(String, Value)> for RareObject {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> RareObject {
+impl FromIterator<(String, Value)> for LazyObject {
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> LazyObject {
         Object::from_iter(members).into()
     }
 }
 
-impl From<RareObject> for Value {
-    fn from(object: RareObject) -> Value {
+impl From<LazyObject> for Value {
+    fn from(object: LazyObject) -> Value {
         Value::Object(object.into_object())
     }
 }
 
-impl<'o> IntoIterator for &'o RareObject {
+impl<'o> IntoIterator for &'o LazyObject {
     type Item = (&'o String, &'o Value);
     type IntoIter = serde_json::map::Iter<'o>;
 
@@ -63,19 +63,19 @@ impl<'o> IntoIterator for &'o RareObject {
     }
 }
 
-impl PartialEq for RareObject {
-    fn eq(&self, other: &RareObject) -> bool {
+impl PartialEq for LazyObject {
+    fn eq(&self, other: &LazyObject) -> bool {
         **self == **other
     }
 }
 
-impl Debug for RareObject {
+impl Debug for LazyObject {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> FormatResult {
         (**self).fmt(formatter)
     }
 }
 
-impl Serialize for RareObject {
+impl Serialize for LazyObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)
     }
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn what_is_in_it_is_an_object() {
-        assert_eq!(size_of::<RareObject>(), size_of::<usize>());
-        let mut rare = RareObject::default();
-        assert!(rare.is_empty() && rare == RareObject::from(Object::new()));
+        assert_eq!(size_of::<LazyObject>(), size_of::<usize>());
+        let mut rare = LazyObject::default();
+        assert!(rare.is_empty() && rare == LazyObject::from(Object::new()));
         rare.insert("a".to_owned(), json!(1));
         assert_eq!(rare.get("a"), Some(&json!(1)));
         assert_eq!(
@@ -98,6 +98,6 @@ mod tests {
             (json!({"a": 1}), format!("{:?}", rare.clone().into_object()))
         );
         rare.remove("a");
-        assert_eq!(rare, RareObject::default(), "emptied, it is as one that was always empty");
+        assert_eq!(rare, LazyObject::default(), "emptied, it is as one that was always empty");
     }
 }

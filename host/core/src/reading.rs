@@ -4,7 +4,7 @@
 //! becomes a JSON pointer only in a [`Problem`].
 
 use crate::Object;
-use crate::fields::{Problem, expected};
+use crate::fields::{FieldError, expected};
 use serde_json::Value;
 use std::fmt::{Display, Formatter, Result as FormatResult, Write as _};
 
@@ -14,10 +14,10 @@ pub(crate) mod scan;
 /// The way from the root of a document to one of its values. Displays as a JSON pointer.
 struct Location<'r> {
     parent: Option<&'r Location<'r>>,
-    step: Step<'r>,
+    step: PathSegment<'r>,
 }
 
-enum Step<'r> {
+enum PathSegment<'r> {
     Root,
     Key(&'r str),
     Index(usize),
@@ -29,9 +29,9 @@ impl Display for Location<'_> {
             parent.fmt(formatter)?;
         }
         match self.step {
-            Step::Root => Ok(()),
-            Step::Index(index) => write!(formatter, "/{index}"),
-            Step::Key(key) => {
+            PathSegment::Root => Ok(()),
+            PathSegment::Index(index) => write!(formatter, "/{index}"),
+            PathSegment::Key(key) => {
                 formatter.write_char('/')?;
                 key.chars().try_for_each(|character| match character {
                     '~' => formatter.write_str("~0"),
@@ -44,34 +44,34 @@ impl Display for Location<'_> {
 }
 
 /// A place in a document that is being read, and the problems found so far.
-pub(crate) struct Reading<'r> {
+pub(crate) struct FieldReader<'r> {
     location: Location<'r>,
-    problems: &'r mut Vec<Problem>,
+    problems: &'r mut Vec<FieldError>,
 }
 
-impl<'r> Reading<'r> {
+impl<'r> FieldReader<'r> {
     /// Begins at the root of a document.
-    pub(crate) fn document(problems: &'r mut Vec<Problem>) -> Reading<'r> {
-        Reading { location: Location { parent: None, step: Step::Root }, problems }
+    pub(crate) fn document(problems: &'r mut Vec<FieldError>) -> FieldReader<'r> {
+        FieldReader { location: Location { parent: None, step: PathSegment::Root }, problems }
     }
 
     /// The place of a member.
-    pub(crate) fn key<'s>(&'s mut self, key: &'s str) -> Reading<'s> {
-        self.step(Step::Key(key))
+    pub(crate) fn key<'s>(&'s mut self, key: &'s str) -> FieldReader<'s> {
+        self.step(PathSegment::Key(key))
     }
 
     /// The place of an item.
-    pub(crate) fn index(&mut self, index: usize) -> Reading<'_> {
-        self.step(Step::Index(index))
+    pub(crate) fn index(&mut self, index: usize) -> FieldReader<'_> {
+        self.step(PathSegment::Index(index))
     }
 
-    fn step<'s>(&'s mut self, step: Step<'s>) -> Reading<'s> {
-        Reading { location: Location { parent: Some(&self.location), step }, problems: self.problems }
+    fn step<'s>(&'s mut self, step: PathSegment<'s>) -> FieldReader<'s> {
+        FieldReader { location: Location { parent: Some(&self.location), step }, problems: self.problems }
     }
 
     /// Says that something is wrong here.
     pub(crate) fn problem(&mut self, message: impl Into<String>) {
-        self.problems.push(Problem { pointer: self.location.to_string(), message: message.into() });
+        self.problems.push(FieldError { pointer: self.location.to_string(), message: message.into() });
     }
 
     /// Says that another type is expected here.
@@ -127,7 +127,7 @@ impl<'r> Reading<'r> {
     pub(crate) fn items<T>(
         &mut self,
         value: Value,
-        read: impl Fn(Value, &mut Reading<'_>) -> Option<T>,
+        read: impl Fn(Value, &mut FieldReader<'_>) -> Option<T>,
     ) -> Vec<T> {
         let items = self.list(value);
         let mut all = Vec::with_capacity(items.len());
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn places_are_json_pointers() {
         let mut problems = Vec::new();
-        let mut root = Reading::document(&mut problems);
+        let mut root = FieldReader::document(&mut problems);
         root.problem("a");
         root.key("a/b~c").index(3).key("").string(json!(1));
         let found: Vec<(&str, &str)> =

@@ -2,8 +2,8 @@
 //! and reports share.
 
 use crate::content::{ContentPart, Message, Role};
-use crate::fields::Problem;
-use crate::{Digest, Object, RareObject, SamplingParams};
+use crate::fields::FieldError;
+use crate::{Digest, LazyObject, Object, SamplingParams};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -49,29 +49,29 @@ pub struct Sample {
     /// About the task and the row.
     pub metadata: Object,
     /// Labels to slice results by.
-    pub data_tag: RareObject,
+    pub data_tag: LazyObject,
     /// Large raw objects; never rendered into a prompt.
-    pub raw_assets: RareObject,
+    pub raw_assets: LazyObject,
     /// OpenAI tool definitions.
     pub tools: Vec<Value>,
     /// Which tool to use: a string or an object.
     pub tool_choice: Option<Value>,
     /// Sampling parameters of this sample; they win over every other place.
-    pub sampling_params: RareObject,
+    pub sampling_params: LazyObject,
     /// Generation parameters of this sample.
-    pub generation_params: RareObject,
+    pub generation_params: LazyObject,
     /// Judge and metric settings of this sample.
-    pub eval_config: RareObject,
+    pub eval_config: LazyObject,
     /// Input for debiasing: a string or a list.
     pub unconditioned_input: Option<Value>,
     /// What a model said, in the shape of the reference implementation.
     pub predict_result: Vec<Value>,
     /// What judges and metrics said.
-    pub eval_result: RareObject,
+    pub eval_result: LazyObject,
     /// Structured candidates in the shape of the reference implementation.
     pub choices: Vec<Value>,
     /// The container of inference inputs: `prompt`, `multi_modal_data`.
-    pub inputs: RareObject,
+    pub inputs: LazyObject,
     /// Which dataset the row is from.
     pub dataset_id: Option<String>,
     /// About that dataset: its `path`.
@@ -87,9 +87,9 @@ pub struct Sample {
     /// The tokenizer that rendered the prompt.
     pub tokenizer_path: Option<String>,
     /// Indexes of media without duplicates.
-    pub media_meta: RareObject,
+    pub media_meta: LazyObject,
     /// Fields that are not known.
-    pub extra: RareObject,
+    pub extra: LazyObject,
 }
 
 impl Sample {
@@ -98,7 +98,7 @@ impl Sample {
     ///
     /// # Errors
     /// Everything that is wrong, each with its place.
-    pub fn from_value(mut value: Value) -> Result<Sample, Vec<Problem>> {
+    pub fn from_value(mut value: Value) -> Result<Sample, Vec<FieldError>> {
         if value.get("id").is_none_or(Value::is_null)
             && let Value::Object(members) = &mut value
         {
@@ -121,12 +121,12 @@ impl Sample {
     ///
     /// # Errors
     /// Everything that is wrong, each with its place; of a text that is not JSON, where it stops to be.
-    pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<Problem>> {
+    pub fn from_text(text: &str) -> Result<Arc<Sample>, Vec<FieldError>> {
         if let Some(sample) = direct::sample(text) {
             return Ok(sample);
         }
         let value = serde_json::from_str(text).map_err(|error| {
-            vec![Problem { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
+            vec![FieldError { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }]
         })?;
         Sample::from_value(value).map(Arc::new)
     }
@@ -157,16 +157,16 @@ impl Sample {
     }
 
     /// What is wrong with those, each with its place in the Sample: a parameter that is not known, or out of bounds.
-    pub fn sampling_problems(&self) -> Vec<Problem> {
+    pub fn sampling_problems(&self) -> Vec<FieldError> {
         let own = self.own_sampling();
         let found = if own.is_empty() { None } else { SamplingParams::from_object(own).err() };
-        let place = |problem: Problem| {
+        let place = |problem: FieldError| {
             let name = problem.pointer.trim_start_matches('/');
             let group = match self.sampling_params.contains_key(name) {
                 true => "sampling_params",
                 false => "generation_params",
             };
-            Problem { pointer: format!("/{group}/{name}"), message: problem.message }
+            FieldError { pointer: format!("/{group}/{name}"), message: problem.message }
         };
         found.unwrap_or_default().into_iter().map(place).collect()
     }

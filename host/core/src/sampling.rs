@@ -1,7 +1,7 @@
 //! How a model is to choose its tokens.
 
 use crate::Object;
-use crate::fields::{Fields, Problem};
+use crate::fields::{FieldError, Fields};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub struct SamplingParams {
     /// Keep tokens at least this likely, relative to the most likely one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_p: Option<f64>,
-    /// Seed of the random choice; 0 is a seed like any other.
+    /// DecodeSeed of the random choice; 0 is a seed like any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Texts at which generation ends; they are not part of the answer.
@@ -60,7 +60,7 @@ impl SamplingParams {
     ///
     /// # Errors
     /// Every key that is not known or has a value out of bounds, each with its place.
-    pub fn from_object(object: Object) -> Result<SamplingParams, Vec<Problem>> {
+    pub fn from_object(object: Object) -> Result<SamplingParams, Vec<FieldError>> {
         let mut problems = Vec::new();
         let mut params = SamplingParams::default();
         if let Some(mut fields) = Fields::of(Value::Object(object), String::new(), &mut problems) {

@@ -3,7 +3,7 @@
 //!
 //! What is looked for is the value, not the key that it stood under: as it is, as JSON, YAML, HTML or an address spells it,
 //! character by character, and as Base64 and hexadecimal digits. What is too short or too common to be told from ordinary
-//! text is not looked for ([`keep_secret`]); where it stands under the name of a secret, whoever writes a document leaves it
+//! text is not looked for ([`register_secret`]); where it stands under the name of a secret, whoever writes a document leaves it
 //! out by its place.
 
 mod ordinary;
@@ -12,7 +12,7 @@ mod spelling;
 use crate::Object;
 use ordinary::{is_plain_word, words};
 use serde_json::Value;
-use spelling::{Spellings, count_examined};
+use spelling::{SecretSpellings, count_examined};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -27,7 +27,7 @@ const LONG: usize = 8;
 const MIN_SECRET_BYTES: usize = 4;
 
 /// All that is known; another takes its place when something is added, so that readers wait for nobody.
-static KNOWN: RwLock<Option<Arc<Secrets>>> = RwLock::new(None);
+static KNOWN: RwLock<Option<Arc<SecretScanner>>> = RwLock::new(None);
 /// What ordinary texts hold, and is looked for nowhere.
 static ORDINARY: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 
@@ -35,26 +35,26 @@ static ORDINARY: RwLock<Option<HashSet<String>>> = RwLock::new(None);
 ///
 /// Looked for are values of at least 8 characters, and those of 4 to 7 that hold a digit and something else, for `test`, `2048`
 /// and `</s>` occur everywhere. A plain word is not looked for (letters of one case, or with a capital in front, fewer than 20),
-/// nor are several of them together (`exact_match`) that [`keep_ordinary`] has heard of. Of `Bearer KEY` the key alone is noted
+/// nor are several of them together (`exact_match`) that [`register_public_word`] has heard of. Of `Bearer KEY` the key alone is noted
 /// as well, and each line of a value of several.
-pub fn keep_secret(value: &str) {
+pub fn register_secret(value: &str) {
     let mut all = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     let mut list = all.as_ref().map(|known| known.list.clone()).unwrap_or_default();
     let before = list.len();
     note(value, &mut list);
     if list.len() > before {
-        *all = Some(Arc::new(Secrets::new(list, is_ordinary)));
+        *all = Some(Arc::new(SecretScanner::new(list, is_ordinary)));
     }
 }
 
 /// Notes a text that is no secret, for the rest of the process: names that are made of plain words in it (`exact_match`,
 /// `gage-tiny`) are looked for nowhere, whichever key or password is called so as well.
-pub fn keep_ordinary(text: &str) {
+pub fn register_public_word(text: &str) {
     keep_open(words(text));
 }
 
 /// Notes the name of something, as of a variable: it is looked for nowhere, whatever it looks like.
-pub fn keep_name(name: &str) {
+pub fn register_public_name(name: &str) {
     keep_open(vec![name.to_owned()]);
 }
 
@@ -73,7 +73,7 @@ fn keep_open(found: Vec<String>) {
     let mut all = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = all.as_ref().filter(|_| is_new) {
         let list = known.list.clone();
-        *all = Some(Arc::new(Secrets::new(list, is_ordinary)));
+        *all = Some(Arc::new(SecretScanner::new(list, is_ordinary)));
     }
 }
 
@@ -83,7 +83,7 @@ fn is_ordinary(text: &str) -> bool {
 }
 
 /// A text without any secret that is known.
-pub fn without_secrets(text: &str) -> Cow<'_, str> {
+pub fn redact(text: &str) -> Cow<'_, str> {
     match known() {
         Some(known) => known.text(text),
         None => Cow::Borrowed(text),
@@ -91,48 +91,48 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
 }
 
 /// Where secrets stand in a text, in bytes, one behind the other.
-pub fn places_of_secrets(text: &str) -> Vec<Range<usize>> {
+pub fn find_secrets(text: &str) -> Vec<Range<usize>> {
     known().map(|known| known.places(text).into_iter().map(|(place, _)| place).collect()).unwrap_or_default()
 }
 
 /// Blanks the secrets out of every text and every name within a value. Numbers stay, for a document of ordinary numbers must
 /// not change with the secrets of who reads it.
-pub fn blank_secrets(value: &mut Value) {
+pub fn redact_value(value: &mut Value) {
     if let Some(known) = known() {
         known.value(value, false);
     }
 }
 
 /// The same for what somebody else sent, who may have made a number of a secret.
-pub fn blank_secrets_and_numbers(object: &mut Object) {
+pub fn redact_value_and_numbers(object: &mut Object) {
     if let Some(known) = known() {
         known.object(object, true);
     }
 }
 
-fn known() -> Option<Arc<Secrets>> {
+fn known() -> Option<Arc<SecretScanner>> {
     KNOWN.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// One secret.
 #[derive(Clone, Debug, PartialEq)]
-struct Known {
+struct SecretRegistry {
     text: String,
-    spellings: Spellings,
+    spellings: SecretSpellings,
     /// Whether it counts only where neither a letter nor a digit stands beside it.
     is_alone: bool,
     /// Whether it is made of digits alone, and may stand in JSON as a number.
     is_number: bool,
 }
 
-struct Secrets {
-    list: Vec<Known>,
+struct SecretScanner {
+    list: Vec<SecretRegistry>,
     /// For each byte those of which a spelling begins with it.
     begins: Vec<Vec<usize>>,
 }
 
 /// Adds a value with what of it is secret by itself.
-fn note(value: &str, list: &mut Vec<Known>) {
+fn note(value: &str, list: &mut Vec<SecretRegistry>) {
     let value = value.trim();
     let parts = value.split(['\n', '\r']).map(str::trim);
     // The frame of a key in PEM says nothing.
@@ -150,9 +150,9 @@ fn note(value: &str, list: &mut Vec<Known>) {
         }
         // A number is found within others, and a short one within digests.
         let is_hexadecimal = text.chars().all(|one| one.is_ascii_hexdigit()) && count < 2 * LONG;
-        let known = Known {
+        let known = SecretRegistry {
             text: text.to_owned(),
-            spellings: Spellings::of(text),
+            spellings: SecretSpellings::of(text),
             is_alone: count < LONG || is_word || is_number || is_hexadecimal,
             is_number,
         };
@@ -162,15 +162,15 @@ fn note(value: &str, list: &mut Vec<Known>) {
     }
 }
 
-impl Secrets {
-    fn new(list: Vec<Known>, is_ordinary: impl Fn(&str) -> bool) -> Secrets {
+impl SecretScanner {
+    fn new(list: Vec<SecretRegistry>, is_ordinary: impl Fn(&str) -> bool) -> SecretScanner {
         let mut begins = vec![Vec::new(); 256];
         for (number, one) in list.iter().enumerate().filter(|(_, one)| !is_ordinary(&one.text)) {
             for byte in one.spellings.begins() {
                 begins[usize::from(byte)].push(number);
             }
         }
-        Secrets { list, begins }
+        SecretScanner { list, begins }
     }
 
     /// Where secrets stand in a text, and whether each is a number, from the front.
@@ -299,10 +299,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn of(values: &[&str]) -> Secrets {
+    fn of(values: &[&str]) -> SecretScanner {
         let mut list = Vec::new();
         values.iter().for_each(|value| note(value, &mut list));
-        Secrets::new(list, |text| text == "plain_words")
+        SecretScanner::new(list, |text| text == "plain_words")
     }
 
     #[test]
@@ -352,7 +352,7 @@ mod tests {
     }
 
     /// The number of bytes that a scan of a text examines.
-    fn work(secrets: &Secrets, text: &str) -> usize {
+    fn work(secrets: &SecretScanner, text: &str) -> usize {
         spelling::EXAMINED.set(0);
         secrets.text(text);
         spelling::EXAMINED.take()
@@ -495,16 +495,16 @@ mod tests {
 
     #[test]
     fn all_of_a_process_know_what_one_has_noted() {
-        keep_secret("NAME_OF_KEY_1");
-        assert_eq!(without_secrets("NAME_OF_KEY_1"), "(secret)");
-        keep_name("NAME_OF_KEY_1");
-        assert_eq!(without_secrets("NAME_OF_KEY_1"), "NAME_OF_KEY_1");
-        keep_secret("known-by-all-1");
-        keep_secret("known-by-all-2");
-        assert_eq!(without_secrets("known-by-all-1 known-by-all-2"), "(secret) (secret)");
-        assert_eq!(places_of_secrets("a known-by-all-1").first(), Some(&(2..16)));
+        register_secret("NAME_OF_KEY_1");
+        assert_eq!(redact("NAME_OF_KEY_1"), "(secret)");
+        register_public_name("NAME_OF_KEY_1");
+        assert_eq!(redact("NAME_OF_KEY_1"), "NAME_OF_KEY_1");
+        register_secret("known-by-all-1");
+        register_secret("known-by-all-2");
+        assert_eq!(redact("known-by-all-1 known-by-all-2"), "(secret) (secret)");
+        assert_eq!(find_secrets("a known-by-all-1").first(), Some(&(2..16)));
         let mut value = json!(["known-by-all-2"]);
-        blank_secrets(&mut value);
+        redact_value(&mut value);
         assert_eq!(value, json!(["(secret)"]));
     }
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// Something that is written as a JSON object.
-pub(crate) trait Written {
+pub(crate) trait JsonMembers {
     /// Its known members that hold something, in the order in which they are written.
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)>;
     /// Those that are not known, which come last.
@@ -25,7 +25,7 @@ pub(crate) enum Member<'s> {
     Value(&'s Value),
     Object(&'s Object),
     Values(&'s [Value]),
-    Media(Media<'s>),
+    Media(MediaMember<'s>),
     Parts(&'s [ContentPart]),
     Messages(&'s [Message]),
     Conversations(&'s [Vec<Message>]),
@@ -41,14 +41,14 @@ pub(crate) enum Member<'s> {
 
 /// Where media lie, and what is said about them beside it.
 #[derive(Serialize)]
-pub(crate) struct Media<'s> {
+pub(crate) struct MediaMember<'s> {
     pub(crate) url: &'s str,
     #[serde(flatten)]
     pub(crate) options: &'s Object,
 }
 
 /// Writes an object. A member that is known is not written a second time, whatever is among the others.
-pub(crate) fn write<S: Serializer>(written: &impl Written, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn write<S: Serializer>(written: &impl JsonMembers, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(None)?;
     for (key, member) in written.members() {
         map.serialize_entry(key, &member)?;

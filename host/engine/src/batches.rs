@@ -2,7 +2,7 @@
 //! batches of a run are the same however many requests and threads it has, and however often it was
 //! interrupted, and what a scorer makes of them is too.
 
-use crate::inference::Inferred;
+use crate::inference::SampleResult;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 pub(crate) const BATCH: u64 = 32;
 
 /// An answer that waits for its neighbours, with the permit that bounds how many do.
-pub(crate) struct Waiting {
-    pub(crate) inferred: Arc<Inferred>,
+pub(crate) struct PendingAnswer {
+    pub(crate) inferred: Arc<SampleResult>,
     /// Given back when the scores are in the journal.
     pub(crate) held: OwnedSemaphorePermit,
 }
@@ -22,27 +22,27 @@ pub(crate) struct Waiting {
 /// The batches that are not complete. Rows are begun in their order and end in any.
 #[derive(Default)]
 pub(crate) struct Batches {
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenBatch>,
     /// The batch of the row that was begun last; further rows of it may come.
     current: Option<u64>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenBatch {
     begun: usize,
     ended: usize,
-    answers: Vec<Waiting>,
+    answers: Vec<PendingAnswer>,
 }
 
 impl Batches {
     /// The rows of the batch that a row is in.
-    pub(crate) fn around(index: u64) -> Range<u64> {
+    pub(crate) fn rows_of_batch(index: u64) -> Range<u64> {
         let first = index - index % BATCH;
         first..first + BATCH
     }
 
     /// A row is on its way. Returns the batch before it, where that only waited for this.
-    pub(crate) fn begin(&mut self, index: u64) -> Option<Vec<Waiting>> {
+    pub(crate) fn begin(&mut self, index: u64) -> Option<Vec<PendingAnswer>> {
         let batch = index / BATCH;
         self.open.entry(batch).or_default().begun += 1;
         match self.current.replace(batch) {
@@ -52,7 +52,7 @@ impl Batches {
     }
 
     /// A row has ended: with an answer to score, or without one. Returns its batch where it was the last.
-    pub(crate) fn end(&mut self, index: u64, answer: Option<Waiting>) -> Option<Vec<Waiting>> {
+    pub(crate) fn end(&mut self, index: u64, answer: Option<PendingAnswer>) -> Option<Vec<PendingAnswer>> {
         let batch = index / BATCH;
         if let Some(open) = self.open.get_mut(&batch) {
             open.ended += 1;
@@ -62,12 +62,12 @@ impl Batches {
     }
 
     /// No further row comes: what is there is scored as it is.
-    pub(crate) fn finish(&mut self) -> Vec<Vec<Waiting>> {
+    pub(crate) fn finish(&mut self) -> Vec<Vec<PendingAnswer>> {
         let batches = std::mem::take(&mut self.open);
-        batches.into_values().map(Open::sorted).filter(|batch| !batch.is_empty()).collect()
+        batches.into_values().map(OpenBatch::sorted).filter(|batch| !batch.is_empty()).collect()
     }
 
-    fn take_complete(&mut self, batch: u64) -> Option<Vec<Waiting>> {
+    fn take_complete(&mut self, batch: u64) -> Option<Vec<PendingAnswer>> {
         if self.open.get(&batch)?.ended < self.open.get(&batch)?.begun {
             return None;
         }
@@ -76,9 +76,9 @@ impl Batches {
     }
 }
 
-impl Open {
+impl OpenBatch {
     /// Its answers in the order of their rows.
-    fn sorted(mut self) -> Vec<Waiting> {
+    fn sorted(mut self) -> Vec<PendingAnswer> {
         self.answers.sort_by_key(|waiting| waiting.inferred.index);
         self.answers
     }
@@ -90,12 +90,12 @@ mod tests {
     use proptest::prelude::*;
     use tokio::sync::Semaphore;
 
-    fn waiting(index: u64, held: &Arc<Semaphore>) -> Waiting {
+    fn pending_answer(index: u64, held: &Arc<Semaphore>) -> PendingAnswer {
         let permit = Arc::clone(held).try_acquire_owned().expect("there is room");
-        Waiting { inferred: Arc::new(Inferred::for_test(index)), held: permit }
+        PendingAnswer { inferred: Arc::new(SampleResult::for_test(index)), held: permit }
     }
 
-    fn indices(batch: &[Waiting]) -> Vec<u64> {
+    fn indices(batch: &[PendingAnswer]) -> Vec<u64> {
         batch.iter().map(|waiting| waiting.inferred.index).collect()
     }
 
@@ -123,11 +123,11 @@ mod tests {
                 running.sort_by_key(|(_, _, order)| *order);
                 if row.2 % 3 > 0 {
                     let (index, answers, _) = running.remove(0);
-                    found.extend(batches.end(index, answers.then(|| waiting(index, &held))));
+                    found.extend(batches.end(index, answers.then(|| pending_answer(index, &held))));
                 }
             }
             for (index, answers, _) in running {
-                found.extend(batches.end(index, answers.then(|| waiting(index, &held))));
+                found.extend(batches.end(index, answers.then(|| pending_answer(index, &held))));
             }
             found.extend(batches.finish());
             let mut found: Vec<Vec<u64>> = found.iter().map(|batch| indices(batch)).collect();
@@ -147,10 +147,10 @@ mod tests {
         let held = Arc::new(Semaphore::new(10));
         let mut batches = Batches::default();
         assert!(batches.begin(BATCH - 1).is_none());
-        assert!(batches.end(BATCH - 1, Some(waiting(BATCH - 1, &held))).is_none());
+        assert!(batches.end(BATCH - 1, Some(pending_answer(BATCH - 1, &held))).is_none());
         let complete = batches.begin(BATCH).expect("the first batch is complete");
         assert_eq!(indices(&complete), [BATCH - 1]);
         assert!(batches.end(BATCH, None).is_none() && batches.finish().is_empty());
-        assert_eq!(Batches::around(BATCH + 3), BATCH..2 * BATCH);
+        assert_eq!(Batches::rows_of_batch(BATCH + 3), BATCH..2 * BATCH);
     }
 }

@@ -1,14 +1,14 @@
-//! What earlier processes of a run have done, and what is left of a row.
+//! JournalItem earlier processes of a run have done, and what is left of a row.
 
 use crate::batches::{BATCH, Batches};
-use crate::reader::{Next, ReadError, Row};
+use crate::reader::{PreparedRow, ReadError, RowWork};
 use gage_core::Outcome;
-use gage_record::{Answers, IndexedSample, JournalIndex, SampleRecord, Stage};
+use gage_record::{AnswerReader, IndexedSample, JournalIndex, SampleRecord, Stage};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is recorded of a task.
-pub(crate) struct Earlier {
+/// JournalItem is recorded of a task.
+pub(crate) struct ResumeState {
     index: Arc<JournalIndex>,
     task_id: String,
     /// Samples that ended in one of these ways are tried again.
@@ -17,27 +17,28 @@ pub(crate) struct Earlier {
     complete: HashSet<u64>,
 }
 
-/// What is found of a batch.
+/// JournalItem is found of a batch.
 #[derive(Default)]
-struct Found {
+struct BatchProgress {
     finished: u64,
     scored: u64,
     /// Whether all that were scored may have been scored together.
-    is_one: bool,
+    may_be_one_batch: bool,
     /// How many each says that were scored together.
-    together: Option<Option<u16>>,
+    scored_together: Option<Option<u16>>,
 }
 
-impl Found {
-    fn new() -> Found {
-        Found { is_one: true, ..Found::default() }
+impl BatchProgress {
+    fn new() -> BatchProgress {
+        BatchProgress { may_be_one_batch: true, ..BatchProgress::default() }
     }
 
     fn add(&mut self, sample: IndexedSample, retried: &[Outcome]) {
         self.finished += u64::from(sample.is_finished() && !retried.contains(&sample.outcome));
         if sample.is_finished() && sample.is_answered() {
             self.scored += 1;
-            self.is_one &= *self.together.get_or_insert(sample.scored_together) == sample.scored_together;
+            self.may_be_one_batch &=
+                *self.scored_together.get_or_insert(sample.scored_together) == sample.scored_together;
         }
     }
 
@@ -45,12 +46,14 @@ impl Found {
     /// ended while it scored them once more, with answers that had been missing, some have the scores of
     /// the one go and some those of the other.
     fn is_complete(&self, rows: u64) -> bool {
-        let together = self.together.flatten().map(u64::from);
-        self.finished == rows && self.is_one && together.is_none_or(|together| together == self.scored)
+        let together = self.scored_together.flatten().map(u64::from);
+        self.finished == rows
+            && self.may_be_one_batch
+            && together.is_none_or(|together| together == self.scored)
     }
 }
 
-impl Earlier {
+impl ResumeState {
     /// `total` is the number of the task's rows, where it is known; samples that ended in one of the ways of
     /// `retried` are not taken for finished.
     pub(crate) fn new(
@@ -58,13 +61,13 @@ impl Earlier {
         task_id: &str,
         total: Option<u64>,
         retried: &[Outcome],
-    ) -> Earlier {
+    ) -> ResumeState {
         let mut complete = HashSet::new();
-        let mut found = Found::new();
+        let mut found = BatchProgress::new();
         let mut samples = index.samples(task_id).peekable();
         while let Some((row, sample)) = samples.next() {
             found.add(sample, retried);
-            let rows = Batches::around(row);
+            let rows = Batches::rows_of_batch(row);
             if samples.peek().is_some_and(|(next, _)| rows.contains(next)) {
                 continue;
             }
@@ -72,22 +75,27 @@ impl Earlier {
             if found.is_complete(end - rows.start) {
                 complete.insert(row / BATCH);
             }
-            found = Found::new();
+            found = BatchProgress::new();
         }
-        Earlier { index: Arc::clone(index), task_id: task_id.to_owned(), retried: retried.to_vec(), complete }
+        ResumeState {
+            index: Arc::clone(index),
+            task_id: task_id.to_owned(),
+            retried: retried.to_vec(),
+            complete,
+        }
     }
 
     /// How many samples are not done again, but for their scores.
-    pub(crate) fn kept(&self) -> u64 {
+    pub(crate) fn kept_samples(&self) -> u64 {
         let kept = self.index.samples(&self.task_id).filter(|(_, sample)| {
-            is_kept(*sample) && (!self.is_retried(*sample) || is_scored_again(*sample))
+            is_kept(*sample) && (!self.is_retried(*sample) || needs_rescoring(*sample))
         });
         kept.count() as u64
     }
 
-    /// What is left, row by row.
-    pub(crate) fn left(&self) -> Left<'_> {
-        Left { earlier: self, answers: self.index.answers() }
+    /// JournalItem is left, row by row.
+    pub(crate) fn remaining(&self) -> RemainingWork<'_> {
+        RemainingWork { resume: self, answers: self.index.answers() }
     }
 
     fn is_retried(&self, sample: IndexedSample) -> bool {
@@ -105,31 +113,31 @@ fn is_kept(sample: IndexedSample) -> bool {
 }
 
 /// Whether a sample that failed needs only its scores anew: it was answered, and a scorer failed.
-fn is_scored_again(sample: IndexedSample) -> bool {
+fn needs_rescoring(sample: IndexedSample) -> bool {
     sample.is_answered() && matches!(sample.outcome, Outcome::PluginError | Outcome::PluginTimeout)
 }
 
 /// Whether the model had answered, and who was asked about the answer failed.
-fn failed_behind(record: &SampleRecord) -> bool {
+fn failed_after_inference(record: &SampleRecord) -> bool {
     let is_behind = |stage: Stage| matches!(stage, Stage::Embed | Stage::Judge);
     record.model_output.is_some() && record.error.as_ref().is_some_and(|error| is_behind(error.stage))
 }
 
 /// Says of each row what is left to be done.
-pub(crate) struct Left<'e> {
-    earlier: &'e Earlier,
-    answers: Answers<'e>,
+pub(crate) struct RemainingWork<'e> {
+    resume: &'e ResumeState,
+    answers: AnswerReader<'e>,
 }
 
-impl Left<'_> {
-    /// What is wrong with a Sample that could not be asked in an earlier process, and is not asked again.
-    pub(crate) fn wrong_with(&mut self, index: u64) -> Result<Option<String>, ReadError> {
-        let Earlier { index: journal, task_id, .. } = self.earlier;
+impl RemainingWork<'_> {
+    /// JournalItem is wrong with a Sample that could not be asked in an earlier process, and is not asked again.
+    pub(crate) fn invalid_message(&mut self, index: u64) -> Result<Option<String>, ReadError> {
+        let ResumeState { index: journal, task_id, .. } = self.resume;
         let is_invalid = |recorded: &IndexedSample| {
             recorded.outcome == Outcome::InvalidSample
                 && recorded.is_finished()
                 && !recorded.is_answered()
-                && !self.earlier.is_retried(*recorded)
+                && !self.resume.is_retried(*recorded)
         };
         if journal.get(task_id, index).filter(is_invalid).is_none() {
             return Ok(None);
@@ -138,37 +146,37 @@ impl Left<'_> {
         Ok(Some(record.and_then(|record| record.error).map(|error| error.message).unwrap_or_default()))
     }
 
-    /// What is left of a row; nothing where it is finished. An answer in a batch that is not complete is
+    /// JournalItem is left of a row; nothing where it is finished. An answer in a batch that is not complete is
     /// scored with its neighbours, as it would have been without a pause.
-    pub(crate) fn of(&mut self, row: Row) -> Result<Option<Next>, ReadError> {
-        let Earlier { index, task_id, .. } = self.earlier;
-        let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(Next::Row(row))) };
+    pub(crate) fn next_step(&mut self, row: PreparedRow) -> Result<Option<RowWork>, ReadError> {
+        let ResumeState { index, task_id, .. } = self.resume;
+        let Some(recorded) = index.get(task_id, row.index) else { return Ok(Some(RowWork::Row(row))) };
         if !recorded.is_of_row(&row.row_digest) {
             return Err(ReadError::Changed { row: row.index });
         }
-        if self.earlier.is_complete(row.index) {
+        if self.resume.is_complete(row.index) {
             return Ok(None);
         }
-        let is_retried = self.earlier.is_retried(recorded);
+        let is_retried = self.resume.is_retried(recorded);
         if recorded.is_answered()
-            && (!is_retried || is_scored_again(recorded))
+            && (!is_retried || needs_rescoring(recorded))
             && let Some(record) = self.answers.read(task_id, row.index)?
         {
-            return Ok(Some(Next::Answered(Box::new(record))));
+            return Ok(Some(RowWork::Answered(Box::new(record))));
         }
         if recorded.awaits_judges()
             && let Some(record) = self.answers.read(task_id, row.index)?
         {
-            return Ok(Some(Next::Unjudged(Box::new(record))));
+            return Ok(Some(RowWork::AwaitingJudges(Box::new(record))));
         }
         if !is_retried && recorded.is_finished() {
             return Ok(None);
         }
         // Where a judge failed, or who makes vectors, only these are asked again.
         let failed = self.answers.read_whole(task_id, row.index)?;
-        Ok(Some(match failed.filter(failed_behind) {
-            Some(record) => Next::Unjudged(Box::new(record)),
-            None => Next::Row(row),
+        Ok(Some(match failed.filter(failed_after_inference) {
+            Some(record) => RowWork::AwaitingJudges(Box::new(record)),
+            None => RowWork::Row(row),
         }))
     }
 }
@@ -227,7 +235,7 @@ mod tests {
             (vec![2, 2, 2], false),
         ] {
             let (_root, index) = journal(&together);
-            let earlier = Earlier::new(&index, "t", Some(3), &[]);
+            let earlier = ResumeState::new(&index, "t", Some(3), &[]);
             assert_eq!(earlier.is_complete(0), is_complete, "{together:?}");
         }
     }

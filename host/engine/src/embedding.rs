@@ -1,16 +1,16 @@
 //! The meaning of an answer beside that of its references: a model makes vectors of the texts, and the cosines of their
 //! angles are recorded. The vectors are not.
 
-use crate::active::ActiveTask;
-use crate::inference::{Inferred, failure_of};
+use crate::active::TaskState;
+use crate::inference::{SampleResult, failure_of};
 use crate::judging::RolePermits;
-use crate::place::{Place, Rooms};
+use crate::place::{RequestLimits, RequestSlot};
 use crate::plan::PlannedEmbed;
 use crate::session::Session;
-use crate::support::Failure;
+use crate::support::SupportFailure;
 use crate::usage::named;
-use gage_backend::{Backend, EmbedRequest, cancellable, in_place};
-use gage_core::{Object, Outcome, Roots, Usage};
+use gage_backend::{Backend, EmbedRequest, cancellable, with_slot};
+use gage_core::{EvalContext, Object, Outcome, Usage};
 use gage_record::Stage;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -25,42 +25,46 @@ const MAX_REFERENCES: usize = 256;
 const KEYS: [&str; 3] = ["text", "answer", "value"];
 
 /// The step `embed` of a task with its backend.
-pub(crate) struct Embedding {
+pub(crate) struct EmbeddingStep {
     planned: Arc<PlannedEmbed>,
     backend: Arc<dyn Backend>,
     /// Bounds the requests of the role.
-    rooms: Arc<Rooms>,
+    rooms: Arc<RequestLimits>,
 }
 
 /// The texts that are compared: the answer, and its references with their places in the list; blank ones are left out.
 #[derive(Debug, PartialEq)]
-struct Texts {
+struct EmbeddingTexts {
     prediction: String,
     references: Vec<(usize, String)>,
     /// How many references there are, with blank ones.
     count: usize,
 }
 
-impl Embedding {
+impl EmbeddingStep {
     pub(crate) fn new(
         planned: &Arc<PlannedEmbed>,
         session: &Session,
         permits: &RolePermits,
-    ) -> Option<Embedding> {
+    ) -> Option<EmbeddingStep> {
         let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-        let rooms = Rooms::of_role(permits.of(&planned.role, backend.as_ref()));
-        Some(Embedding { planned: Arc::clone(planned), backend, rooms })
+        let rooms = RequestLimits::for_role(permits.semaphore_of(&planned.role, backend.as_ref()));
+        Some(EmbeddingStep { planned: Arc::clone(planned), backend, rooms })
     }
 
     /// Compares an answer with its references; nothing where the run is stopped before it is done. An answer that was
     /// compared by an earlier process is left as it is.
-    pub(crate) async fn compare(&self, task: &ActiveTask, inferred: &Inferred) -> Option<Compared> {
+    pub(crate) async fn compare(
+        &self,
+        task: &TaskState,
+        inferred: &SampleResult,
+    ) -> Option<SimilarityResult> {
         if inferred.model_output.document().get(SEMANTIC).is_some() {
-            return Some(Compared(Ok(None)));
+            return Some(SimilarityResult(Ok(None)));
         }
         let texts = match self.texts(inferred) {
             Ok(texts) => texts,
-            Err(failure) => return Some(Compared(Err(failure))),
+            Err(failure) => return Some(SimilarityResult(Err(failure))),
         };
         let model = self.backend.embedding_model();
         let missing = match (texts.prediction.is_empty(), texts.references.is_empty()) {
@@ -70,18 +74,18 @@ impl Embedding {
         };
         if let Some(missing) = missing {
             let nothing = vec![Value::Null; texts.count];
-            return Some(Compared(Ok(Some(
+            return Some(SimilarityResult(Ok(Some(
                 json!({"model": model, "similarities": nothing, "missing": missing}),
             ))));
         }
-        let Texts { prediction, references, count } = texts;
+        let EmbeddingTexts { prediction, references, count } = texts;
         let (places, references): (Vec<usize>, Vec<String>) = references.into_iter().unzip();
         let all = std::iter::once(prediction).chain(references).collect();
-        let asked = match self.ask(task, &inferred.sample_id, all).await? {
+        let asked = match self.embed(task, &inferred.sample_id, all).await? {
             Ok((vectors, usage)) => similarities(&vectors, places.len()).map(|found| (found, usage)),
             Err(failure) => Err(failure),
         };
-        Some(Compared(asked.map(|(found, usage)| {
+        Some(SimilarityResult(asked.map(|(found, usage)| {
             let mut similarities = vec![Value::Null; count];
             for (place, similarity) in places.into_iter().zip(found) {
                 if let Some(slot) = similarities.get_mut(place) {
@@ -96,15 +100,15 @@ impl Embedding {
         })))
     }
 
-    fn texts(&self, inferred: &Inferred) -> Result<Texts, Failure> {
+    fn texts(&self, inferred: &SampleResult) -> Result<EmbeddingTexts, SupportFailure> {
         let step = &self.planned.step;
-        let roots = Roots {
+        let roots = EvalContext {
             sample: inferred.sample.document(),
             model_output: inferred.model_output.document(),
             judge_output: &Value::Null,
             support_output: &inferred.support_output,
         };
-        let invalid = |kind: &str, message: String| Failure {
+        let invalid = |kind: &str, message: String| SupportFailure {
             outcome: Outcome::InvalidSample,
             kind: kind.to_owned(),
             message,
@@ -144,53 +148,53 @@ impl Embedding {
         let count = references.len();
         let references = references.into_iter().map(|text| text.trim().to_owned()).enumerate();
         let references = references.filter(|(_, text)| !text.is_empty()).collect();
-        Ok(Texts { prediction, references, count })
+        Ok(EmbeddingTexts { prediction, references, count })
     }
 
     /// The vectors of texts, and what they took; nothing where the run is stopped.
-    async fn ask(
+    async fn embed(
         &self,
-        task: &ActiveTask,
+        task: &TaskState,
         sample_id: &str,
         texts: Vec<String>,
-    ) -> Option<Result<(Vec<Vec<f32>>, Option<Usage>), Failure>> {
+    ) -> Option<Result<(Vec<Vec<f32>>, Option<Usage>), SupportFailure>> {
         let request = EmbedRequest { id: format!("embed:{sample_id}"), texts };
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = Place::taken(&self.rooms, None);
-            let place = task.unless_spent(place).await?;
-            let reply = in_place(Arc::clone(&place) as _, self.backend.embed(request)).await;
+            let place = RequestSlot::acquire_new(&self.rooms, None);
+            let place = task.unless_budget_exhausted(place).await?;
+            let reply = with_slot(Arc::clone(&place) as _, self.backend.embed(request)).await;
             Some((reply, place))
         };
-        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await;
+        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await;
         // Its place is free when it is known what it took, so that nobody begins behind a budget.
         let (reply, _place) = asked.flatten()?;
         match reply {
             Ok(reply) => {
-                // What was kept costs nothing.
+                // JournalItem was kept costs nothing.
                 if reply.timing.attempts > 0 {
-                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
                 }
                 Some(Ok((reply.output.vectors, reply.output.usage)))
             }
-            Err(error) if task.is_refused(backend_id, &error) => None,
+            Err(error) if task.stops_on(backend_id, &error) => None,
             Err(error) => Some(Err(failure_of(error))),
         }
     }
 }
 
-/// What came of a comparison: what is recorded, nothing where it was before, or why there is none.
-pub(crate) struct Compared(Result<Option<Value>, Failure>);
+/// JournalItem came of a comparison: what is recorded, nothing where it was before, or why there is none.
+pub(crate) struct SimilarityResult(Result<Option<Value>, SupportFailure>);
 
-impl Compared {
+impl SimilarityResult {
     /// Whether what it took is told in the record, with the similarities.
     pub(crate) fn holds_usage(&self) -> bool {
         self.0.is_ok()
     }
 
     /// The answer with it.
-    pub(crate) fn of(self, mut inferred: Inferred) -> Inferred {
+    pub(crate) fn apply_to(self, mut inferred: SampleResult) -> SampleResult {
         match self.0 {
             Ok(None) => {}
             Ok(Some(semantic)) => {
@@ -200,7 +204,7 @@ impl Compared {
                     }
                 });
             }
-            Err(failure) => inferred.fail(Stage::Embed, failure),
+            Err(failure) => inferred.failed_result(Stage::Embed, failure),
         }
         inferred
     }
@@ -210,7 +214,7 @@ impl Compared {
 /// left out.
 ///
 /// # Errors
-/// What has no text, in words.
+/// JournalItem has no text, in words.
 fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
     match value {
         Value::Null => {}
@@ -226,9 +230,12 @@ fn collect(value: &Value, texts: &mut Vec<String>) -> Result<(), &'static str> {
 }
 
 /// The cosines of the angles between the first vector and each of so many others.
-fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, Failure> {
-    let wrong =
-        |message: String| Failure { outcome: Outcome::BackendError, kind: "protocol".to_owned(), message };
+fn similarities(vectors: &[Vec<f32>], count: usize) -> Result<Vec<f64>, SupportFailure> {
+    let wrong = |message: String| SupportFailure {
+        outcome: Outcome::BackendError,
+        kind: "protocol".to_owned(),
+        message,
+    };
     let Some((prediction, references)) = vectors.split_first().filter(|(_, rest)| rest.len() == count) else {
         let message = format!("there are {} vectors of {} texts", vectors.len(), count + 1);
         return Err(wrong(message));

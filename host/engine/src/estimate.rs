@@ -1,4 +1,4 @@
-//! What a plan would do, take and cost, without sending anything.
+//! JournalItem a plan would do, take and cost, without sending anything.
 //!
 //! Tokens are counted over the texts of the prompts of the first rows; what a chat template puts around them is not.
 
@@ -26,7 +26,7 @@ const MIN_COMPLETION_SHARE: f64 = 0.1;
 /// Bytes that a component puts around the question and the answer that are judged.
 const AROUND_JUDGED: f64 = 1_200.0;
 
-/// What an estimate is made for.
+/// JournalItem an estimate is made for.
 #[derive(Clone, Copy)]
 pub struct EstimateOptions<'o> {
     /// Requests in flight.
@@ -37,7 +37,7 @@ pub struct EstimateOptions<'o> {
     pub max_samples: Option<u64>,
     /// How long a request takes at least and at most, in seconds.
     pub latency: (f64, f64),
-    /// What counts the tokens of prompts for all models; none where each is asked for its own.
+    /// JournalItem counts the tokens of prompts for all models; none where each is asked for its own.
     pub tokenizer: Option<&'o TokenCounter>,
 }
 
@@ -68,10 +68,10 @@ impl Add for Range {
     }
 }
 
-/// What one role is asked for by a task.
+/// JournalItem one role is asked for by a task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RequestEstimate {
-    /// What asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
+    /// JournalItem asks: the step `support`, `inference`, `embed` or `judge`, or the `tools` of a model.
     pub step: &'static str,
     /// The role.
     pub adapter_id: String,
@@ -91,7 +91,7 @@ pub struct RequestEstimate {
     pub seconds: Range,
 }
 
-/// What a task would do.
+/// JournalItem a task would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskEstimate {
     /// The task.
@@ -106,15 +106,15 @@ pub struct TaskEstimate {
     pub repeat: u64,
     /// By what the tokens of its prompts are counted.
     pub tokens_by: TokensBy,
-    /// What each role is asked for.
+    /// JournalItem each role is asked for.
     pub requests: Vec<RequestEstimate>,
     /// How long it takes, in seconds.
     pub seconds: Range,
-    /// What could not be known, in words.
+    /// JournalItem could not be known, in words.
     pub notes: Vec<String>,
 }
 
-/// What a run would do.
+/// JournalItem a run would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The tasks, in their order.
@@ -132,7 +132,7 @@ pub struct Estimate {
 }
 
 impl Plan {
-    /// What the plan would do. Rows are read, and their first ones prepared; nothing is sent.
+    /// JournalItem the plan would do. Rows are read, and their first ones prepared; nothing is sent.
     pub fn estimate(&self, datasets: &Datasets, options: &EstimateOptions<'_>) -> Estimate {
         let tasks: Vec<TaskEstimate> =
             self.tasks.iter().map(|task| self.estimate_task(task, datasets, options)).collect();
@@ -160,10 +160,10 @@ impl Plan {
         let mut notes = Vec::new();
         let backend = self.config.backend_of(&task.role);
         let tokens = Tokens::of(task, backend, options.tokenizer, &mut notes);
-        let seen = Seen::of(task, datasets, options.max_samples, &tokens, &mut notes);
+        let seen = DatasetStatistics::of(task, datasets, options.max_samples, &tokens, &mut notes);
         let asked = seen.samples.unwrap_or(0) as f64 * spec.repeat as f64;
         let of = |step, role: &RoleAdapterSpec, requests, per_prompt: Range, per_completion: Range| {
-            let work = Work { requests, per_prompt, per_completion };
+            let work = WorkEstimate { requests, per_prompt, per_completion };
             self.of_role(step, role, &work, task, options)
         };
         let completion = match spec.steps.inference.request {
@@ -237,7 +237,7 @@ impl Plan {
         &self,
         step: &'static str,
         role: &RoleAdapterSpec,
-        work: &Work,
+        work: &WorkEstimate,
         task: &PlannedTask,
         options: &EstimateOptions<'_>,
     ) -> RequestEstimate {
@@ -269,8 +269,8 @@ impl Plan {
     }
 }
 
-/// What a role does.
-struct Work {
+/// JournalItem a role does.
+struct WorkEstimate {
     requests: Range,
     /// Tokens of one prompt.
     per_prompt: Range,
@@ -321,24 +321,24 @@ fn seconds_of(tasks: &[TaskEstimate], parallelism: usize) -> Range {
     roles.into_iter().map(of_role).chain(of_tasks).fold(shared, longest)
 }
 
-/// What the rows of a task show.
-struct Seen {
+/// JournalItem the rows of a task show.
+struct DatasetStatistics {
     samples: Option<u64>,
     is_at_least: bool,
     /// Tokens of a prompt, on average.
     prompt_tokens: f64,
 }
 
-impl Seen {
+impl DatasetStatistics {
     fn of(
         task: &PlannedTask,
         datasets: &Datasets,
         max_samples: Option<u64>,
         tokens: &Tokens<'_>,
         notes: &mut Vec<String>,
-    ) -> Seen {
+    ) -> DatasetStatistics {
         let most = [task.spec.max_samples, max_samples].into_iter().flatten().min();
-        let unseen = Seen { samples: None, is_at_least: false, prompt_tokens: 0.0 };
+        let unseen = DatasetStatistics { samples: None, is_at_least: false, prompt_tokens: 0.0 };
         let Some(dataset) = datasets.get(&task.spec.dataset_id) else {
             let reason = datasets.why_missing(&task.spec.dataset_id);
             notes.push(format!("the data is not on this machine, so nothing of it is counted: {reason}"));
@@ -392,7 +392,7 @@ impl Seen {
             notes.push(format!("{invalid} of the first rows are no Samples, or have no prompt"));
         }
         let prompt_tokens = if seen > 0.0 { counted / seen } else { 0.0 };
-        Seen { samples: Some(samples), is_at_least, prompt_tokens }
+        DatasetStatistics { samples: Some(samples), is_at_least, prompt_tokens }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a Sample says about its own scoring: `eval_config`.
+//! JournalItem a Sample says about its own scoring: `eval_config`.
 //!
 //! ```json
 //! {"metrics": {"exact_match": {"case_sensitive": true}, "contains": false}, "judge": {"strict": {"scale": [0, 10]}}}
@@ -8,11 +8,11 @@
 //! those of the suite, and `false` leaves a metric out for this Sample. Ids that the suite does not have
 //! are for other suites.
 
-use gage_core::{Object, Problem, SampleDocument};
+use gage_core::{FieldError, Object, SampleView};
 use serde_json::Value;
 
-/// What a Sample changes about one metric.
-pub(crate) enum Change<'s> {
+/// JournalItem a Sample changes about one metric.
+pub(crate) enum ParamOverride<'s> {
     /// Nothing.
     None,
     /// It is left out.
@@ -23,35 +23,35 @@ pub(crate) enum Change<'s> {
     Invalid,
 }
 
-/// What a Sample changes about a metric.
-pub(crate) fn of_metric<'s>(sample: &'s SampleDocument, metric_id: &str) -> Change<'s> {
+/// JournalItem a Sample changes about a metric.
+pub(crate) fn of_metric<'s>(sample: &'s SampleView, metric_id: &str) -> ParamOverride<'s> {
     change(sample, "metrics", metric_id)
 }
 
-/// What a Sample changes about a judge, who cannot be left out.
-pub(crate) fn of_judge<'s>(sample: &'s SampleDocument, judge_id: &str) -> Change<'s> {
+/// JournalItem a Sample changes about a judge, who cannot be left out.
+pub(crate) fn of_judge<'s>(sample: &'s SampleView, judge_id: &str) -> ParamOverride<'s> {
     match change(sample, "judge", judge_id) {
-        Change::Skip => Change::Invalid,
+        ParamOverride::Skip => ParamOverride::Invalid,
         change => change,
     }
 }
 
-fn change<'s>(sample: &'s SampleDocument, what: &str, id: &str) -> Change<'s> {
+fn change<'s>(sample: &'s SampleView, what: &str, id: &str) -> ParamOverride<'s> {
     let Some(changes) = sample.eval_config(what) else {
-        return Change::None;
+        return ParamOverride::None;
     };
-    let Value::Object(changes) = changes else { return Change::Invalid };
+    let Value::Object(changes) = changes else { return ParamOverride::Invalid };
     match changes.get(id) {
-        None | Some(Value::Null | Value::Bool(true)) => Change::None,
-        Some(Value::Bool(false)) => Change::Skip,
-        Some(Value::Object(params)) if params.is_empty() => Change::None,
-        Some(Value::Object(params)) => Change::Params(params),
-        Some(_) => Change::Invalid,
+        None | Some(Value::Null | Value::Bool(true)) => ParamOverride::None,
+        Some(Value::Bool(false)) => ParamOverride::Skip,
+        Some(Value::Object(params)) if params.is_empty() => ParamOverride::None,
+        Some(Value::Object(params)) => ParamOverride::Params(params),
+        Some(_) => ParamOverride::Invalid,
     }
 }
 
-/// What is wrong with changed parameters, in one text.
-pub(crate) fn wrong(what: &str, id: &str, problems: &[Problem]) -> String {
+/// JournalItem is wrong with changed parameters, in one text.
+pub(crate) fn wrong(what: &str, id: &str, problems: &[FieldError]) -> String {
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("eval_config.{what}.{id}: {}", problems.join("; "))
 }

@@ -1,7 +1,7 @@
-//! What a run tells those who observe it: its events, its counters and its traces.
+//! JournalItem a run tells those who observe it: its events, its counters and its traces.
 
-use crate::inference::Inferred;
-use crate::recorder::What;
+use crate::inference::SampleResult;
+use crate::recorder::JournalItem;
 use crate::usage::{usage_in, usage_of};
 use gage_core::{Outcome, Usage};
 use gage_observe::{
@@ -40,17 +40,17 @@ impl Events {
 
     /// Tells of the end of the run, and waits for those who are told, within bounds.
     pub(crate) fn end(mut self, kind: &'static str, payload: Value, is_failure: bool) {
-        self.of_run(kind, payload);
+        self.emit_run(kind, payload);
         if !is_failure {
             self.patience = PATIENCE;
         }
     }
 
-    pub(crate) fn of_run(&self, kind: &'static str, payload: Value) {
+    pub(crate) fn emit_run(&self, kind: &'static str, payload: Value) {
         self.trace.emit(Event::new(kind, Level::Info, payload));
     }
 
-    pub(crate) fn of_task(&self, kind: &'static str, task_id: &str, payload: Value) {
+    pub(crate) fn emit_task(&self, kind: &'static str, task_id: &str, payload: Value) {
         if let Some(telemetry) = &self.observability.telemetry {
             match kind {
                 "task_started" => telemetry.task_started(task_id),
@@ -67,12 +67,12 @@ impl Events {
     }
 
     /// Something of a sample is in the journal.
-    pub(crate) fn recorded(&self, task_id: &str, what: &What) {
+    pub(crate) fn recorded(&self, task_id: &str, what: &JournalItem) {
         match what {
             // It is told of when it is judged.
-            What::Unjudged(_) => {}
-            What::Answer(inferred) => self.answered(task_id, inferred),
-            What::Scores(entry) => {
+            JournalItem::AnswerAwaitingJudges(_) => {}
+            JournalItem::Answer(inferred) => self.answered(task_id, inferred),
+            JournalItem::Scores(entry) => {
                 let answered = self.take(task_id, entry.index);
                 let scoring_ms = entry.scores.scoring_ms;
                 self.observability.meters.scored(task_id, scoring_ms);
@@ -80,7 +80,7 @@ impl Events {
                     let value = metric.card.as_ref()?.primary_score?;
                     Some((metric.metric_id.to_string(), value.into()))
                 });
-                let end = End {
+                let end = RunEnd {
                     index: entry.index,
                     sample_id: &entry.sample_id,
                     outcome: entry.outcome,
@@ -90,13 +90,13 @@ impl Events {
                 };
                 self.ended(task_id, &end, || scores.collect());
             }
-            What::Whole(record, is_earlier) => {
+            JournalItem::Whole(record, is_earlier) => {
                 let answered = answered_of(&record.timing, usage_in(record.model_output.as_ref()));
                 let is_asked = record.timing.attempts > 0;
                 if is_asked && !is_earlier {
                     self.count(task_id, &answered, record.outcome == Outcome::BackendError);
                 }
-                let end = End {
+                let end = RunEnd {
                     index: record.index,
                     sample_id: &record.sample_id,
                     outcome: record.outcome,
@@ -109,12 +109,12 @@ impl Events {
         }
     }
 
-    fn answered(&self, task_id: &str, inferred: &Inferred) {
+    fn answered(&self, task_id: &str, inferred: &SampleResult) {
         let answered = answered_of(&inferred.timing, usage_of(&inferred.model_output));
-        if !inferred.is_earlier {
+        if !inferred.was_resumed {
             self.count(task_id, &answered, false);
         }
-        if self.tells_of_samples() {
+        if self.reports_samples() {
             let key = (task_id.to_owned(), inferred.index);
             self.open().insert(key, (answered, SystemTime::now()));
         }
@@ -126,8 +126,8 @@ impl Events {
         }
     }
 
-    /// A sample is finished. What is not scored is told of always.
-    fn ended(&self, task_id: &str, end: &End<'_>, scores: impl FnOnce() -> Map<String, Value>) {
+    /// A sample is finished. JournalItem is not scored is told of always.
+    fn ended(&self, task_id: &str, end: &RunEnd<'_>, scores: impl FnOnce() -> Map<String, Value>) {
         let Observability { meters, telemetry, sampling, .. } = &self.observability;
         let outcome = end.outcome.name();
         meters.finished(task_id, outcome);
@@ -177,7 +177,7 @@ impl Events {
         }
     }
 
-    fn tells_of_samples(&self) -> bool {
+    fn reports_samples(&self) -> bool {
         self.observability.has_stages || self.observability.telemetry.is_some()
     }
 
@@ -186,7 +186,7 @@ impl Events {
     }
 
     fn take(&self, task_id: &str, index: u64) -> Option<(Answered, SystemTime)> {
-        if !self.tells_of_samples() {
+        if !self.reports_samples() {
             return None;
         }
         self.open().remove(&(task_id.to_owned(), index))
@@ -205,7 +205,7 @@ impl Drop for Events {
 }
 
 /// How a sample ended.
-struct End<'a> {
+struct RunEnd<'a> {
     index: u64,
     sample_id: &'a str,
     outcome: Outcome,

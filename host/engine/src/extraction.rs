@@ -1,17 +1,17 @@
 //! The final answer in what a model wrote: the extractors of a task, one after the other.
 
-use crate::inference::Inferred;
+use crate::inference::SampleResult;
 use crate::plan::PlannedExtractor;
-use gage_core::{Document, Object, Outcome, Roots};
+use gage_core::{EvalContext, JsonView, Object, Outcome};
 use gage_plugin::{ExtractedAnswer, Extractor, ItemError};
 use gage_record::{ErrorNote, Stage};
 use serde_json::{Value, json};
 
-/// What extraction made of one answer.
-pub(crate) struct Extraction {
+/// JournalItem extraction made of one answer.
+pub(crate) struct ExtractorChain {
     /// The model's output, with what was found in it, and what the model wrote as `written`.
     pub(crate) model_output: Value,
-    /// What was found: `answer`, `parsed` and `extraction`.
+    /// JournalItem was found: `answer`, `parsed` and `extraction`.
     pub(crate) found: Object,
     /// Why there is none, where an extractor failed.
     pub(crate) error: Option<(Outcome, ErrorNote)>,
@@ -19,14 +19,14 @@ pub(crate) struct Extraction {
 
 /// Lets the extractors find the answers of a batch: the first that finds one wins. Where none does,
 /// `answer` is null: a failure to parse never scores.
-pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> Vec<Extraction> {
-    let mut states: Vec<State> =
-        batch.iter().map(|inferred| State::new(inferred.model_output.document())).collect();
+pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&SampleResult]) -> Vec<ExtractorChain> {
+    let mut states: Vec<ExtractionState> =
+        batch.iter().map(|inferred| ExtractionState::new(inferred.model_output.document())).collect();
     for planned in extractors {
         let open: Vec<usize> = (0..states.len()).filter(|place| states[*place].end.is_none()).collect();
         let items = open.iter().map(|place| {
             let inferred = batch[*place];
-            let roots = Roots {
+            let roots = EvalContext {
                 sample: inferred.sample.document(),
                 model_output: (&states[*place].output).into(),
                 judge_output: &inferred.judge_output,
@@ -42,15 +42,15 @@ pub(crate) fn extract(extractors: &[PlannedExtractor], batch: &[&Inferred]) -> V
     batch.iter().zip(states).map(|(inferred, state)| state.finish(inferred.model_output.document())).collect()
 }
 
-struct State {
+struct ExtractionState {
     /// The model's output; its answer is what earlier extractors have left of it.
     output: Value,
     end: Option<Result<Object, ItemError>>,
 }
 
-impl State {
-    fn new(output: Document<'_>) -> State {
-        State { output: output.value().into_owned(), end: None }
+impl ExtractionState {
+    fn new(output: JsonView<'_>) -> ExtractionState {
+        ExtractionState { output: output.value().into_owned(), end: None }
     }
 
     fn take(&mut self, extractor: &Extractor, found: Result<Option<ExtractedAnswer>, ItemError>) {
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    fn finish(self, original: Document<'_>) -> Extraction {
+    fn finish(self, original: JsonView<'_>) -> ExtractorChain {
         let (found, error) = match self.end {
             None => (Object::new(), None),
             Some(Ok(found)) => (found, None),
@@ -100,7 +100,7 @@ impl State {
             output.extend(found.clone());
             output.insert("written".to_owned(), written);
         }
-        Extraction { model_output, found, error }
+        ExtractorChain { model_output, found, error }
     }
 }
 

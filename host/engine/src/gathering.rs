@@ -1,4 +1,4 @@
-//! Calls of a component by samples that do not wait for each other: those that come while it is busy are made
+//! AdapterCalls of a component by samples that do not wait for each other: those that come while it is busy are made
 //! together, off the async runtime.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,30 +9,30 @@ use tokio::sync::oneshot;
 const MAX_BATCH_CALLS: usize = 32;
 
 /// Gathers the calls of one function of a component.
-pub(crate) struct Gathering<T, R> {
-    shared: Arc<Shared<T, R>>,
+pub(crate) struct CallCoalescer<T, R> {
+    shared: Arc<CoalescerState<T, R>>,
 }
 
-struct Shared<T, R> {
+struct CoalescerState<T, R> {
     call: Box<dyn Fn(&[T]) -> Vec<R> + Send + Sync>,
     /// Most calls at the same time.
     most_running: usize,
-    queue: Mutex<Queue<T, R>>,
+    queue: Mutex<CallQueue<T, R>>,
 }
 
-struct Queue<T, R> {
+struct CallQueue<T, R> {
     waiting: Vec<(T, oneshot::Sender<R>)>,
     running: usize,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
+impl<T: Send + 'static, R: Send + 'static> CallCoalescer<T, R> {
     /// `call` gives a result for each item, in order, and a result depends on its item alone.
     pub(crate) fn new(
         most_running: usize,
         call: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
-    ) -> Gathering<T, R> {
-        let queue = Mutex::new(Queue { waiting: Vec::new(), running: 0 });
-        Gathering { shared: Arc::new(Shared { call: Box::new(call), most_running, queue }) }
+    ) -> CallCoalescer<T, R> {
+        let queue = Mutex::new(CallQueue { waiting: Vec::new(), running: 0 });
+        CallCoalescer { shared: Arc::new(CoalescerState { call: Box::new(call), most_running, queue }) }
     }
 
     /// The result for an item; none where the call panicked.
@@ -53,8 +53,8 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
     }
 }
 
-impl<T, R> Shared<T, R> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue<T, R>> {
+impl<T, R> CoalescerState<T, R> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CallQueue<T, R>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +90,7 @@ mod tests {
     async fn each_item_gets_its_own_result_and_few_calls_are_made_at_once() {
         let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (now, peak) = (Arc::clone(&running), Arc::clone(&most));
-        let gathering = Arc::new(Gathering::new(2, move |items: &[usize]| {
+        let gathering = Arc::new(CallCoalescer::new(2, move |items: &[usize]| {
             assert!(items.len() <= MAX_BATCH_CALLS);
             peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let results = items.iter().map(|item| item * 2).collect();
@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_panics_keeps_nobody_waiting() {
-        let gathering = Gathering::new(1, |items: &[usize]| {
+        let gathering = CallCoalescer::new(1, |items: &[usize]| {
             assert!(!items.contains(&7), "seven");
             items.to_vec()
         });

@@ -1,12 +1,12 @@
-//! What becomes of a row when it has ended: its batch, its scorers, the journal.
+//! JournalItem becomes of a row when it has ended: its batch, its scorers, the journal.
 
-use crate::active::ActiveTask;
-use crate::batches::{Batches, Waiting};
-use crate::behind::Behind;
-use crate::inference::Inferred;
-use crate::recorder::{ToRecord, What};
-use crate::room::Room;
-use crate::scoring::ToScore;
+use crate::active::TaskState;
+use crate::batches::{Batches, PendingAnswer};
+use crate::behind::PostInferenceSteps;
+use crate::inference::SampleResult;
+use crate::recorder::{JournalItem, RecordRequest};
+use crate::room::DrainableSemaphore;
+use crate::scoring::ScoreRequest;
 use crate::spending;
 use gage_core::Outcome;
 use gage_record::SampleRecord;
@@ -15,162 +15,170 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How a row that was begun ended.
-pub(crate) struct RowEnd {
+pub(crate) struct RowResult {
     /// Whether it has a record; else the run was stopped.
     pub(crate) is_recorded: bool,
     /// Whether an earlier process had asked the model.
-    pub(crate) is_earlier: bool,
-    /// Room for another row, where the row had it to its end and that need not wait for the disk.
-    pub(crate) room: Option<OwnedSemaphorePermit>,
+    pub(crate) was_resumed: bool,
+    /// DrainableSemaphore for another row, where the row had it to its end and that need not wait for the disk.
+    pub(crate) sample_slot: Option<OwnedSemaphorePermit>,
 }
 
-/// Hands on what came of a row.
-pub(crate) struct Hand {
-    pub(crate) task: Arc<ActiveTask>,
+/// Sinks on what came of a row.
+pub(crate) struct ResultRouter {
+    pub(crate) task: Arc<TaskState>,
     /// Bounds the samples that only wait for the disk; where the task bounds those in flight, they are among these.
-    pub(crate) unsynced: Option<Room>,
+    pub(crate) unsynced: Option<DrainableSemaphore>,
     pub(crate) batches: Mutex<Batches>,
-    pub(crate) scorers: mpsc::Sender<ToScore>,
-    pub(crate) recorder: mpsc::Sender<ToRecord>,
+    pub(crate) scorers: mpsc::Sender<ScoreRequest>,
+    pub(crate) recorder: mpsc::Sender<RecordRequest>,
 }
 
-impl Hand {
+impl ResultRouter {
     /// A row is on its way. Returns the batch before it, where that only waited for this.
-    pub(crate) fn begin(&self, index: u64) -> Option<Vec<Waiting>> {
-        self.open().begin(index)
+    pub(crate) fn begin_row(&self, index: u64) -> Option<Vec<PendingAnswer>> {
+        self.lock_batches().begin(index)
     }
 
     /// Has further models asked about an answer; it is in the journal before they are. Nothing where the run is stopped
     /// before they have replied.
-    pub(crate) async fn asked(&self, behind: &Behind, inferred: Box<Inferred>) -> Option<Box<Inferred>> {
-        let inferred: Arc<Inferred> = Arc::from(inferred);
-        if !inferred.is_earlier {
-            let (task, what) = (Arc::clone(&self.task), What::Unjudged(Arc::clone(&inferred)));
+    pub(crate) async fn run_post_inference(
+        &self,
+        behind: &PostInferenceSteps,
+        inferred: Box<SampleResult>,
+    ) -> Option<Box<SampleResult>> {
+        let inferred: Arc<SampleResult> = Arc::from(inferred);
+        if !inferred.was_resumed {
+            let (task, what) =
+                (Arc::clone(&self.task), JournalItem::AnswerAwaitingJudges(Arc::clone(&inferred)));
             // Where the journal cannot be written the run is stopped by its recorder.
-            let _ = self.recorder.send(ToRecord { task, what, permit: None, is_awaited: false }).await;
-            spending::recorded();
+            let _ = self.recorder.send(RecordRequest { task, what, permit: None, is_awaited: false }).await;
+            spending::commit_usage();
         }
         // The recorder has long let go of it.
-        let judged = behind.ask(&self.task, inferred).await?;
+        let judged = behind.run(&self.task, inferred).await?;
         Some(self.without_secrets(Box::new(judged)))
     }
 
-    /// What is scored and recorded of an answer: where secrets of the suite could have come into it, none. Before it is judged
+    /// JournalItem is scored and recorded of an answer: where secrets of the suite could have come into it, none. Before it is judged
     /// and scored, so that the same comes out of what was recorded.
-    pub(crate) fn without_secrets(&self, mut inferred: Box<Inferred>) -> Box<Inferred> {
+    pub(crate) fn without_secrets(&self, mut inferred: Box<SampleResult>) -> Box<SampleResult> {
         if self.task.planned.scoring.blanks_secrets {
             inferred.blank_secrets();
         }
         inferred
     }
 
-    /// Hands on what came of a row; nothing did where the run is stopped.
-    pub(crate) async fn ended(
+    /// Sinks on what came of a row; nothing did where the run is stopped.
+    pub(crate) async fn row_ended(
         &self,
         index: u64,
-        inferred: Option<Box<Inferred>>,
+        inferred: Option<Box<SampleResult>>,
         permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
-    ) -> RowEnd {
+    ) -> RowResult {
         match &inferred {
-            Some(_) => spending::recorded(),
-            None => self.task.spending.unrecorded(),
+            Some(_) => spending::commit_usage(),
+            None => self.task.spending.keep_pending_usage(),
         }
         match inferred {
             Some(inferred) if inferred.outcome == Outcome::Scored => {
-                self.answered(inferred, permit, held).await
+                self.record_answer(inferred, permit, held).await
             }
             Some(inferred) => {
-                let is_earlier = inferred.is_earlier;
+                let is_earlier = inferred.was_resumed;
                 let record = Box::new(inferred.into_record(self.task.id()));
-                self.task.finished(record.outcome, &record.sample_id);
-                self.finished(record, is_earlier, permit).await
+                self.task.on_finished(record.outcome, &record.sample_id);
+                self.record_finished(record, is_earlier, permit).await
             }
             None => {
                 let mut room = permit;
-                self.end(index, None, &mut room).await;
-                RowEnd { is_recorded: false, is_earlier: false, room }
+                self.end_row(index, None, &mut room).await;
+                RowResult { is_recorded: false, was_resumed: false, sample_slot: room }
             }
         }
     }
 
     /// An answer goes to the journal at once, and to the scorers with its neighbours.
-    async fn answered(
+    async fn record_answer(
         &self,
-        inferred: Box<Inferred>,
+        inferred: Box<SampleResult>,
         permit: Option<OwnedSemaphorePermit>,
         held: OwnedSemaphorePermit,
-    ) -> RowEnd {
-        let inferred: Arc<Inferred> = Arc::from(inferred);
-        let (is_recorded, mut room) = self.record(What::Answer(Arc::clone(&inferred)), permit).await;
+    ) -> RowResult {
+        let inferred: Arc<SampleResult> = Arc::from(inferred);
+        let (is_recorded, mut room) = self.record(JournalItem::Answer(Arc::clone(&inferred)), permit).await;
         let index = inferred.index;
-        let is_recorded = self.end(index, Some(Waiting { inferred, held }), &mut room).await && is_recorded;
-        RowEnd { is_recorded, is_earlier: false, room }
+        let is_recorded =
+            self.end_row(index, Some(PendingAnswer { inferred, held }), &mut room).await && is_recorded;
+        RowResult { is_recorded, was_resumed: false, sample_slot: room }
     }
 
     /// A sample that needs no scores, and that is counted, goes to the journal.
-    pub(crate) async fn finished(
+    pub(crate) async fn record_finished(
         &self,
         record: Box<SampleRecord>,
         is_earlier: bool,
         permit: Option<OwnedSemaphorePermit>,
-    ) -> RowEnd {
+    ) -> RowResult {
         let index = record.index;
-        let (is_recorded, mut room) = self.record(What::Whole(record, is_earlier), permit).await;
-        let is_recorded = self.end(index, None, &mut room).await && is_recorded;
-        RowEnd { is_recorded, is_earlier: false, room }
+        let (is_recorded, mut room) = self.record(JournalItem::Whole(record, is_earlier), permit).await;
+        let is_recorded = self.end_row(index, None, &mut room).await && is_recorded;
+        RowResult { is_recorded, was_resumed: false, sample_slot: room }
     }
 
-    /// Hands something to the journal. Says whether it is there, and gives back the room that the next sample can have, unless
+    /// Sinks something to the journal. Says whether it is there, and gives back the room that the next sample can have, unless
     /// that was given to another one while this waited.
     async fn record(
         &self,
-        what: What,
+        what: JournalItem,
         permit: Option<OwnedSemaphorePermit>,
     ) -> (bool, Option<OwnedSemaphorePermit>) {
         let (place, mut room) = match &self.unsynced {
-            Some(unsynced) => (unsynced.take().await, permit),
+            Some(unsynced) => (unsynced.acquire().await, permit),
             None => (permit, None),
         };
-        // Rooms are never closed.
+        // RequestLimits are never closed.
         let Some(permit) = place else { return (false, room) };
         let (task, is_awaited) = (Arc::clone(&self.task), self.unsynced.is_none());
-        let entry = ToRecord { task, what, permit: Some(permit), is_awaited };
+        let entry = RecordRequest { task, what, permit: Some(permit), is_awaited };
         (send(&self.recorder, entry, &mut room).await, room)
     }
 
     /// A row has ended; its batch is scored where it was the last. `room` is given back where that has to wait.
-    pub(crate) async fn end(
+    pub(crate) async fn end_row(
         &self,
         index: u64,
-        answer: Option<Waiting>,
+        answer: Option<PendingAnswer>,
         room: &mut Option<OwnedSemaphorePermit>,
     ) -> bool {
-        let complete = self.open().end(index, answer);
+        let complete = self.lock_batches().end(index, answer);
         self.score(complete, room).await
     }
 
     /// No more rows come.
     pub(crate) async fn finish(&self) {
-        let batches = self.open().finish();
+        let batches = self.lock_batches().finish();
         for batch in batches {
             self.score(Some(batch), &mut None).await;
         }
     }
 
-    /// Hands a batch to the scorers, where there is one; whether they are there to take it.
+    /// Sinks a batch to the scorers, where there is one; whether they are there to take it.
     pub(crate) async fn score(
         &self,
-        batch: Option<Vec<Waiting>>,
+        batch: Option<Vec<PendingAnswer>>,
         room: &mut Option<OwnedSemaphorePermit>,
     ) -> bool {
         match batch {
-            Some(batch) => send(&self.scorers, ToScore { task: Arc::clone(&self.task), batch }, room).await,
+            Some(batch) => {
+                send(&self.scorers, ScoreRequest { task: Arc::clone(&self.task), batch }, room).await
+            }
             None => true,
         }
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, Batches> {
+    fn lock_batches(&self) -> std::sync::MutexGuard<'_, Batches> {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What must be equal for a run to be resumed, and what a lock pins.
+//! JournalItem must be equal for a run to be resumed, and what a lock pins.
 
 use crate::datasets::Datasets;
 use crate::plan::{Plan, Scoring};
@@ -70,7 +70,7 @@ pub(crate) fn of(plan: &Plan, datasets: &Datasets, session: &Session) -> Value {
         }
     }
     let mut backends = Value::Object(backends);
-    gage_core::blank_secrets(&mut backends);
+    gage_core::redact_value(&mut backends);
     let mut identity = json!({
         "config": identity_of_config(plan),
         "host": host(),
@@ -126,7 +126,7 @@ pub fn without_notes(mut document: Value) -> Value {
     document
 }
 
-/// What of the host itself counts.
+/// JournalItem of the host itself counts.
 pub(crate) fn host() -> Value {
     json!({"scoring_version": SCORING_VERSION})
 }

@@ -1,14 +1,14 @@
 //! One sample and the model: the request is made, sent, and what comes back is read.
 
-use crate::active::ActiveTask;
-use crate::conversation::Turns;
-use crate::place::{Lent, Place, Rooms};
-use crate::request::{Parts, Request, prompt_note};
-use crate::support::{self, Failure, Helper, Supported};
-use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, in_place};
+use crate::active::TaskState;
+use crate::conversation::ToolLoop;
+use crate::place::{RequestLimits, RequestSlot, SampleSlot};
+use crate::request::{PromptParts, Request, prompt_note};
+use crate::support::{self, SupportFailure, SupportRole, SupportStepsResult};
+use gage_backend::{Backend, BackendError, RequestTiming, RollingOutput, cancellable, with_slot};
 use gage_core::{
-    FinishReason, ModelOutput, Outcome, OutputDocument, RollingScore, Sample, SampleDocument, Usage,
-    blank_secrets, without_secrets,
+    FinishReason, ModelOutput, Outcome, OutputView, RollingScore, Sample, SampleView, Usage, redact,
+    redact_value,
 };
 use gage_data::MediaStore;
 use gage_record::{AnswerEntry, ErrorNote, SampleRecord, SampleTiming, Stage, unix_milliseconds};
@@ -19,63 +19,63 @@ use std::time::{Duration, Instant};
 
 /// A sample that the model has seen, or that failed on the way to it.
 #[derive(Clone)]
-pub(crate) struct Inferred {
+pub(crate) struct SampleResult {
     pub(crate) index: u64,
     pub(crate) row_digest: String,
     pub(crate) sample_id: String,
     /// The Sample, for metrics and the record.
-    pub(crate) sample: SampleDocument,
-    /// What support steps found, by adapter; null where there are none.
+    pub(crate) sample: SampleView,
+    /// JournalItem support steps found, by adapter; null where there are none.
     pub(crate) support_output: Value,
-    /// What the model said; null where it said nothing.
-    pub(crate) model_output: OutputDocument,
-    /// What the judges said; null where nobody was asked.
+    /// JournalItem the model said; null where it said nothing.
+    pub(crate) model_output: OutputView,
+    /// JournalItem the judges said; null where nobody was asked.
     pub(crate) judge_output: Value,
     /// `scored` as long as nothing speaks against it.
     pub(crate) outcome: Outcome,
     pub(crate) error: Option<ErrorNote>,
     pub(crate) timing: SampleTiming,
     /// Whether the model answered an earlier process, which is not to be counted again.
-    pub(crate) is_earlier: bool,
+    pub(crate) was_resumed: bool,
 }
 
-impl Inferred {
+impl SampleResult {
     /// An answer that was recorded by an earlier process, and is to be scored, or to be judged before.
-    pub(crate) fn of_record(record: SampleRecord) -> Inferred {
-        Inferred {
+    pub(crate) fn of_record(record: SampleRecord) -> SampleResult {
+        SampleResult {
             index: record.index,
             row_digest: record.row_digest,
             sample_id: record.sample_id,
-            sample: SampleDocument::Json(Arc::new(record.sample)),
+            sample: SampleView::Json(Arc::new(record.sample)),
             support_output: record.support_output.unwrap_or(Value::Null),
-            model_output: OutputDocument::Json(record.model_output.unwrap_or(Value::Null)),
+            model_output: OutputView::Json(record.model_output.unwrap_or(Value::Null)),
             judge_output: record.judge_output.unwrap_or(Value::Null),
             outcome: record.outcome,
             error: None,
             timing: record.timing,
-            is_earlier: true,
+            was_resumed: true,
         }
     }
 
     /// An answer that was recorded by an earlier process, and of which judges are to be asked, as if nobody had been.
-    pub(crate) fn unjudged(record: SampleRecord) -> Inferred {
+    pub(crate) fn awaiting_judges(record: SampleRecord) -> SampleResult {
         let record = SampleRecord { outcome: Outcome::Scored, judge_output: None, ..record };
-        Inferred::of_record(record)
+        SampleResult::of_record(record)
     }
 
     /// Blanks the secrets that are known out of all that is scored and recorded of it.
     pub(crate) fn blank_secrets(&mut self) {
-        if let Cow::Owned(clean) = without_secrets(&self.sample_id) {
+        if let Cow::Owned(clean) = redact(&self.sample_id) {
             self.sample_id = clean;
         }
-        self.sample.change(blank_secrets);
-        self.model_output.change(blank_secrets);
-        blank_secrets(&mut self.support_output);
-        blank_secrets(&mut self.judge_output);
+        self.sample.change(redact_value);
+        self.model_output.change(redact_value);
+        redact_value(&mut self.support_output);
+        redact_value(&mut self.judge_output);
     }
 
-    /// What is wrong with it, where it turned out to be no Sample that a model can be asked about.
-    pub(crate) fn wrong(&self) -> Option<&str> {
+    /// JournalItem is wrong with it, where it turned out to be no Sample that a model can be asked about.
+    pub(crate) fn invalid_message(&self) -> Option<&str> {
         let error = self.error.as_ref().filter(|_| self.outcome == Outcome::InvalidSample)?;
         Some(&error.message)
     }
@@ -122,98 +122,98 @@ impl Inferred {
     }
 
     #[cfg(test)]
-    pub(crate) fn for_test(index: u64) -> Inferred {
-        Inferred {
+    pub(crate) fn for_test(index: u64) -> SampleResult {
+        SampleResult {
             index,
             row_digest: String::new(),
             sample_id: String::new(),
-            sample: SampleDocument::Json(Arc::default()),
+            sample: SampleView::Json(Arc::default()),
             support_output: Value::Null,
-            model_output: OutputDocument::default(),
+            model_output: OutputView::default(),
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
-            is_earlier: false,
+            was_resumed: false,
         }
     }
 }
 
-/// What asks the model about the samples of a task.
-pub(crate) struct Asking {
-    pub(crate) task: Arc<ActiveTask>,
+/// JournalItem asks the model about the samples of a task.
+pub(crate) struct InferenceStep {
+    pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) media: Arc<MediaStore>,
-    pub(crate) rooms: Arc<Rooms>,
+    pub(crate) rooms: Arc<RequestLimits>,
     /// Who finds something for the model to read, in order.
-    pub(crate) support: Vec<Helper>,
+    pub(crate) support: Vec<SupportRole>,
     /// Who answers the model's calls of tools.
-    pub(crate) tools: Option<Helper>,
+    pub(crate) tools: Option<SupportRole>,
 }
 
-impl Asking {
+impl InferenceStep {
     /// Asks the model about a sample; nothing where the run is stopped before its turn comes, while it
-    /// only waits to be sent again, or because the backend refuses everything. What is `lent` is given back where
+    /// only waits to be sent again, or because the backend refuses everything. JournalItem is `lent` is given back where
     /// the request waits.
     pub(crate) async fn infer(
         &self,
         index: u64,
         row_digest: String,
         sample: Arc<Sample>,
-        lent: Option<Lent>,
-    ) -> Option<Box<Inferred>> {
+        lent: Option<SampleSlot>,
+    ) -> Option<Box<SampleResult>> {
         let (active, planned) = (&self.task, &self.task.planned);
         let ready = Instant::now();
-        let (read, sample) = (Arc::clone(&sample), SampleDocument::Read(sample));
-        // What only some tasks have waits in a box of its own, so that no sample of others has room for it.
-        let Supported { output: support_output, failure } = match self.support.is_empty() {
-            true => Supported::default(),
+        let (read, sample) = (Arc::clone(&sample), SampleView::Read(sample));
+        // JournalItem only some tasks have waits in a box of its own, so that no sample of others has room for it.
+        let SupportStepsResult { output: support_output, failure } = match self.support.is_empty() {
+            true => SupportStepsResult::default(),
             false => Box::pin(support::run_steps(&self.support, active, &read.id, &sample)).await?,
         };
-        let made = Parts::of(planned, &read);
+        let made = PromptParts::of(planned, &read);
         let has_own_params = made.has_own_params;
         let request = made.request(planned, &read.id, &sample, &support_output, index % planned.spec.repeat);
         // It goes through many hands, each of which would move it.
-        let mut inferred = Box::new(Inferred {
+        let mut inferred = Box::new(SampleResult {
             index,
             row_digest,
             sample_id: read.id.clone(),
             sample,
             support_output,
-            model_output: OutputDocument::default(),
+            model_output: OutputView::default(),
             judge_output: Value::Null,
             outcome: Outcome::Scored,
             error: None,
             timing: SampleTiming::default(),
-            is_earlier: false,
+            was_resumed: false,
         });
         drop(read);
         if let Some(failure) = failure {
-            inferred.fail(Stage::Support, failure);
+            inferred.failed_result(Stage::Support, failure);
             return Some(inferred);
         }
         let request = match request.and_then(|request| self.check_media(request)) {
             Ok(request) => request,
-            Err(error) => return Some(inferred.invalid(error)),
+            Err(error) => return Some(inferred.invalid_result(error)),
         };
         let own_params = if has_own_params { request.sent_params(&planned.backend) } else { None };
         let place = tokio::select! {
             biased;
-            () = active.stop.wait() => return None,
-            place = Place::taken(&self.rooms, lent) => place,
+            () = active.stop.cancelled() => return None,
+            place = RequestSlot::acquire_new(&self.rooms, lent) => place,
         };
         inferred.timing.queue_ms = milliseconds(ready.elapsed());
         let request = match self.with_media(request).await {
             Ok(request) => request,
-            Err(error) => return Some(inferred.invalid(error)),
+            Err(error) => return Some(inferred.invalid_result(error)),
         };
         let (request, tools) = match (request, self.tools.as_ref().zip(planned.tools.as_ref())) {
             (Request::Generate(request), Some((helper, tools))) => (request, (helper, &tools.bounds)),
             (request, _) => return self.answer(request, own_params, place, inferred).await,
         };
-        let turns = Turns { asking: self, helper: tools.0, bounds: tools.1 };
+        let turns = ToolLoop { asking: self, helper: tools.0, bounds: tools.1 };
         // In a box, as most samples have no tools, and the room for a conversation would be moved with each.
-        Box::pin(turns.go_on(request, own_params, place, inferred)).await
+        Box::pin(turns.resumed(request, own_params, place, inferred)).await
     }
 
     /// The one answer of the model to a request.
@@ -221,13 +221,13 @@ impl Asking {
         &self,
         request: Request,
         own_params: Option<Value>,
-        place: Arc<Place>,
-        mut inferred: Box<Inferred>,
-    ) -> Option<Box<Inferred>> {
+        place: Arc<RequestSlot>,
+        mut inferred: Box<SampleResult>,
+    ) -> Option<Box<SampleResult>> {
         let (active, planned) = (&self.task, &self.task.planned);
         // Its place is free when it is known what it took, so that nobody begins behind a budget.
-        let sent = in_place(Arc::clone(&place) as _, send(self.backend.as_ref(), request));
-        let answer = cancellable(sent, active.stop.wait(), active.stop.wait_hard()).await;
+        let sent = with_slot(Arc::clone(&place) as _, send(self.backend.as_ref(), request));
+        let answer = cancellable(sent, active.stop.cancelled(), active.stop.aborted()).await;
         let backend_id = &planned.role.backend_id;
         match answer? {
             Ok((mut output, timing)) => {
@@ -235,20 +235,20 @@ impl Asking {
                 inferred.timing.attempts = timing.attempts;
                 inferred.timing.first_token_ms = timing.first_token.map(milliseconds);
                 inferred.outcome = outcome_of(&output, &planned.spec.score_outcomes);
-                // What was kept costs nothing.
+                // JournalItem was kept costs nothing.
                 if timing.attempts > 0 {
-                    active.spending.spend(backend_id, output.usage, &active.run_stop);
+                    active.spending.add_usage(backend_id, output.usage, &active.run_stop);
                 }
                 drop(place);
                 if let Some(params) = own_params {
                     output.extra.insert("sampling_params".to_owned(), params);
                 }
-                inferred.model_output = OutputDocument::Read(Box::new(output));
+                inferred.model_output = OutputView::Read(Box::new(output));
             }
-            Err(error) if active.is_refused(backend_id, &error) => return None,
+            Err(error) if active.stops_on(backend_id, &error) => return None,
             Err(error) => {
                 inferred.timing.attempts = error.attempts;
-                inferred.fail(Stage::Inference, failure_of(error));
+                inferred.failed_result(Stage::Inference, failure_of(error));
             }
         }
         Some(inferred)
@@ -294,22 +294,22 @@ impl Asking {
     }
 }
 
-/// What a request that failed means for its sample.
-pub(crate) fn failure_of(error: BackendError) -> Failure {
+/// JournalItem a request that failed means for its sample.
+pub(crate) fn failure_of(error: BackendError) -> SupportFailure {
     let kind = error.kind.name().to_owned();
-    Failure { outcome: Outcome::BackendError, kind, message: error.message }
+    SupportFailure { outcome: Outcome::BackendError, kind, message: error.message }
 }
 
-impl Inferred {
+impl SampleResult {
     /// The sample ends by a failure.
-    pub(crate) fn fail(&mut self, stage: Stage, failure: Failure) {
-        let Failure { outcome, kind, message } = failure;
+    pub(crate) fn failed_result(&mut self, stage: Stage, failure: SupportFailure) {
+        let SupportFailure { outcome, kind, message } = failure;
         self.outcome = outcome;
         self.error = Some(ErrorNote { stage, kind, message, pointer: None });
     }
 
     /// The same, of a sample that cannot be asked; says which row it is of.
-    fn invalid(mut self: Box<Self>, mut error: ErrorNote) -> Box<Inferred> {
+    fn invalid_result(mut self: Box<Self>, mut error: ErrorNote) -> Box<SampleResult> {
         let origin = |key| self.sample.dataset_metadata(key);
         let (path, row) = (origin("path").and_then(Value::as_str), origin("row").and_then(Value::as_u64));
         if let (Some(path), Some(row)) = (path, row) {

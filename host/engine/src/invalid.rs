@@ -17,9 +17,9 @@ pub struct TooManyInvalid {
     pub invalid: u64,
     /// Of how many rows that were read.
     pub rows: u64,
-    /// What the dataset allows; none where it allows no such row.
+    /// JournalItem the dataset allows; none where it allows no such row.
     pub allowed: Option<f64>,
-    /// What is wrong with the first of them that was found.
+    /// JournalItem is wrong with the first of them that was found.
     pub first: String,
 }
 
@@ -40,17 +40,17 @@ impl std::fmt::Display for TooManyInvalid {
     }
 }
 
-/// Counts the rows that are no Samples. Shared by the reader and the sample loop.
+/// InvalidCounts the rows that are no Samples. CoalescerState by the reader and the sample loop.
 pub(crate) struct InvalidRows {
     dataset_id: String,
     /// The largest share; none where the first one ends the run.
     allowed: Option<f64>,
     total: Option<u64>,
-    counts: Mutex<Counts>,
+    counts: Mutex<InvalidCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct InvalidCounts {
     invalid: u64,
     rows: u64,
     first: String,
@@ -71,9 +71,9 @@ impl InvalidRows {
         }
     }
 
-    /// Counts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
+    /// InvalidCounts a row that was read, with what is wrong where it is no Sample. Returns whether there are too many,
     /// so that nothing can make up for them.
-    pub(crate) fn read(&self, wrong: Option<&str>) -> bool {
+    pub(crate) fn add_row(&self, wrong: Option<&str>) -> bool {
         let mut counts = self.lock();
         counts.rows += 1;
         if let Some(wrong) = wrong {
@@ -82,25 +82,25 @@ impl InvalidRows {
         counts.are_too_many
     }
 
-    /// Counts a row that is read now, and that turned out to be no Sample in an earlier process.
-    pub(crate) fn found_before(&self, wrong: &str) {
+    /// InvalidCounts a row that is read now, and that turned out to be no Sample in an earlier process.
+    pub(crate) fn add_recorded(&self, wrong: &str) {
         let mut counts = self.lock();
         self.add(&mut counts, wrong);
     }
 
-    /// Counts a row that was read, and that turned out to be no Sample when the model was to be asked.
-    pub(crate) fn found_late(&self, wrong: &str) {
+    /// InvalidCounts a row that was read, and that turned out to be no Sample when the model was to be asked.
+    pub(crate) fn add_late(&self, wrong: &str) {
         let mut counts = self.lock();
         self.add(&mut counts, wrong);
         counts.ends_asking = counts.are_too_many;
     }
 
     /// Whether the model need not be asked about further rows.
-    pub(crate) fn ends_asking(&self) -> bool {
+    pub(crate) fn ends_inference(&self) -> bool {
         self.lock().ends_asking
     }
 
-    /// What is to be said in the end.
+    /// JournalItem is to be said in the end.
     pub(crate) fn finish(&self) -> Option<TooManyInvalid> {
         let counts = self.lock();
         (counts.invalid > 0 && self.exceeds(&counts, counts.rows)).then(|| TooManyInvalid {
@@ -112,7 +112,7 @@ impl InvalidRows {
         })
     }
 
-    fn add(&self, counts: &mut Counts, wrong: &str) {
+    fn add(&self, counts: &mut InvalidCounts, wrong: &str) {
         if counts.invalid == 0 {
             wrong.clone_into(&mut counts.first);
         }
@@ -124,12 +124,12 @@ impl InvalidRows {
         };
     }
 
-    fn exceeds(&self, counts: &Counts, of: u64) -> bool {
+    fn exceeds(&self, counts: &InvalidCounts, of: u64) -> bool {
         // Numbers of rows stay far below 2^53.
         self.allowed.is_none_or(|allowed| counts.invalid as f64 > allowed * of as f64)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Counts> {
+    fn lock(&self) -> MutexGuard<'_, InvalidCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,12 +146,12 @@ mod tests {
     fn what_shows_late_counts_as_what_shows_early() {
         // Of 40 rows two may be invalid.
         let counted = rows(Some(0.05), Some(40));
-        assert!(!counted.read(Some("the first")));
-        (0..9).for_each(|_| assert!(!counted.read(None)));
-        counted.found_late("late");
-        assert!(!counted.ends_asking());
-        counted.found_late("later");
-        assert!(counted.ends_asking() && counted.read(None), "the reader ends too");
+        assert!(!counted.add_row(Some("the first")));
+        (0..9).for_each(|_| assert!(!counted.add_row(None)));
+        counted.add_late("late");
+        assert!(!counted.ends_inference());
+        counted.add_late("later");
+        assert!(counted.ends_inference() && counted.add_row(None), "the reader ends too");
         let said = counted.finish().expect("too many");
         assert_eq!((said.invalid, said.rows, said.first.as_str()), (3, 11, "the first"));
     }
@@ -159,22 +159,22 @@ mod tests {
     #[test]
     fn one_is_enough_or_a_share_is_waited_for() {
         let strict = rows(None, None);
-        assert!(!strict.read(None));
-        strict.found_late("late");
-        assert!(strict.ends_asking());
+        assert!(!strict.add_row(None));
+        strict.add_late("late");
+        assert!(strict.ends_inference());
         assert_eq!(
             strict.finish().map(|said| said.to_string()).as_deref(),
             Some("a row of `d` is no Sample (on_invalid: error): late")
         );
 
         let unknown = rows(Some(0.05), None);
-        unknown.read(None);
-        unknown.found_late("late");
-        assert!(!unknown.ends_asking(), "too few rows to judge by");
+        unknown.add_row(None);
+        unknown.add_late("late");
+        assert!(!unknown.ends_inference(), "too few rows to judge by");
         assert_eq!(unknown.finish().map(|said| said.invalid), Some(1));
-        assert!((0..MIN_JUDGED_ROWS).all(|_| !unknown.read(None)));
+        assert!((0..MIN_JUDGED_ROWS).all(|_| !unknown.add_row(None)));
         assert_eq!(unknown.finish(), None);
-        (0..51).for_each(|_| unknown.found_late("late"));
-        assert!(unknown.ends_asking());
+        (0..51).for_each(|_| unknown.add_late("late"));
+        assert!(unknown.ends_inference());
     }
 }

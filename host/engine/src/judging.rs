@@ -2,17 +2,17 @@
 
 mod combined;
 
-use crate::active::ActiveTask;
+use crate::active::TaskState;
 use crate::embedding::SEMANTIC;
-use crate::eval_config::{self, Change};
-use crate::inference::Inferred;
-use crate::place::{Place, Rooms};
+use crate::eval_config::{self, ParamOverride};
+use crate::inference::SampleResult;
+use crate::place::{RequestLimits, RequestSlot};
 use crate::plan::{PlannedJudge, PlannedJudges};
 use crate::session::Session;
 use crate::support;
 use crate::usage::{named, sum_of};
-use combined::{Heard, Judgement, output_of};
-use gage_backend::{Backend, Draw, GenerateRequest, cancellable, in_place, output_to_guest};
+use combined::{JudgeReplies, Judgement, output_of};
+use gage_backend::{Backend, DrawIndex, GenerateRequest, cancellable, output_to_guest, with_slot};
 use gage_config::{Combine, RoleAdapterSpec};
 use gage_core::{Message, ModelOutput, Object, Outcome, Role, SamplingParams};
 use gage_plugin::{ItemError, Judge, JudgeCase, JudgeReply, Verdict, message_from_guest};
@@ -23,11 +23,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
-/// What the text of the model under test is called in a judge's prompt, and that of the roles that support it.
+/// JournalItem the text of the model under test is called in a judge's prompt, and that of the roles that support it.
 const LABELS: [&str; 2] = ["ANSWER", "SUPPORT"];
 
 /// The judges of a task with their backends.
-pub(crate) struct Judging {
+pub(crate) struct JudgeStep {
     judges: Vec<OpenJudge>,
     combine: Combine,
     attempts: u32,
@@ -37,10 +37,10 @@ struct OpenJudge {
     planned: Arc<PlannedJudge>,
     backend: Arc<dyn Backend>,
     /// Bounds the requests of the role.
-    rooms: Arc<Rooms>,
+    rooms: Arc<RequestLimits>,
 }
 
-/// What bounds the requests of each role, in all tasks together and whoever makes them.
+/// JournalItem bounds the requests of each role, in all tasks together and whoever makes them.
 pub(crate) struct RolePermits {
     concurrency: usize,
     by_role: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -52,67 +52,71 @@ impl RolePermits {
     }
 
     /// The permits of a role: as many as the run allows, the backend is worth, and the role may have.
-    pub(crate) fn of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
-        let most = self.most_of(role, backend);
+    pub(crate) fn semaphore_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> Arc<Semaphore> {
+        let most = self.concurrency_of(role, backend);
         let mut by_role = self.by_role.lock().unwrap_or_else(PoisonError::into_inner);
         let made = by_role.entry(role.adapter_id.clone());
         Arc::clone(made.or_insert_with(|| Arc::new(Semaphore::new(most))))
     }
 
     /// How many requests of a role may be in flight.
-    pub(crate) fn most_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
+    pub(crate) fn concurrency_of(&self, role: &RoleAdapterSpec, backend: &dyn Backend) -> usize {
         let most = self.concurrency.min(backend.info().max_concurrency);
         most.min(role.pool_size.unwrap_or(usize::MAX)).max(1)
     }
 }
 
 /// Why there is no judgement.
-struct Failure {
+struct JudgeFailure {
     outcome: Outcome,
     kind: String,
     message: String,
 }
 
-/// What a judge is to continue, and how.
-type Conversation = (Vec<Message>, SamplingParams);
+/// JournalItem a judge is to continue, and how.
+type JudgePrompt = (Vec<Message>, SamplingParams);
 
 /// Why a judge was not asked to the end.
-enum NoJudgement {
-    Failure(Failure),
+enum JudgeError {
+    Failure(JudgeFailure),
     /// The run is stopped.
     Stopped,
 }
 
-impl From<Failure> for NoJudgement {
-    fn from(failure: Failure) -> NoJudgement {
-        NoJudgement::Failure(failure)
+impl From<JudgeFailure> for JudgeError {
+    fn from(failure: JudgeFailure) -> JudgeError {
+        JudgeError::Failure(failure)
     }
 }
 
-impl Judging {
-    pub(crate) fn new(planned: &PlannedJudges, session: &Session, permits: &RolePermits) -> Option<Judging> {
+impl JudgeStep {
+    pub(crate) fn new(
+        planned: &PlannedJudges,
+        session: &Session,
+        permits: &RolePermits,
+    ) -> Option<JudgeStep> {
         let open = |planned: &Arc<PlannedJudge>| {
             let backend = Arc::clone(session.backend(&planned.role.backend_id)?);
-            let rooms = Rooms::of_role(permits.of(&planned.role, backend.as_ref()));
+            let rooms = RequestLimits::for_role(permits.semaphore_of(&planned.role, backend.as_ref()));
             Some(OpenJudge { planned: Arc::clone(planned), backend, rooms })
         };
         let judges = planned.judges.iter().map(open).collect::<Option<Vec<_>>>()?;
-        Some(Judging { judges, combine: planned.combine, attempts: planned.attempts })
+        Some(JudgeStep { judges, combine: planned.combine, attempts: planned.attempts })
     }
 
     /// Has an answer judged; nothing where the run is stopped before all have replied.
-    pub(crate) async fn judge(&self, task: &ActiveTask, inferred: &Inferred) -> Option<Judged> {
+    pub(crate) async fn judge(&self, task: &TaskState, inferred: &SampleResult) -> Option<JudgeResult> {
         let case = case_of(inferred);
         let mut said: Vec<(&str, Judgement)> = Vec::with_capacity(self.judges.len());
         for judge in &self.judges {
             let id = judge.planned.judge_id.as_str();
             match judge.ask(task, &case, inferred, self.attempts).await {
                 Ok(judgement) => said.push((id, judgement)),
-                Err(NoJudgement::Failure(failure)) => {
+                Err(JudgeError::Failure(failure)) => {
                     let message = format!("{id}: {}", failure.message);
-                    return Some(Judged::failed(failure.outcome, failure.kind, message));
+                    return Some(JudgeResult::failed(failure.outcome, failure.kind, message));
                 }
-                Err(NoJudgement::Stopped) => return None,
+                Err(JudgeError::Stopped) => return None,
             }
         }
         let unread: Vec<String> = said
@@ -125,34 +129,34 @@ impl Judging {
         let judged = match unread.len() == said.len() {
             true => {
                 let message = format!("no reply could be read: {}", unread.join("; "));
-                Judged::failed(Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message)
+                JudgeResult::failed(Outcome::JudgeUnparseable, "judge_unparseable".to_owned(), message)
             }
-            false => Judged { failure: None, output: Value::Null },
+            false => JudgeResult { failure: None, output: Value::Null },
         };
-        Some(Judged { output: output_of(said, self.combine), ..judged })
+        Some(JudgeResult { output: output_of(said, self.combine), ..judged })
     }
 }
 
-/// What the judges of an answer made of it.
-pub(crate) struct Judged {
+/// JournalItem the judges of an answer made of it.
+pub(crate) struct JudgeResult {
     /// How the sample ends where there is no judgement, and why.
     failure: Option<(Outcome, ErrorNote)>,
     output: Value,
 }
 
-impl Judged {
+impl JudgeResult {
     /// Whether what the judges took is told in the record, with what they said.
     pub(crate) fn holds_usage(&self) -> bool {
         !self.output.is_null()
     }
 
-    fn failed(outcome: Outcome, kind: String, message: String) -> Judged {
+    fn failed(outcome: Outcome, kind: String, message: String) -> JudgeResult {
         let note = ErrorNote { stage: Stage::Judge, kind, message, pointer: None };
-        Judged { failure: Some((outcome, note)), output: Value::Null }
+        JudgeResult { failure: Some((outcome, note)), output: Value::Null }
     }
 
     /// The answer with its judgement, or with why there is none.
-    pub(crate) fn of(self, mut inferred: Inferred) -> Inferred {
+    pub(crate) fn apply_to(self, mut inferred: SampleResult) -> SampleResult {
         if let Some((outcome, error)) = self.failure {
             inferred.outcome = outcome;
             inferred.error = Some(error);
@@ -162,17 +166,17 @@ impl Judged {
     }
 }
 
-/// What a component sees of a sample and its answer.
-fn case_of(inferred: &Inferred) -> JudgeCase {
+/// JournalItem a component sees of a sample and its answer.
+fn case_of(inferred: &SampleResult) -> JudgeCase {
     JudgeCase {
         sample_id: inferred.sample_id.clone(),
         sample: inferred.sample.value().to_string(),
-        model_output: Value::Object(said_by(inferred)).to_string(),
+        model_output: Value::Object(output_for_judges(inferred)).to_string(),
     }
 }
 
-/// What the model itself said, without what another model made of it.
-fn said_by(inferred: &Inferred) -> Object {
+/// JournalItem the model itself said, without what another model made of it.
+fn output_for_judges(inferred: &SampleResult) -> Object {
     let Value::Object(mut output) = inferred.model_output.document().value().into_owned() else {
         return Object::new();
     };
@@ -183,15 +187,15 @@ fn said_by(inferred: &Inferred) -> Object {
 impl OpenJudge {
     /// Asks until a reply can be read, at most `attempts` times.
     ///
-    /// What is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
+    /// JournalItem is read of a reply is what the judge says itself, without what it quotes from a fence; what is recorded, and shown
     /// to a judge that is asked again, is the whole of it.
     async fn ask(
         &self,
-        task: &ActiveTask,
+        task: &TaskState,
         case: &JudgeCase,
-        inferred: &Inferred,
+        inferred: &SampleResult,
         attempts: u32,
-    ) -> Result<Judgement, NoJudgement> {
+    ) -> Result<Judgement, JudgeError> {
         let judge = self.judge_of(inferred)?;
         let (mut prompts, fence) = self.prompts(&judge, case, inferred).await?;
         let mut earlier = Vec::new();
@@ -201,7 +205,7 @@ impl OpenJudge {
             let mut replies = Vec::with_capacity(prompts.len());
             for (prompt, (messages, params)) in prompts.iter().enumerate() {
                 let repeat = inferred.index % task.planned.spec.repeat;
-                let draw = Draw { repeat, prompt, attempt: attempt - 1 };
+                let draw = DrawIndex { repeat, prompt, attempt: attempt - 1 };
                 let reply =
                     self.generate(task, &inferred.sample_id, messages.clone(), params.clone(), draw).await?;
                 usage = sum_of(usage, reply.usage);
@@ -226,11 +230,11 @@ impl OpenJudge {
                     attempt += 1;
                 }
                 Verdict::Unparseable(reason) => {
-                    let heard = Heard { replies: texts, earlier, usage: named(usage) };
+                    let heard = JudgeReplies { replies: texts, earlier, usage: named(usage) };
                     return Ok(Judgement::Unparseable { reason, heard });
                 }
                 Verdict::Output(mut output) => {
-                    Heard { replies: texts, earlier, usage: named(usage) }.add_to(&mut output);
+                    JudgeReplies { replies: texts, earlier, usage: named(usage) }.add_to(&mut output);
                     return Ok(Judgement::Output(output));
                 }
             }
@@ -242,8 +246,8 @@ impl OpenJudge {
         &self,
         judge: &Arc<Judge>,
         case: &JudgeCase,
-        inferred: &Inferred,
-    ) -> Result<(Vec<Conversation>, Option<Fence>), Failure> {
+        inferred: &SampleResult,
+    ) -> Result<(Vec<JudgePrompt>, Option<Fence>), JudgeFailure> {
         let role = &self.planned.role;
         if let Some(prompt) = &self.planned.prompt {
             let context = PromptContext {
@@ -253,8 +257,8 @@ impl OpenJudge {
                 adapter_id: &role.adapter_id,
                 role_type: role.role_type.name(),
             };
-            let rendered = prompt.render_fenced(&context, &said_by(inferred), LABELS);
-            let (messages, fence) = rendered.map_err(|error| Failure {
+            let rendered = prompt.render_fenced(&context, &output_for_judges(inferred), LABELS);
+            let (messages, fence) = rendered.map_err(|error| JudgeFailure {
                 outcome: Outcome::InvalidSample,
                 kind: "prompt".to_owned(),
                 message: error.to_string(),
@@ -262,7 +266,7 @@ impl OpenJudge {
             return Ok((vec![(messages, role.sampling_params.clone())], Some(fence)));
         }
         let (judge, cases) = (Arc::clone(judge), vec![case.clone()]);
-        let rendered = off_the_runtime(move || judge.render(&cases).into_iter().next()).await?;
+        let rendered = call_blocking(move || judge.render(&cases).into_iter().next()).await?;
         let rendered = rendered.into_iter();
         let conversations = rendered
             .map(|prompt| {
@@ -271,7 +275,7 @@ impl OpenJudge {
                     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
                 });
                 let read = messages.and_then(|messages| Ok((messages, params?.over(&role.sampling_params))));
-                read.map_err(|message| Failure {
+                read.map_err(|message| JudgeFailure {
                     outcome: Outcome::PluginError,
                     kind: "invalid_result".to_owned(),
                     message,
@@ -283,12 +287,12 @@ impl OpenJudge {
 
     async fn generate(
         &self,
-        task: &ActiveTask,
+        task: &TaskState,
         sample_id: &str,
         messages: Vec<Message>,
         params: SamplingParams,
-        draw: Draw,
-    ) -> Result<ModelOutput, NoJudgement> {
+        draw: DrawIndex,
+    ) -> Result<ModelOutput, JudgeError> {
         let request = Box::new(GenerateRequest {
             id: format!("judge:{}:{sample_id}", self.planned.judge_id),
             messages: messages.into(),
@@ -301,24 +305,24 @@ impl OpenJudge {
         let backend_id = &self.planned.role.backend_id;
         let asked = async {
             // Whoever waits here has an answer that was paid for, so a signal does not end it.
-            let place = Place::taken(&self.rooms, None);
-            let place = task.unless_spent(place).await?;
-            let reply = in_place(Arc::clone(&place) as _, self.backend.generate(request)).await;
+            let place = RequestSlot::acquire_new(&self.rooms, None);
+            let place = task.unless_budget_exhausted(place).await?;
+            let reply = with_slot(Arc::clone(&place) as _, self.backend.generate(request)).await;
             Some((reply, place))
         };
-        let asked = cancellable(asked, task.stop.wait(), task.stop.wait_hard()).await.flatten();
+        let asked = cancellable(asked, task.stop.cancelled(), task.stop.aborted()).await.flatten();
         // Its place is free when it is known what it took, so that nobody begins behind a budget.
         let (reply, _place) = asked.unzip();
         match reply {
-            None => Err(NoJudgement::Stopped),
+            None => Err(JudgeError::Stopped),
             Some(Ok(reply)) => {
                 if reply.timing.attempts > 0 {
-                    task.spending.spend(backend_id, reply.output.usage, &task.run_stop);
+                    task.spending.add_usage(backend_id, reply.output.usage, &task.run_stop);
                 }
                 Ok(reply.output)
             }
-            Some(Err(error)) if task.is_refused(backend_id, &error) => Err(NoJudgement::Stopped),
-            Some(Err(error)) => Err(NoJudgement::Failure(Failure {
+            Some(Err(error)) if task.stops_on(backend_id, &error) => Err(JudgeError::Stopped),
+            Some(Err(error)) => Err(JudgeError::Failure(JudgeFailure {
                 outcome: Outcome::BackendError,
                 kind: error.kind.name().to_owned(),
                 message: error.message,
@@ -327,17 +331,17 @@ impl OpenJudge {
     }
 
     /// The component, with what the Sample changes about it.
-    fn judge_of(&self, inferred: &Inferred) -> Result<Arc<Judge>, Failure> {
+    fn judge_of(&self, inferred: &SampleResult) -> Result<Arc<Judge>, JudgeFailure> {
         let id = &self.planned.judge_id;
-        let refuse = |message: String| Failure {
+        let refuse = |message: String| JudgeFailure {
             outcome: Outcome::InvalidSample,
             kind: "eval_config".to_owned(),
             message,
         };
         let changed = match eval_config::of_judge(&inferred.sample, id) {
-            Change::None => return Ok(Arc::clone(&self.planned.judge)),
-            Change::Params(changed) => changed,
-            Change::Skip | Change::Invalid => {
+            ParamOverride::None => return Ok(Arc::clone(&self.planned.judge)),
+            ParamOverride::Params(changed) => changed,
+            ParamOverride::Skip | ParamOverride::Invalid => {
                 return Err(refuse(format!("eval_config.judge.{id} must be an object of parameters")));
             }
         };
@@ -346,17 +350,21 @@ impl OpenJudge {
     }
 }
 
-async fn parse(judge: &Arc<Judge>, case: &JudgeCase, replies: Vec<ModelOutput>) -> Result<Verdict, Failure> {
+async fn parse(
+    judge: &Arc<Judge>,
+    case: &JudgeCase,
+    replies: Vec<ModelOutput>,
+) -> Result<Verdict, JudgeFailure> {
     let replies = replies.into_iter().map(output_to_guest).collect();
     let (judge, replied) = (Arc::clone(judge), vec![JudgeReply { case: case.clone(), replies }]);
-    off_the_runtime(move || judge.parse(&replied).into_iter().next()).await
+    call_blocking(move || judge.parse(&replied).into_iter().next()).await
 }
 
-/// Calls a component, which may take a while.
-async fn off_the_runtime<T: Send + 'static>(
+/// AdapterCalls a component, which may take a while.
+async fn call_blocking<T: Send + 'static>(
     call: impl FnOnce() -> Option<Result<T, ItemError>> + Send + 'static,
-) -> Result<T, Failure> {
-    let internal = |message: &str| Failure {
+) -> Result<T, JudgeFailure> {
+    let internal = |message: &str| JudgeFailure {
         outcome: Outcome::PluginError,
         kind: "internal".to_owned(),
         message: message.to_owned(),
@@ -364,7 +372,7 @@ async fn off_the_runtime<T: Send + 'static>(
     match tokio::task::spawn_blocking(call).await {
         Ok(Some(Ok(result))) => Ok(result),
         Ok(Some(Err(error))) => {
-            Err(Failure { outcome: error.outcome, kind: error.kind.to_owned(), message: error.message })
+            Err(JudgeFailure { outcome: error.outcome, kind: error.kind.to_owned(), message: error.message })
         }
         Ok(None) => Err(internal("the judge gave no result")),
         Err(_) => Err(internal("the call of the judge failed")),

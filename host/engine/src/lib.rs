@@ -58,9 +58,9 @@ pub use models::fetch_models;
 pub use plan::{
     Plan, PlannedDataset, PlannedExtractor, PlannedJudge, PlannedJudges, PlannedMetric, PlannedTask, Scoring,
 };
-pub use progress::{Finished, NoProgress, Progress};
+pub use progress::{FinishedSample, NoProgress, Progress};
 pub use rescoring::{RescoreError, rescore};
 pub use run::{RunError, RunOptions, RunReport, TaskReport, run};
 pub use session::Session;
-pub use spending::Spent;
-pub use stop::{Stop, StopReason};
+pub use spending::RunUsage;
+pub use stop::{CancelToken, StopReason};

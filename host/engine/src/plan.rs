@@ -23,7 +23,7 @@ use gage_config::{
     BackendKind, BackendSpec, DatasetSpec, FailurePolicy, Node, PipelineConfig, PluginReference,
     PluginSource, PluginSpec, Problems, RoleAdapterSpec, Span, TaskSpec,
 };
-use gage_core::{Object, Problem, SamplingParams};
+use gage_core::{FieldError, Object, SamplingParams};
 use gage_plugin::{Aggregator, Metric, Registry, RegistryError};
 use gage_record::Manifest;
 use gage_template::PromptRenderer;
@@ -57,13 +57,13 @@ pub struct PlannedTask {
     pub dataset: Arc<PlannedDataset>,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
-    /// What is sent where a Sample says nothing of its own: task over role over backend.
+    /// JournalItem is sent where a Sample says nothing of its own: task over role over backend.
     pub sampling_params: SamplingParams,
     /// Its backend, which knows which of them are sent.
     pub(crate) backend: BackendSpec,
     /// Whether a failed sample that ends the task ends the run.
     pub ends_run: bool,
-    /// What renders requests; without it the sample's own messages are sent.
+    /// JournalItem renders requests; without it the sample's own messages are sent.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Who finds something for the model to read, in order.
     pub support: Vec<Arc<PlannedHelper>>,
@@ -73,7 +73,7 @@ pub struct PlannedTask {
     pub embed: Option<Arc<PlannedEmbed>>,
     /// Who judges answers.
     pub judges: Option<PlannedJudges>,
-    /// What is done with answers.
+    /// JournalItem is done with answers.
     pub scoring: Scoring,
 }
 
@@ -100,13 +100,13 @@ impl PlannedTask {
     }
 }
 
-/// What is done with the answers of a task.
+/// JournalItem is done with the answers of a task.
 pub struct Scoring {
     /// The task.
     pub task_id: String,
-    /// What finds the final answer in what the model wrote; the first that finds one.
+    /// JournalItem finds the final answer in what the model wrote; the first that finds one.
     pub extractors: Vec<PlannedExtractor>,
-    /// What scores answers.
+    /// JournalItem scores answers.
     pub metrics: Vec<PlannedMetric>,
     /// The version of what wrote the prompts that the answers rest on; empty where older programs did not record it.
     pub prompt_version: String,
@@ -399,7 +399,7 @@ fn report_missing(
 }
 
 /// The paths among the parameters of a member that are made of a secret: paths stand in figures and reports as they are.
-fn secret_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<Problem> {
+fn secret_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<FieldError> {
     let (given, public) = (params.to_json(), params.to_public_json());
     let keys = inputs.iter().flat_map(|input| &input.path_params);
     let found = keys.filter_map(|key| {
@@ -409,13 +409,19 @@ fn secret_paths(inputs: &[gage_plugin::InputDescription], params: &Node) -> Vec<
             "this path is made of `{spelled}`, and a variable of such a name holds a secret: paths stand in records and reports \
              as they are; write it out, or take it from a variable without KEY, TOKEN, SECRET or PASSWORD in its name"
         );
-        Some(Problem { pointer: format!("/{key}"), message })
+        Some(FieldError { pointer: format!("/{key}"), message })
     });
     found.collect()
 }
 
 /// Points at the parameters that are wrong.
-fn report_params(found: Vec<Problem>, params: Option<&Node>, span: Span, key: &str, problems: &mut Problems) {
+fn report_params(
+    found: Vec<FieldError>,
+    params: Option<&Node>,
+    span: Span,
+    key: &str,
+    problems: &mut Problems,
+) {
     for problem in found {
         let place = params.map_or(span, |node| node.nearest(&problem.pointer).span);
         let path = format!("{key}{}", problem.pointer.replace('/', "."));

@@ -1,11 +1,11 @@
-//! What a run tells about itself while it goes on.
+//! JournalItem a run tells about itself while it goes on.
 
 use gage_core::{MetricResult, Outcome};
 use gage_record::{ErrorNote, SampleRecord, ScoresEntry};
 
 /// A sample that is finished and in the journal.
 #[derive(Clone, Copy, Debug)]
-pub struct Finished<'a> {
+pub struct FinishedSample<'a> {
     /// Its task.
     pub task_id: &'a str,
     /// The number of its row.
@@ -16,17 +16,17 @@ pub struct Finished<'a> {
     pub outcome: Outcome,
     /// Why, where it failed.
     pub error: Option<&'a ErrorNote>,
-    /// What the metrics said, in the order of the suite.
+    /// JournalItem the metrics said, in the order of the suite.
     pub metrics: &'a [MetricResult],
-    /// What those said that read a clock.
+    /// JournalItem those said that read a clock.
     pub timing_metrics: &'a [MetricResult],
     /// Whether its answer was told of before.
     pub was_answered: bool,
 }
 
-impl<'a> Finished<'a> {
-    pub(crate) fn of_scores(entry: &'a ScoresEntry) -> Finished<'a> {
-        Finished {
+impl<'a> FinishedSample<'a> {
+    pub(crate) fn of_scores(entry: &'a ScoresEntry) -> FinishedSample<'a> {
+        FinishedSample {
             task_id: &entry.task_id,
             index: entry.index,
             sample_id: &entry.sample_id,
@@ -38,8 +38,8 @@ impl<'a> Finished<'a> {
         }
     }
 
-    pub(crate) fn of_record(record: &'a SampleRecord) -> Finished<'a> {
-        Finished {
+    pub(crate) fn of_record(record: &'a SampleRecord) -> FinishedSample<'a> {
+        FinishedSample {
             task_id: &record.task_id,
             index: record.index,
             sample_id: &record.sample_id,
@@ -69,7 +69,7 @@ pub trait Progress: Send + Sync {
     fn sample_answered(&self, task_id: &str);
 
     /// A sample is finished and in the journal.
-    fn sample_finished(&self, finished: &Finished<'_>);
+    fn sample_finished(&self, finished: &FinishedSample<'_>);
 
     /// A task ends.
     fn task_finished(&self, task_id: &str);
@@ -83,6 +83,6 @@ impl Progress for NoProgress {
     fn request_began(&self, _task_id: &str) {}
     fn request_ended(&self, _task_id: &str) {}
     fn sample_answered(&self, _task_id: &str) {}
-    fn sample_finished(&self, _finished: &Finished<'_>) {}
+    fn sample_finished(&self, _finished: &FinishedSample<'_>) {}
     fn task_finished(&self, _task_id: &str) {}
 }

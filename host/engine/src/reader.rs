@@ -1,8 +1,8 @@
 //! The thread that loads rows and prepares Samples.
 
-use crate::earlier::Earlier;
+use crate::earlier::ResumeState;
 use crate::invalid::InvalidRows;
-use crate::stop::Stop;
+use crate::stop::CancelToken;
 use gage_core::Sample;
 use gage_data::{DataError, MissingField, Preparation, Prepared, Rejection, Rows, stream};
 use gage_record::{RecordError, SampleRecord};
@@ -21,7 +21,7 @@ pub(crate) enum ReadError {
     Changed { row: u64 },
 }
 
-/// What came of reading.
+/// JournalItem came of reading.
 pub(crate) struct ReadOutput {
     /// Reading and preparing, without waiting for the receiver.
     pub(crate) spent: Duration,
@@ -32,21 +32,21 @@ pub(crate) struct ReadOutput {
     /// Why the data could not be read to its end.
     pub(crate) failure: Option<DataError>,
     /// Whether every row was handed on.
-    pub(crate) is_whole: bool,
+    pub(crate) is_complete: bool,
 }
 
 /// A row that needs work.
-pub(crate) enum Next {
+pub(crate) enum RowWork {
     /// It is for the model, or is no Sample.
-    Row(Row),
+    Row(PreparedRow),
     /// The model has answered it in an earlier process; its scores, or those of a neighbour, are wanting.
     Answered(Box<SampleRecord>),
     /// The model has answered it in an earlier process; its judges are to be asked.
-    Unjudged(Box<SampleRecord>),
+    AwaitingJudges(Box<SampleRecord>),
 }
 
 /// A row, once for each time that it is asked.
-pub(crate) struct Row {
+pub(crate) struct PreparedRow {
     /// Its number in the task, repeats counted.
     pub(crate) index: u64,
     pub(crate) row_digest: String,
@@ -54,23 +54,27 @@ pub(crate) struct Row {
     pub(crate) result: Result<Arc<Sample>, Box<Rejection>>,
 }
 
-/// Hands rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
+/// Sinks rows to the sample loop, which has room for some more than it works on. Waits for a part of that room
 /// rather than for each place, so that a thread is not woken for each row.
-pub(crate) struct Ahead<'s> {
-    sender: &'s mpsc::Sender<Next>,
+pub(crate) struct PrefetchSender<'s> {
+    sender: &'s mpsc::Sender<RowWork>,
     runtime: &'s Handle,
     part: usize,
-    places: Option<mpsc::PermitIterator<'s, Next>>,
+    places: Option<mpsc::PermitIterator<'s, RowWork>>,
 }
 
-impl<'s> Ahead<'s> {
+impl<'s> PrefetchSender<'s> {
     /// For a channel that holds so many rows. Rows are sent from outside of the runtime.
-    pub(crate) fn new(sender: &'s mpsc::Sender<Next>, room: usize, runtime: &'s Handle) -> Ahead<'s> {
-        Ahead { sender, runtime, part: (room / 4).clamp(1, 64), places: None }
+    pub(crate) fn new(
+        sender: &'s mpsc::Sender<RowWork>,
+        room: usize,
+        runtime: &'s Handle,
+    ) -> PrefetchSender<'s> {
+        PrefetchSender { sender, runtime, part: (room / 4).clamp(1, 64), places: None }
     }
 
     /// Waits for a place and hands a row over; returns whether somebody takes it.
-    fn send(&mut self, row: Next) -> bool {
+    fn send(&mut self, row: RowWork) -> bool {
         loop {
             if let Some(place) = self.places.as_mut().and_then(Iterator::next) {
                 place.send(row);
@@ -85,13 +89,13 @@ impl<'s> Ahead<'s> {
 }
 
 /// The repeats of a row, one after the other.
-fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = Row> {
+fn repeats(prepared: Prepared, repeat: u64) -> impl Iterator<Item = PreparedRow> {
     let Prepared { index, row_digest, result } = prepared;
     let mut kept = Some((row_digest, result));
     (0..repeat).map_while(move |number| {
         // The last one has what the others copy; most rows are asked once.
         let (row_digest, result) = if number + 1 == repeat { kept.take() } else { kept.clone() }?;
-        Some(Row { index: index * repeat + number, row_digest, result })
+        Some(PreparedRow { index: index * repeat + number, row_digest, result })
     })
 }
 
@@ -103,35 +107,35 @@ pub(crate) fn read(
     preparation: &Preparation,
     workers: usize,
     invalid: &InvalidRows,
-    earlier: Option<&Earlier>,
+    earlier: Option<&ResumeState>,
     repeat: u64,
-    mut ahead: Ahead<'_>,
-    stop: &Stop,
+    mut ahead: PrefetchSender<'_>,
+    stop: &CancelToken,
 ) -> Result<ReadOutput, ReadError> {
     let mut failed = None;
     let mut is_whole = true;
-    let mut left = earlier.map(Earlier::left);
-    let streamed = stream(rows, preparation, workers, &|| stop.is_set(), |prepared| {
+    let mut left = earlier.map(ResumeState::remaining);
+    let streamed = stream(rows, preparation, workers, &|| stop.is_cancelled(), |prepared| {
         let rejection = prepared.result.as_ref().err().filter(|rejection| rejection.is_invalid());
         if let (Ok(_), Some(left)) = (&prepared.result, left.as_mut()) {
-            match left.wrong_with(prepared.index.saturating_mul(repeat)) {
+            match left.invalid_message(prepared.index.saturating_mul(repeat)) {
                 Ok(None) => {}
-                Ok(Some(wrong)) => invalid.found_before(&wrong),
+                Ok(Some(wrong)) => invalid.add_recorded(&wrong),
                 Err(error) => {
                     failed = Some(error);
                     return ControlFlow::Break(());
                 }
             }
         }
-        let is_last = invalid.read(rejection.map(|rejection| rejection.message.as_str()));
-        let mut goes_on = !stop.is_set();
+        let is_last = invalid.add_row(rejection.map(|rejection| rejection.message.as_str()));
+        let mut goes_on = !stop.is_cancelled();
         for one in repeats(prepared, repeat) {
             if !goes_on {
                 break;
             }
             let next = match left.as_mut() {
-                None => Ok(Some(Next::Row(one))),
-                Some(left) => left.of(one),
+                None => Ok(Some(RowWork::Row(one))),
+                Some(left) => left.next_step(one),
             };
             match next {
                 Ok(next) => goes_on = next.is_none_or(|next| ahead.send(next)),
@@ -151,7 +155,9 @@ pub(crate) fn read(
             filtered: streamed.filtered,
             missing_fields: streamed.missing_fields,
             // A filter that keeps nothing is left early when the run is stopped.
-            is_whole: is_whole && streamed.failure.is_none() && !(stop.is_set() && streamed.filtered > 0),
+            is_complete: is_whole
+                && streamed.failure.is_none()
+                && !(stop.is_cancelled() && streamed.filtered > 0),
             failure: streamed.failure,
         }),
     }

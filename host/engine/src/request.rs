@@ -2,15 +2,15 @@
 
 use crate::plan::PlannedTask;
 use crate::support;
-use gage_backend::{Continuation, Draw, GenerateRequest, LoglikelihoodRequest, RollingRequest};
+use gage_backend::{Continuation, DrawIndex, GenerateRequest, LoglikelihoodRequest, RollingRequest};
 use gage_config::{BackendSpec, ContinuationText, RequestKind};
-use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleDocument, SamplingParams};
+use gage_core::{ContentPart, Message, Messages, Object, Role, Sample, SampleView, SamplingParams};
 use gage_record::{ErrorNote, Stage};
 use gage_template::PromptContext;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What a sample asks of its model.
+/// JournalItem a sample asks of its model.
 pub(crate) enum Request {
     Generate(Box<GenerateRequest>),
     Loglikelihood(LoglikelihoodRequest),
@@ -58,14 +58,14 @@ pub(crate) fn prompt_size(
     sample: Arc<Sample>,
     count: &dyn Fn(&str) -> f64,
 ) -> Option<PromptSize> {
-    let parts = Parts::of(task, &sample);
+    let parts = PromptParts::of(task, &sample);
     let texts = |messages: &[Message]| -> f64 {
         messages.iter().flat_map(|message| &message.content).map(|part| of_part(part, count)).sum()
     };
     let own = texts(&sample.messages);
     let id = sample.id.clone();
-    let sample = SampleDocument::Read(sample);
-    // What support steps will find is not known; a prompt that asks for it is counted as the question alone.
+    let sample = SampleView::Read(sample);
+    // JournalItem support steps will find is not known; a prompt that asks for it is counted as the question alone.
     let fallback = if task.support.is_empty() { None } else { Some(own) };
     let request = match (parts.request(task, &id, &sample, &Value::Null, 0), fallback) {
         (Ok(request), _) => request,
@@ -95,8 +95,8 @@ fn of_part(part: &ContentPart, count: &dyn Fn(&str) -> f64) -> f64 {
     }
 }
 
-/// What a request needs of the Sample itself, rather than of its JSON.
-pub(crate) struct Parts {
+/// JournalItem a request needs of the Sample itself, rather than of its JSON.
+pub(crate) struct PromptParts {
     params: Result<SamplingParams, ErrorNote>,
     /// Whether the Sample says something of its own about them.
     pub(crate) has_own_params: bool,
@@ -108,8 +108,8 @@ pub(crate) struct Parts {
     tool_choice: Option<Value>,
 }
 
-impl Parts {
-    pub(crate) fn of(task: &PlannedTask, sample: &Arc<Sample>) -> Parts {
+impl PromptParts {
+    pub(crate) fn of(task: &PlannedTask, sample: &Arc<Sample>) -> PromptParts {
         let own = sample.own_sampling();
         let has_own_params = !own.is_empty();
         let params = match has_own_params {
@@ -126,7 +126,7 @@ impl Parts {
         // are some.
         let is_rendered = task.prompt.is_none() && task.tools.is_none() && !has_media;
         let rendered = sample.rendered_prompt().filter(|_| is_rendered);
-        Parts {
+        PromptParts {
             has_own_params,
             params,
             continuations: match task.spec.steps.inference.request {
@@ -141,13 +141,13 @@ impl Parts {
         }
     }
 
-    /// The request, for the repeat of this number. What support steps found is for the prompt of the role;
+    /// The request, for the repeat of this number. JournalItem support steps found is for the prompt of the role;
     /// where it has none, their context goes before the conversation.
     pub(crate) fn request(
         self,
         task: &PlannedTask,
         id: &str,
-        sample: &SampleDocument,
+        sample: &SampleView,
         support_output: &Value,
         repeat: u64,
     ) -> Result<Request, ErrorNote> {
@@ -189,7 +189,7 @@ impl Parts {
         match task.spec.steps.inference.request {
             RequestKind::Generate => {
                 let (tools, tool_choice) = (self.tools, self.tool_choice);
-                let draw = Some(Draw { repeat, ..Draw::default() });
+                let draw = Some(DrawIndex { repeat, ..DrawIndex::default() });
                 let request = GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw };
                 Ok(Request::Generate(Box::new(request)))
             }
@@ -249,7 +249,7 @@ fn with_shown(mut messages: Messages, shown: Vec<ContentPart>) -> Messages {
     messages
 }
 
-/// What is written above a context.
+/// JournalItem is written above a context.
 const CONTEXT_TITLE: &str = "Context:";
 
 /// Puts a context before a conversation: behind the instructions that it begins with, for many models take
@@ -263,7 +263,7 @@ fn with_context(mut messages: Vec<Message>, context: &str) -> Vec<Message> {
     messages
 }
 
-/// What the prompt of the model under test sees.
+/// JournalItem the prompt of the model under test sees.
 fn prompt_context<'c>(task: &'c PlannedTask, sample: &'c Value, payload: &'c Object) -> PromptContext<'c> {
     PromptContext {
         sample,

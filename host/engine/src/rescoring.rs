@@ -3,13 +3,13 @@
 
 use crate::batches::Batches;
 use crate::identity;
-use crate::inference::Inferred;
+use crate::inference::SampleResult;
 use crate::plan::Scoring;
-use crate::progress::{Finished, Progress};
+use crate::progress::{FinishedSample, Progress};
 use crate::run::{RunReport, TaskReport};
 use crate::scoring::score;
-use crate::spending::Spent;
-use crate::stop::Stop;
+use crate::spending::RunUsage;
+use crate::stop::CancelToken;
 use gage_core::{Outcome, OutcomeCounts};
 use gage_record::{
     JournalEntry, JournalIndex, JournalWriter, Manifest, RecordError, RunFolder, RunReader, SampleRecord,
@@ -61,7 +61,7 @@ pub fn rescore(
     host_version: &str,
     workers: usize,
     progress: &dyn Progress,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<RunReport, RescoreError> {
     let index = parent.journal()?;
     let known = index.task_ids();
@@ -107,7 +107,7 @@ pub fn rescore(
             ..TaskReport::nothing(&task.task_id)
         });
     }
-    Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: Spent::default() })
+    Ok(RunReport { folder, manifest, tasks: reports, stopped: stop.reason(), spent: RunUsage::default() })
 }
 
 /// How many samples of a task have ended, or need only scores for it.
@@ -117,14 +117,14 @@ fn judged(index: &JournalIndex, task: &Scoring) -> u64 {
 
 /// Neighbours of the parent's journal.
 #[derive(Default)]
-struct Batch {
-    answers: Vec<Inferred>,
+struct RescoreBatch {
+    answers: Vec<SampleResult>,
     whole: Vec<SampleRecord>,
 }
 
 /// The same with scores.
-struct Scored {
-    batch: Batch,
+struct RescoreReport {
+    batch: RescoreBatch,
     scores: Vec<ScoresEntry>,
     spent: Duration,
 }
@@ -135,10 +135,10 @@ fn rescore_task(
     writer: &mut JournalWriter,
     workers: usize,
     progress: &dyn Progress,
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<(OutcomeCounts, Duration), RescoreError> {
-    let (batch_sender, batches) = sync_channel::<Batch>(workers * BATCHES_WAITING);
-    let (scored_sender, scored) = sync_channel::<Scored>(workers * BATCHES_WAITING);
+    let (batch_sender, batches) = sync_channel::<RescoreBatch>(workers * BATCHES_WAITING);
+    let (scored_sender, scored) = sync_channel::<RescoreReport>(workers * BATCHES_WAITING);
     let batches = Arc::new(Mutex::new(batches));
     std::thread::scope(|threads| {
         let reader = threads.spawn(|| {
@@ -150,9 +150,9 @@ fn rescore_task(
             threads.spawn(move || {
                 while let Some(batch) = next(&batches) {
                     let began = Instant::now();
-                    let answers: Vec<&Inferred> = batch.answers.iter().collect();
+                    let answers: Vec<&SampleResult> = batch.answers.iter().collect();
                     let scores = score(task, &answers);
-                    if sender.send(Scored { batch, scores, spent: began.elapsed() }).is_err() {
+                    if sender.send(RescoreReport { batch, scores, spent: began.elapsed() }).is_err() {
                         break;
                     }
                 }
@@ -162,14 +162,15 @@ fn rescore_task(
         // journal cannot be written.
         drop((scored_sender, batches));
         let (mut counts, mut spent) = (OutcomeCounts::default(), Duration::ZERO);
-        for Scored { batch, scores, spent: took } in scored {
+        for RescoreReport { batch, scores, spent: took } in scored {
             spent += took;
             let answers = batch.answers.iter().map(|one| JournalEntry::Answer(one.entry(&task.task_id)));
             let entries = answers.chain(scores.iter().map(JournalEntry::Scores));
             writer.append_batch(entries.chain(batch.whole.iter().map(JournalEntry::Whole)))?;
-            let finished =
-                scores.iter().map(|entry| Finished { was_answered: false, ..Finished::of_scores(entry) });
-            for finished in finished.chain(batch.whole.iter().map(Finished::of_record)) {
+            let finished = scores
+                .iter()
+                .map(|entry| FinishedSample { was_answered: false, ..FinishedSample::of_scores(entry) });
+            for finished in finished.chain(batch.whole.iter().map(FinishedSample::of_record)) {
                 counts.add(finished.outcome);
                 progress.sample_finished(&finished);
             }
@@ -179,7 +180,7 @@ fn rescore_task(
     })
 }
 
-fn next(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
+fn next(batches: &Mutex<Receiver<RescoreBatch>>) -> Option<RescoreBatch> {
     batches.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
@@ -187,31 +188,31 @@ fn next(batches: &Mutex<Receiver<Batch>>) -> Option<Batch> {
 fn read(
     index: &JournalIndex,
     task: &Scoring,
-    stop: &Stop,
-    mut take: impl FnMut(Batch) -> bool,
+    stop: &CancelToken,
+    mut take: impl FnMut(RescoreBatch) -> bool,
 ) -> Result<(), RecordError> {
     let mut answers = index.answers();
     let mut whole = index.whole_records(&task.task_id);
-    let mut batch = Batch::default();
-    // What was not judged has nothing that could be scored, and has not ended.
+    let mut batch = RescoreBatch::default();
+    // JournalItem was not judged has nothing that could be scored, and has not ended.
     let mut samples = index.samples(&task.task_id).filter(|(_, sample)| !sample.awaits_judges()).peekable();
     while let Some((row, sample)) = samples.next() {
-        if stop.is_set() {
+        if stop.is_cancelled() {
             return Ok(());
         }
         match sample.is_answered() {
-            true => batch.answers.extend(answers.read(&task.task_id, row)?.map(Inferred::of_record)),
+            true => batch.answers.extend(answers.read(&task.task_id, row)?.map(SampleResult::of_record)),
             false => match whole.next().transpose()? {
                 // The first version of the journal had answers and scores in one line.
                 Some(record) if !record.metrics.is_empty() => {
                     batch
                         .answers
-                        .push(Inferred::of_record(SampleRecord { outcome: Outcome::Scored, ..record }));
+                        .push(SampleResult::of_record(SampleRecord { outcome: Outcome::Scored, ..record }));
                 }
                 record => batch.whole.extend(record),
             },
         }
-        let goes_on = samples.peek().is_some_and(|(next, _)| Batches::around(row).contains(next));
+        let goes_on = samples.peek().is_some_and(|(next, _)| Batches::rows_of_batch(row).contains(next));
         if !goes_on && !take(std::mem::take(&mut batch)) {
             return Ok(());
         }

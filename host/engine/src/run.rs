@@ -1,21 +1,21 @@
 //! A whole run: its folder, its tasks, and what came of them.
 
-use crate::active::ActiveTask;
+use crate::active::TaskState;
 use crate::datasets::Datasets;
 use crate::events::Events;
 use crate::identity;
 use crate::invalid::TooManyInvalid;
 use crate::plan::{Plan, PlannedDataset};
 use crate::progress::Progress;
-use crate::running::Running;
+use crate::running::TaskScheduler;
 use crate::session::Session;
-use crate::spending::{Spending, Spent};
-use crate::stop::{Stop, StopReason};
+use crate::spending::{BudgetTracker, RunUsage};
+use crate::stop::{CancelToken, StopReason};
 use gage_core::{Outcome, OutcomeCounts};
 use gage_data::{DataError, MissingField};
 use gage_observe::{Observability, ObserveError};
 use gage_record::{
-    JournalIndex, JournalWriter, Manifest, OpenedJournal, RecordError, RunFolder, RunStatus, SetAside,
+    JournalIndex, JournalWriter, Manifest, OpenedJournal, QuarantinedTail, RecordError, RunFolder, RunStatus,
     differences,
 };
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub enum RunError {
     Changed {
         /// The dataset or the backend.
         what: String,
-        /// What is different.
+        /// JournalItem is different.
         message: String,
     },
     /// The run cannot be resumed, since it would not be the same run.
@@ -85,7 +85,7 @@ pub enum RunError {
     },
     /// Samples were begun and not recorded; a bug.
     #[error("{begun} samples were begun, and {recorded} were recorded; resume the run")]
-    Lost {
+    LostSamples {
         /// How many were handed to the scorers.
         begun: u64,
         /// How many are in the journal.
@@ -103,7 +103,7 @@ impl RunError {
     }
 }
 
-/// What to do where a value is another that nobody may see.
+/// JournalItem to do where a value is another that nobody may see.
 fn help_of(differences: &[String]) -> &'static str {
     match differences.iter().any(|one| one.starts_with(identity::WITHHELD)) {
         true => {
@@ -120,7 +120,7 @@ impl From<RecordError> for RunError {
     }
 }
 
-/// What came of a task in this process.
+/// JournalItem came of a task in this process.
 #[derive(Debug)]
 pub struct TaskReport {
     /// The task.
@@ -130,7 +130,7 @@ pub struct TaskReport {
     /// How many records it was to have in all, samples times repeats, where that is known.
     pub planned: Option<u64>,
     /// How many of them an earlier process had asked the model about: here they were only judged and scored.
-    pub earlier: u64,
+    pub resumed: u64,
     /// Rows that the dataset's filter left out.
     pub filtered: u64,
     /// Fields that the filter names and that no row had that was read.
@@ -156,7 +156,7 @@ impl TaskReport {
             task_id: task_id.to_owned(),
             counts: OutcomeCounts::default(),
             planned: None,
-            earlier: 0,
+            resumed: 0,
             filtered: 0,
             missing_fields: Vec::new(),
             too_many_invalid: None,
@@ -174,7 +174,7 @@ impl TaskReport {
     }
 }
 
-/// What came of a run in this process.
+/// JournalItem came of a run in this process.
 pub struct RunReport {
     /// The run's folder, still locked.
     pub folder: RunFolder,
@@ -184,11 +184,11 @@ pub struct RunReport {
     pub tasks: Vec<TaskReport>,
     /// Why the run ended before its end, where somebody stopped it.
     pub stopped: Option<StopReason>,
-    /// What all processes of the run have spent.
-    pub spent: Spent,
+    /// JournalItem all processes of the run have spent.
+    pub spent: RunUsage,
 }
 
-/// Runs every task of a plan, in order, as many at the same time as are allowed. What is recorded stays
+/// Runs every task of a plan, in order, as many at the same time as are allowed. JournalItem is recorded stays
 /// recorded whatever happens. Must not be called from within the async runtime: this thread waits.
 ///
 /// # Errors
@@ -202,7 +202,7 @@ pub fn run(
     run_id: &str,
     options: &RunOptions,
     progress: &Arc<dyn Progress>,
-    stop: &Stop,
+    stop: &CancelToken,
     runtime: &Handle,
 ) -> Result<RunReport, RunError> {
     let identity = identity::of(plan, datasets, session);
@@ -215,7 +215,7 @@ pub fn run(
         manifest.reopen();
         manifest.write(&folder)?;
     }
-    if let Some(SetAside { journal, path, lines, bytes }) = &set_aside {
+    if let Some(QuarantinedTail { journal, path, lines, bytes }) = &set_aside {
         let (journal, path) = (journal.display(), path.display());
         tracing::warn!(
             "behind the records of {journal} stood what is no record of this run ({bytes} bytes, line ends: {lines}); it lies in {path} \
@@ -226,41 +226,45 @@ pub fn run(
     }
     let index = Arc::new(index);
     let events = Events::begin(&folder, &options.observability)?;
-    events.of_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
-    let spending = Arc::new(Spending::new(plan));
-    // What is complete has nothing left to spend on; it only writes its reports anew.
-    let of_earlier = if was_complete { Stop::default() } else { stop.clone() };
-    spending.add_earlier(plan, &manifest, &index, &of_earlier)?;
+    events.emit_run(if options.resume { "run_resumed" } else { "run_started" }, json!({"run_id": run_id}));
+    let spending = Arc::new(BudgetTracker::new(plan));
+    // JournalItem is complete has nothing left to spend on; it only writes its reports anew.
+    let of_earlier = if was_complete { CancelToken::default() } else { stop.clone() };
+    spending.add_recorded_usage(plan, &manifest, &index, &of_earlier)?;
     spending.watch_time(stop, runtime);
-    let tasks = plan.tasks.iter().map(|task| Arc::new(ActiveTask::new(task, stop, &spending)));
-    let tasks: Vec<Arc<ActiveTask>> = tasks.collect();
-    let running = Running::new(plan, datasets, session, options, &index, progress, &events, stop, runtime);
+    let tasks = plan.tasks.iter().map(|task| Arc::new(TaskState::new(task, stop, &spending)));
+    let tasks: Vec<Arc<TaskState>> = tasks.collect();
+    let running =
+        TaskScheduler::new(plan, datasets, session, options, &index, progress, &events, stop, runtime);
     let reports = running.run_tasks(&tasks, &mut writer)?;
-    let stopped = ending(stop, &reports).map(|reason| spending.at_end(reason));
-    manifest.unrecorded_usage = spending.all_unrecorded();
+    let stopped = ending(stop, &reports).map(|reason| spending.with_final_usage(reason));
+    manifest.unrecorded_usage = spending.unrecorded_usage();
     let payload = match &stopped {
         None => json!({"run_id": run_id}),
         Some(reason) => json!({"run_id": run_id, "reason": described(reason)}),
     };
-    let is_failure =
-        matches!(stopped, Some(StopReason::Refused { .. } | StopReason::Lost { .. } | StopReason::Failed(_)));
+    let is_failure = matches!(
+        stopped,
+        Some(StopReason::BackendRefused { .. } | StopReason::ModelLost { .. } | StopReason::FailFast(_))
+    );
     let kind = if stopped.is_some() { "run_interrupted" } else { "run_finished" };
     events.end(kind, payload, is_failure);
-    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.spent() })
+    Ok(RunReport { folder, manifest, tasks: reports, stopped, spent: spending.usage() })
 }
 
 /// Why the run ended early. A budget that was used up by the last sample has ended nothing.
-fn ending(stop: &Stop, reports: &[TaskReport]) -> Option<StopReason> {
+fn ending(stop: &CancelToken, reports: &[TaskReport]) -> Option<StopReason> {
     let reason = stop.reason()?;
     let is_cut_off = reports.iter().any(|report| report.cut_off.is_some());
-    (is_cut_off || reason == StopReason::Asked).then_some(reason)
+    (is_cut_off || reason == StopReason::Requested).then_some(reason)
 }
 
 fn described(reason: &StopReason) -> String {
     match reason {
-        StopReason::Asked => "asked".to_owned(),
-        StopReason::Budget(text) | StopReason::Failed(text) => text.clone(),
-        StopReason::Refused { backend_id, message } | StopReason::Lost { backend_id, message } => {
+        StopReason::Requested => "asked".to_owned(),
+        StopReason::Budget(text) | StopReason::FailFast(text) => text.clone(),
+        StopReason::BackendRefused { backend_id, message }
+        | StopReason::ModelLost { backend_id, message } => {
             format!("{backend_id}: {message}")
         }
     }

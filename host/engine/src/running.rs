@@ -1,21 +1,21 @@
 //! The tasks of a run, in order or several at a time, and the threads that all of them share.
 
-use crate::active::ActiveTask;
-use crate::behind::Behind;
+use crate::active::TaskState;
+use crate::behind::PostInferenceSteps;
 use crate::datasets::Datasets;
-use crate::earlier::Earlier;
-use crate::embedding::Embedding;
+use crate::earlier::ResumeState;
+use crate::embedding::EmbeddingStep;
 use crate::events::Events;
-use crate::judging::{Judging, RolePermits};
+use crate::judging::{JudgeStep, RolePermits};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::recorder::{self, ToRecord};
+use crate::recorder::{self, RecordRequest};
 use crate::run::{RunError, RunOptions, TaskReport};
-use crate::scoring::{self, Queue, ToScore};
+use crate::scoring::{self, ScoreQueue, ScoreRequest};
 use crate::session::Session;
-use crate::stop::{Stop, StopReason};
-use crate::support::Helper;
-use crate::task::{StopOnPanic, TaskInput, TaskOutput, run_task};
+use crate::stop::{CancelToken, StopReason};
+use crate::support::SupportRole;
+use crate::task::{CancelOnPanic, TaskOutput, TaskResources, run_task};
 use gage_config::{DatasetSpec, FailurePolicy};
 use gage_core::{Object, spawn_named};
 use gage_data::DataError;
@@ -27,14 +27,14 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// Entries that may wait for the recorder: about as many as it writes together.
-const ENTRIES_WAITING: usize = 4_096;
+const RECORD_QUEUE_CAPACITY: usize = 4_096;
 /// Rows that are counted when a run is stopped: about two seconds of reading.
 const MAX_COUNTED_ROWS: u64 = 1_000_000;
 /// Batches that may wait for a scorer.
-const BATCHES_WAITING: usize = 4;
+const SCORE_QUEUE_CAPACITY: usize = 4;
 
 /// A run on its way: what all tasks share.
-pub(crate) struct Running<'r> {
+pub(crate) struct TaskScheduler<'r> {
     plan: &'r Plan,
     datasets: &'r Datasets,
     session: &'r Session,
@@ -42,19 +42,19 @@ pub(crate) struct Running<'r> {
     index: &'r Arc<JournalIndex>,
     progress: &'r Arc<dyn Progress>,
     events: &'r Events,
-    stop: &'r Stop,
+    stop: &'r CancelToken,
     runtime: &'r Handle,
     permits: RolePermits,
 }
 
 /// Where tasks hand on what came of their rows.
 #[derive(Clone)]
-struct Hands {
-    scorers: mpsc::Sender<ToScore>,
-    recorder: mpsc::Sender<ToRecord>,
+struct Sinks {
+    scorers: mpsc::Sender<ScoreRequest>,
+    recorder: mpsc::Sender<RecordRequest>,
 }
 
-impl<'r> Running<'r> {
+impl<'r> TaskScheduler<'r> {
     #[expect(clippy::too_many_arguments, reason = "the parts of a run that tasks need, each once")]
     pub(crate) fn new(
         plan: &'r Plan,
@@ -64,47 +64,47 @@ impl<'r> Running<'r> {
         index: &'r Arc<JournalIndex>,
         progress: &'r Arc<dyn Progress>,
         events: &'r Events,
-        stop: &'r Stop,
+        stop: &'r CancelToken,
         runtime: &'r Handle,
-    ) -> Running<'r> {
+    ) -> TaskScheduler<'r> {
         let permits = RolePermits::new(options.concurrency.max(1));
-        Running { plan, datasets, session, options, index, progress, events, stop, runtime, permits }
+        TaskScheduler { plan, datasets, session, options, index, progress, events, stop, runtime, permits }
     }
 
     /// Runs the tasks, with scorers and a recorder that all of them share.
     pub(crate) fn run_tasks(
         &self,
-        tasks: &[Arc<ActiveTask>],
+        tasks: &[Arc<TaskState>],
         writer: &mut JournalWriter,
     ) -> Result<Vec<TaskReport>, RunError> {
-        let (batch_sender, batches) = mpsc::channel::<ToScore>(BATCHES_WAITING);
-        let (entry_sender, mut entries) = mpsc::channel::<ToRecord>(ENTRIES_WAITING);
-        let batches: Queue = Arc::new(Mutex::new(batches));
+        let (batch_sender, batches) = mpsc::channel::<ScoreRequest>(SCORE_QUEUE_CAPACITY);
+        let (entry_sender, mut entries) = mpsc::channel::<RecordRequest>(RECORD_QUEUE_CAPACITY);
+        let batches: ScoreQueue = Arc::new(Mutex::new(batches));
         let stop = self.stop;
         std::thread::scope(|threads| {
             let scorers: Vec<_> = (0..self.options.workers.max(1))
                 .map(|_| {
                     let (batches, sender) = (Arc::clone(&batches), entry_sender.clone());
                     spawn_named(threads, "scorer", move || {
-                        let _guard = StopOnPanic(stop);
-                        scoring::work(&batches, &sender);
+                        let _guard = CancelOnPanic(stop);
+                        scoring::run(&batches, &sender);
                     })
                 })
                 .collect();
             // With the last scorer the queue is closed, so that nobody waits for one that is gone.
             drop(batches);
             let recorder = spawn_named(threads, "recorder", move || {
-                let _guard = StopOnPanic(stop);
-                let result = recorder::work(writer, &mut entries, self.progress.as_ref(), self.events);
+                let _guard = CancelOnPanic(stop);
+                let result = recorder::run(writer, &mut entries, self.progress.as_ref(), self.events);
                 // With the receiver gone nobody waits for a journal that cannot be written.
                 drop(entries);
                 if result.is_err() {
-                    stop.set();
+                    stop.cancel();
                 }
                 result
             });
-            let hands = Hands { scorers: batch_sender, recorder: entry_sender };
-            let ran = self.in_parallel(tasks, &hands);
+            let hands = Sinks { scorers: batch_sender, recorder: entry_sender };
+            let ran = self.run_in_parallel(tasks, &hands);
             drop(hands);
             let scored: Vec<_> = scorers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
             recorder.join().map_err(|_| RunError::Panicked("recorder"))?.map_err(RunError::Record)?;
@@ -117,10 +117,10 @@ impl<'r> Running<'r> {
     }
 
     /// Runs tasks in their order, as many at a time as are allowed.
-    fn in_parallel(
+    fn run_in_parallel(
         &self,
-        tasks: &[Arc<ActiveTask>],
-        hands: &Hands,
+        tasks: &[Arc<TaskState>],
+        hands: &Sinks,
     ) -> Vec<Result<Option<TaskOutput>, RunError>> {
         let parallelism = self.options.task_parallelism.unwrap_or(self.plan.config.task_parallelism);
         let next = AtomicUsize::new(0);
@@ -128,13 +128,13 @@ impl<'r> Running<'r> {
         std::thread::scope(|threads| {
             for _ in 0..parallelism.clamp(1, tasks.len().max(1)) {
                 spawn_named(threads, "task", || {
-                    let _guard = StopOnPanic(self.stop);
+                    let _guard = CancelOnPanic(self.stop);
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(task) = tasks.get(place) else { break };
-                        let result = self.begin(task, hands);
+                        let result = self.run_one(task, hands);
                         if result.is_err() {
-                            self.stop.set();
+                            self.stop.cancel();
                         }
                         ended.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
                     }
@@ -147,14 +147,14 @@ impl<'r> Running<'r> {
     }
 
     /// Runs a task to its end; nothing where the run is stopped before it begins.
-    fn begin(&self, task: &Arc<ActiveTask>, hands: &Hands) -> Result<Option<TaskOutput>, RunError> {
-        if task.stop.is_set() {
+    fn run_one(&self, task: &Arc<TaskState>, hands: &Sinks) -> Result<Option<TaskOutput>, RunError> {
+        if task.stop.is_cancelled() {
             return Ok(None);
         }
         let (planned, options) = (&task.planned, self.options);
         let spec = &planned.spec;
         let task_id = &spec.task_id;
-        self.events.of_task("task_started", task_id, json!({}));
+        self.events.emit_task("task_started", task_id, json!({}));
         let backend = self.session.backend(&planned.role.backend_id).ok_or(RunError::Panicked("session"))?;
         let most = [spec.max_samples, options.max_samples].into_iter().flatten().min();
         let dataset = self.datasets.get(&planned.dataset.spec.dataset_id);
@@ -167,40 +167,41 @@ impl<'r> Running<'r> {
             // The others have data of their own.
             Err(failure) => {
                 let output = TaskOutput::unread(failure);
-                self.finished(task, &output);
+                self.on_task_finished(task, &output);
                 return Ok(Some(output));
             }
         };
         let total = rows.total().map(|rows| rows.saturating_mul(spec.repeat));
         let index = self.index;
-        let earlier = (!index.is_empty()).then(|| Earlier::new(index, task_id, total, &options.retry));
-        let done = earlier.as_ref().map_or(0, Earlier::kept);
+        let earlier = (!index.is_empty()).then(|| ResumeState::new(index, task_id, total, &options.retry));
+        let done = earlier.as_ref().map_or(0, ResumeState::kept_samples);
         let means = planned.scoring.means();
-        self.events.of_task(
+        self.events.emit_task(
             "samples_planned",
             task_id,
             json!({"total": total, "done": done, "means": means}),
         );
         self.progress.task_started(task_id, total, done, means.first().copied());
         let judging = planned.judges.as_ref().map(|judges| {
-            Judging::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+            JudgeStep::new(judges, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
         let embedding = planned.embed.as_ref().map(|embed| {
-            Embedding::new(embed, self.session, &self.permits).ok_or(RunError::Panicked("session"))
+            EmbeddingStep::new(embed, self.session, &self.permits).ok_or(RunError::Panicked("session"))
         });
-        let helper = |planned: &_| Helper::new(planned, self.session, &self.permits, self.options.workers);
+        let helper =
+            |planned: &_| SupportRole::new(planned, self.session, &self.permits, self.options.workers);
         let hands = hands.clone();
-        let mut output = run_task(TaskInput {
+        let mut output = run_task(TaskResources {
             task: Arc::clone(task),
             backend: Arc::clone(backend),
-            behind: Behind::new(embedding.transpose()?, judging.transpose()?),
+            post_inference: PostInferenceSteps::new(embedding.transpose()?, judging.transpose()?),
             support: planned.support.iter().map(helper).collect(),
             tools: planned.tools.as_ref().map(|tools| helper(&tools.helper)),
             rows,
             preparation: dataset.preparation_of(&planned.dataset),
-            earlier,
-            concurrency: self.permits.most_of(&planned.role, backend.as_ref()),
-            permits: self.permits.of(&planned.role, backend.as_ref()),
+            resume: earlier,
+            concurrency: self.permits.concurrency_of(&planned.role, backend.as_ref()),
+            permits: self.permits.semaphore_of(&planned.role, backend.as_ref()),
             workers: options.workers,
             scorers: hands.scorers,
             recorder: hands.recorder,
@@ -208,15 +209,15 @@ impl<'r> Running<'r> {
             runtime: self.runtime,
         })?;
         self.session.check_model_files()?;
-        // What came to its end has shown how many there are.
+        // JournalItem came to its end has shown how many there are.
         let is_early = output.is_cut_off || output.failure.is_some() || output.too_many_invalid.is_some();
-        output.planned = if is_early { total.or_else(|| self.planned(task)) } else { total };
-        self.finished(task, &output);
+        output.planned = if is_early { total.or_else(|| self.count_planned(task)) } else { total };
+        self.on_task_finished(task, &output);
         Ok(Some(output))
     }
 
     /// Tells of the end of a task, and ends the others where its failure ends the run.
-    fn finished(&self, task: &ActiveTask, output: &TaskOutput) {
+    fn on_task_finished(&self, task: &TaskState, output: &TaskOutput) {
         let task_id = task.id();
         let outcomes: Object = task
             .counts()
@@ -224,10 +225,10 @@ impl<'r> Running<'r> {
             .map(|(outcome, count)| (outcome.name().to_owned(), count.into()))
             .collect();
         let note = json!({"outcomes": outcomes, "answered_before": output.earlier, "rows_filtered": output.filtered});
-        self.events.of_task("task_finished", task_id, note);
+        self.events.emit_task("task_finished", task_id, note);
         self.progress.task_finished(task_id);
         for missing in &output.missing_fields {
-            self.events.of_task("missing_field", task_id, json!({"message": missing.to_string()}));
+            self.events.emit_task("missing_field", task_id, json!({"message": missing.to_string()}));
         }
         let wrong = match (&output.failure, &output.too_many_invalid) {
             (Some(error), _) => Some(("data_failed", error.to_string())),
@@ -235,16 +236,16 @@ impl<'r> Running<'r> {
             (None, None) => None,
         };
         if let Some((kind, message)) = wrong {
-            self.events.of_task(kind, task_id, json!({"message": message}));
+            self.events.emit_task(kind, task_id, json!({"message": message}));
             if self.plan.config.failure_policy == Some(FailurePolicy::FailFast) {
-                self.stop.set_for(&StopReason::Failed(format!("{task_id}: {message}")));
+                self.stop.cancel_for(&StopReason::FailFast(format!("{task_id}: {message}")));
             }
         }
     }
 
     /// How many records a task is to have: its rows are counted, and not prepared. None where they cannot be read, or are
     /// too many to be counted while somebody waits for the end of the run.
-    fn planned(&self, task: &ActiveTask) -> Option<u64> {
+    fn count_planned(&self, task: &TaskState) -> Option<u64> {
         let planned = &task.planned;
         let spec = &planned.spec;
         let most = [spec.max_samples, self.options.max_samples].into_iter().flatten().min();
@@ -258,20 +259,20 @@ impl<'r> Running<'r> {
         Some(count.saturating_mul(spec.repeat))
     }
 
-    fn report(&self, task: &ActiveTask, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
+    fn report(&self, task: &TaskState, output: Option<TaskOutput>) -> Result<TaskReport, RunError> {
         let Some(output) = output else {
-            let planned = self.planned(task);
+            let planned = self.count_planned(task);
             return Ok(TaskReport { cut_off: task.stop.reason(), planned, ..TaskReport::nothing(task.id()) });
         };
         let counts = task.counts();
         if counts.total() != output.begun {
-            return Err(RunError::Lost { begun: output.begun, recorded: counts.total() });
+            return Err(RunError::LostSamples { begun: output.begun, recorded: counts.total() });
         }
         Ok(TaskReport {
             task_id: task.id().to_owned(),
             counts,
             planned: output.planned,
-            earlier: output.earlier,
+            resumed: output.earlier,
             filtered: output.filtered,
             missing_fields: output.missing_fields,
             too_many_invalid: output.too_many_invalid,
@@ -279,7 +280,7 @@ impl<'r> Running<'r> {
             cut_off: task.stop.reason().filter(|_| output.is_cut_off),
             reading: output.reading,
             inference: output.inference,
-            evaluation: task.evaluation(),
+            evaluation: task.evaluation_time(),
         })
     }
 }

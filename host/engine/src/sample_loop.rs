@@ -1,15 +1,15 @@
 //! The sample loop: rows are taken one after the other, as many at once as are allowed, and each is asked about, judged and
 //! handed on.
 
-use crate::batches::Waiting;
-use crate::behind::Behind;
-use crate::hand::{Hand, RowEnd};
-use crate::inference::{Asking, Inferred};
+use crate::batches::PendingAnswer;
+use crate::behind::PostInferenceSteps;
+use crate::hand::{ResultRouter, RowResult};
+use crate::inference::{InferenceStep, SampleResult};
 use crate::invalid::InvalidRows;
-use crate::place::Lent;
+use crate::place::SampleSlot;
 use crate::plan::PlannedTask;
-use crate::reader::{Next, Row};
-use crate::room::Room;
+use crate::reader::{PreparedRow, RowWork};
+use crate::room::DrainableSemaphore;
 use crate::run::RunError;
 use crate::spending;
 use gage_core::{Outcome, Sample};
@@ -22,29 +22,29 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinSet;
 
-/// Hands every row to the model, as many at once as are allowed.
-pub(crate) struct SampleLoop {
+/// Sinks every row to the model, as many at once as are allowed.
+pub(crate) struct Dispatcher {
     /// Bounds the samples between loading and the journal.
-    pub(crate) inflight: Room,
-    pub(crate) work: Arc<Work>,
+    pub(crate) inflight: DrainableSemaphore,
+    pub(crate) context: Arc<WorkerContext>,
 }
 
-/// What is done with each row of a task; its samples share it.
-pub(crate) struct Work {
+/// JournalItem is done with each row of a task; its samples share it.
+pub(crate) struct WorkerContext {
     /// Whoever has it takes the next row and begins it, so that rows begin in their order.
-    pub(crate) rows: tokio::sync::Mutex<mpsc::Receiver<Next>>,
+    pub(crate) rows: tokio::sync::Mutex<mpsc::Receiver<RowWork>>,
     /// Bounds the answers that wait for their neighbours, and with them the samples in flight.
-    pub(crate) held: Room,
-    pub(crate) asking: Asking,
+    pub(crate) buffered_answers: DrainableSemaphore,
+    pub(crate) inference: InferenceStep,
     /// Who is asked about answers.
-    pub(crate) behind: Option<Behind>,
-    /// Counts what turns out to be no Sample when it is to be asked.
+    pub(crate) post_inference: Option<PostInferenceSteps>,
+    /// InvalidCounts what turns out to be no Sample when it is to be asked.
     pub(crate) invalid: Arc<InvalidRows>,
-    pub(crate) hand: Hand,
+    pub(crate) router: ResultRouter,
 }
 
-/// What came of the sample loop.
-pub(crate) struct Looped {
+/// JournalItem came of the sample loop.
+pub(crate) struct DispatchReport {
     pub(crate) spent: Duration,
     pub(crate) begun: u64,
     /// Those of them that an earlier process had asked the model about.
@@ -54,15 +54,15 @@ pub(crate) struct Looped {
 }
 
 /// A row that was begun, with the room that it takes up.
-struct Begun {
-    row: BegunRow,
+struct StartedRow {
+    row: StartedWork,
     held: OwnedSemaphorePermit,
     permit: OwnedSemaphorePermit,
     /// The batch before it, where that only waited for this row.
-    complete: Option<Vec<Waiting>>,
+    complete: Option<Vec<PendingAnswer>>,
 }
 
-enum BegunRow {
+enum StartedWork {
     /// It is for the model.
     Sample(u64, String, Arc<Sample>),
     /// It is no Sample; counted already, so that nothing begins behind one that ends the run.
@@ -70,36 +70,36 @@ enum BegunRow {
     /// The model has answered it in an earlier process.
     Answered(Box<SampleRecord>),
     /// The same, and its judges are to be asked.
-    Unjudged(Box<SampleRecord>),
+    AwaitingJudges(Box<SampleRecord>),
 }
 
 /// How rows ended that were done one after the other.
 #[derive(Default)]
-struct RowsEnd {
+struct WorkerReport {
     begun: u64,
     earlier: u64,
     /// Those that have no record.
     left: u64,
 }
 
-impl RowsEnd {
-    fn add(&mut self, other: RowsEnd) {
+impl WorkerReport {
+    fn add(&mut self, other: WorkerReport) {
         self.begun += other.begun;
         self.earlier += other.earlier;
         self.left += other.left;
     }
 }
 
-impl SampleLoop {
+impl Dispatcher {
     /// Runs until there are no more rows or the task is stopped, and what was begun is recorded.
-    pub(crate) async fn run(self) -> Result<Looped, RunError> {
+    pub(crate) async fn run(self) -> Result<DispatchReport, RunError> {
         let began = Instant::now();
-        let mut ended = RowsEnd::default();
-        let mut tasks: JoinSet<RowsEnd> = JoinSet::new();
-        let spread = self.spread(&mut tasks, &mut ended).await;
-        // What is prepared and has no turn any more is left.
+        let mut ended = WorkerReport::default();
+        let mut tasks: JoinSet<WorkerReport> = JoinSet::new();
+        let spread = self.spawn_workers(&mut tasks, &mut ended).await;
+        // JournalItem is prepared and has no turn any more is left.
         let is_cut_off = {
-            let mut rows = self.work.rows.lock().await;
+            let mut rows = self.context.rows.lock().await;
             rows.close();
             rows.recv().await.is_some()
         };
@@ -107,21 +107,25 @@ impl SampleLoop {
         while let Some(rows) = tasks.join_next().await {
             ended.add(rows.map_err(panicked)?);
         }
-        self.work.hand.finish().await;
+        self.context.router.finish().await;
         let spent = began.elapsed();
-        self.inflight.is_empty().await;
-        if let Some(unsynced) = &self.work.hand.unsynced {
-            unsynced.is_empty().await;
+        self.inflight.drained().await;
+        if let Some(unsynced) = &self.context.router.unsynced {
+            unsynced.drained().await;
         }
-        self.work.held.is_empty().await;
-        let RowsEnd { begun, earlier, left } = ended;
-        Ok(Looped { spent, begun, earlier, is_cut_off: is_cut_off || left > 0 })
+        self.context.buffered_answers.drained().await;
+        let WorkerReport { begun, earlier, left } = ended;
+        Ok(DispatchReport { spent, begun, earlier, is_cut_off: is_cut_off || left > 0 })
     }
 
     /// Gives every row to a task of its own, but for those that tasks take themselves; until there are no more, or the task is
     /// stopped.
-    async fn spread(&self, tasks: &mut JoinSet<RowsEnd>, ended: &mut RowsEnd) -> Result<(), RunError> {
-        let mut next = pin!(self.next());
+    async fn spawn_workers(
+        &self,
+        tasks: &mut JoinSet<WorkerReport>,
+        ended: &mut WorkerReport,
+    ) -> Result<(), RunError> {
+        let mut next = pin!(self.next_row());
         loop {
             tokio::select! {
                 biased;
@@ -129,45 +133,46 @@ impl SampleLoop {
                 begun = &mut next => {
                     let Some(begun) = begun else { return Ok(()) };
                     // In a box, or the runtime would move all of it three times.
-                    tasks.spawn(Box::pin(Arc::clone(&self.work).work(begun)));
-                    next.set(self.next());
+                    tasks.spawn(Box::pin(Arc::clone(&self.context).run_worker(begun)));
+                    next.set(self.next_row());
                 }
             }
         }
     }
 
     /// The next row, with room for it; none when there is no more, the task is stopped, or too many were no Samples.
-    async fn next(&self) -> Option<Begun> {
-        let Work { rows, held, asking, invalid, .. } = &*self.work;
-        // Room before the row: a row that was taken is not lost where the task is stopped.
+    async fn next_row(&self) -> Option<StartedRow> {
+        let WorkerContext { rows, buffered_answers: held, inference: asking, invalid, .. } = &*self.context;
+        // DrainableSemaphore before the row: a row that was taken is not lost where the task is stopped.
         let next = async {
-            let held = held.take().await?;
-            let permit = self.inflight.take().await?;
-            if invalid.ends_asking() {
+            let held = held.acquire().await?;
+            let permit = self.inflight.acquire().await?;
+            if invalid.ends_inference() {
                 return None;
             }
             let mut rows = rows.lock().await;
             let next = rows.recv().await?;
-            Some(self.work.begin(next, held, permit))
+            Some(self.context.start_row(next, held, permit))
         };
         tokio::select! {
             biased;
-            () = asking.task.stop.wait() => None,
+            () = asking.task.stop.cancelled() => None,
             next = next => next,
         }
     }
 }
 
-impl Work {
+impl WorkerContext {
     /// Does a row, and then others in the same room for as long as some are there. A task of the runtime for each would cost
     /// more, and find less of what it needs in the caches.
-    async fn work(self: Arc<Work>, mut begun: Begun) -> RowsEnd {
-        let mut ended = RowsEnd::default();
+    async fn run_worker(self: Arc<WorkerContext>, mut begun: StartedRow) -> WorkerReport {
+        let mut ended = WorkerReport::default();
         loop {
-            let RowEnd { is_recorded, is_earlier, room } = self.row(begun).await;
+            let RowResult { is_recorded, was_resumed: is_earlier, sample_slot: room } =
+                self.run_row(begun).await;
             *if is_recorded { &mut ended.begun } else { &mut ended.left } += 1;
             ended.earlier += u64::from(is_recorded && is_earlier);
-            match room.and_then(|room| self.another(room)) {
+            match room.and_then(|room| self.try_next_row(room)) {
                 Some(next) => begun = next,
                 None => return ended,
             }
@@ -175,114 +180,122 @@ impl Work {
     }
 
     /// The next row, where nobody has to wait for it.
-    fn another(&self, permit: OwnedSemaphorePermit) -> Option<Begun> {
-        let held = self.held.try_take()?;
+    fn try_next_row(&self, permit: OwnedSemaphorePermit) -> Option<StartedRow> {
+        let held = self.buffered_answers.try_acquire()?;
         let mut rows = self.rows.try_lock().ok()?;
         // The row before may have ended the run, of which its holder was the first to know.
-        if self.asking.task.stop.is_set() || self.invalid.ends_asking() {
+        if self.inference.task.stop.is_cancelled() || self.invalid.ends_inference() {
             return None;
         }
         let next = rows.try_recv().ok()?;
-        Some(self.begin(next, held, permit))
+        Some(self.start_row(next, held, permit))
     }
 
     /// Begins a row. Whoever does holds the rows, so that they begin in their order.
-    fn begin(&self, next: Next, held: OwnedSemaphorePermit, permit: OwnedSemaphorePermit) -> Begun {
-        let task = &self.hand.task;
+    fn start_row(
+        &self,
+        next: RowWork,
+        held: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
+    ) -> StartedRow {
+        let task = &self.router.task;
         let (index, row) = match next {
-            Next::Row(Row { index, row_digest, result: Ok(sample) }) => {
-                (index, BegunRow::Sample(index, row_digest, sample))
+            RowWork::Row(PreparedRow { index, row_digest, result: Ok(sample) }) => {
+                (index, StartedWork::Sample(index, row_digest, sample))
             }
-            Next::Row(Row { index, row_digest, result: Err(rejection) }) => {
+            RowWork::Row(PreparedRow { index, row_digest, result: Err(rejection) }) => {
                 let record = record_of(&task.planned, index, row_digest, *rejection);
-                task.finished(record.outcome, &record.sample_id);
-                (index, BegunRow::Rejected(Box::new(record)))
+                task.on_finished(record.outcome, &record.sample_id);
+                (index, StartedWork::Rejected(Box::new(record)))
             }
-            Next::Answered(record) => (record.index, BegunRow::Answered(record)),
-            Next::Unjudged(record) => (record.index, BegunRow::Unjudged(record)),
+            RowWork::Answered(record) => (record.index, StartedWork::Answered(record)),
+            RowWork::AwaitingJudges(record) => (record.index, StartedWork::AwaitingJudges(record)),
         };
-        Begun { row, held, permit, complete: self.hand.begin(index) }
+        StartedRow { row, held, permit, complete: self.router.begin_row(index) }
     }
 
     /// Does a row.
-    async fn row(&self, begun: Begun) -> RowEnd {
-        let Begun { row, held, permit, complete } = begun;
-        // What waits here has its room, as all that is begun.
-        if !self.hand.score(complete, &mut None).await {
+    async fn run_row(&self, begun: StartedRow) -> RowResult {
+        let StartedRow { row, held, permit, complete } = begun;
+        // JournalItem waits here has its room, as all that is begun.
+        if !self.router.score(complete, &mut None).await {
             // Nobody scores any more: the run ends.
-            return RowEnd { is_recorded: false, is_earlier: false, room: None };
+            return RowResult { is_recorded: false, was_resumed: false, sample_slot: None };
         }
         match row {
-            BegunRow::Sample(index, row_digest, sample) => {
-                spending::noting(self.ask(index, row_digest, sample, permit, held)).await
+            StartedWork::Sample(index, row_digest, sample) => {
+                spending::track_usage(self.infer_row(index, row_digest, sample, permit, held)).await
             }
-            BegunRow::Rejected(record) => self.hand.finished(record, false, Some(permit)).await,
-            BegunRow::Answered(record) => {
-                let inferred = Arc::new(Inferred::of_record(*record));
+            StartedWork::Rejected(record) => self.router.record_finished(record, false, Some(permit)).await,
+            StartedWork::Answered(record) => {
+                let inferred = Arc::new(SampleResult::of_record(*record));
                 let (index, mut room) = (inferred.index, Some(permit));
                 // It is in the journal already.
-                let is_recorded = self.hand.end(index, Some(Waiting { inferred, held }), &mut room).await;
-                RowEnd { is_recorded, is_earlier: true, room }
+                let is_recorded =
+                    self.router.end_row(index, Some(PendingAnswer { inferred, held }), &mut room).await;
+                RowResult { is_recorded, was_resumed: true, sample_slot: room }
             }
-            BegunRow::Unjudged(record) => {
-                let inferred = Box::new(Inferred::unjudged(*record));
-                Box::pin(spending::noting(self.judge(inferred, permit, held))).await
+            StartedWork::AwaitingJudges(record) => {
+                let inferred = Box::new(SampleResult::awaiting_judges(*record));
+                Box::pin(spending::track_usage(self.judge_row(inferred, permit, held))).await
             }
         }
     }
 
     /// Asks the model about a sample, has it judged, and hands it on.
-    async fn ask(
+    async fn infer_row(
         &self,
         index: u64,
         row_digest: String,
         sample: Arc<Sample>,
         permit: OwnedSemaphorePermit,
         held: OwnedSemaphorePermit,
-    ) -> RowEnd {
-        let hand = &self.hand;
-        let permit: Lent = Arc::new(Mutex::new(Some(permit)));
+    ) -> RowResult {
+        let hand = &self.router;
+        let permit: SampleSlot = Arc::new(Mutex::new(Some(permit)));
         // Where the task bounds its samples, one that waits is among them.
         let lent = hand.unsynced.is_some().then(|| Arc::clone(&permit));
-        let inferred = self.asking.infer(index, row_digest, sample, lent).await;
+        let inferred = self.inference.infer(index, row_digest, sample, lent).await;
         let inferred = inferred.map(|inferred| hand.without_secrets(inferred));
         let permit = permit.lock().unwrap_or_else(PoisonError::into_inner).take();
         let is_first = index.is_multiple_of(hand.task.planned.spec.repeat.max(1));
-        if let Some(wrong) = inferred.as_ref().filter(|_| is_first).and_then(|inferred| inferred.wrong()) {
-            self.invalid.found_late(wrong);
+        if let Some(wrong) =
+            inferred.as_ref().filter(|_| is_first).and_then(|inferred| inferred.invalid_message())
+        {
+            self.invalid.add_late(wrong);
         }
         let judged = match inferred {
-            Some(inferred) => self.judged(inferred).await,
+            Some(inferred) => self.run_post_inference(inferred).await,
             None => None,
         };
-        hand.ended(index, judged, permit, held).await
+        hand.row_ended(index, judged, permit, held).await
     }
 
     /// The same of a sample that the model answered in an earlier process.
-    async fn judge(
+    async fn judge_row(
         &self,
-        inferred: Box<Inferred>,
+        inferred: Box<SampleResult>,
         permit: OwnedSemaphorePermit,
         held: OwnedSemaphorePermit,
-    ) -> RowEnd {
+    ) -> RowResult {
         let index = inferred.index;
-        let judged = self.judged(inferred).await;
-        RowEnd { is_earlier: true, ..self.hand.ended(index, judged, Some(permit), held).await }
+        let judged = self.run_post_inference(inferred).await;
+        RowResult { was_resumed: true, ..self.router.row_ended(index, judged, Some(permit), held).await }
     }
 
     /// Has further models asked about an answer, where the task has some. In a box, so that a sample without such steps has
     /// no room for them.
-    async fn judged(&self, inferred: Box<Inferred>) -> Option<Box<Inferred>> {
-        match &self.behind {
+    async fn run_post_inference(&self, inferred: Box<SampleResult>) -> Option<Box<SampleResult>> {
+        match &self.post_inference {
             Some(behind) if inferred.outcome == Outcome::Scored => {
-                Box::pin(self.hand.asked(behind, inferred)).await
+                Box::pin(self.router.run_post_inference(behind, inferred)).await
             }
             _ => Some(inferred),
         }
     }
 }
 
-/// What a task ended by that has no end of its own.
+/// JournalItem a task ended by that has no end of its own.
 fn panicked(_: tokio::task::JoinError) -> RunError {
     RunError::Panicked("request")
 }
@@ -294,7 +307,7 @@ fn record_of(task: &PlannedTask, index: u64, row_digest: String, rejection: Reje
         RejectionStage::Preprocess => Stage::Preprocess,
     };
     let clean = |text: String| match task.scoring.blanks_secrets {
-        true => gage_core::without_secrets(&text).into_owned(),
+        true => gage_core::redact(&text).into_owned(),
         false => text,
     };
     SampleRecord {

@@ -1,16 +1,16 @@
 //! The threads that score answers: components are called with batches, off the async runtime.
 
-use crate::active::ActiveTask;
-use crate::batches::Waiting;
-use crate::eval_config::{self, Change};
+use crate::active::TaskState;
+use crate::batches::PendingAnswer;
+use crate::eval_config::{self, ParamOverride};
 use crate::extraction::extract;
-use crate::inference::Inferred;
+use crate::inference::SampleResult;
 use crate::plan::{PlannedMetric, Scoring, reads_clock};
-use crate::recorder::{ToRecord, What};
+use crate::recorder::{JournalItem, RecordRequest};
 use compact_str::CompactString;
 use gage_core::{
-    CLOCKS, Document, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, Roots, blank_secrets,
-    without_secrets,
+    EvalContext, JsonView, MetricResult, Object, Outcome, RESULT_SCHEMA_VERSION, TIMING_KEYS, redact,
+    redact_value,
 };
 use gage_plugin::{ItemError, Metric};
 use gage_record::{ErrorNote, SampleTiming, Scores, ScoresEntry, Stage, unix_milliseconds};
@@ -21,29 +21,29 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 /// Answers of neighbouring rows of a task.
-pub(crate) struct ToScore {
-    pub(crate) task: Arc<ActiveTask>,
-    pub(crate) batch: Vec<Waiting>,
+pub(crate) struct ScoreRequest {
+    pub(crate) task: Arc<TaskState>,
+    pub(crate) batch: Vec<PendingAnswer>,
 }
 
-/// What all scorers of a run share: the batches, of which each takes one at a time.
-pub(crate) type Queue = Arc<Mutex<mpsc::Receiver<ToScore>>>;
+/// JournalItem all scorers of a run share: the batches, of which each takes one at a time.
+pub(crate) type ScoreQueue = Arc<Mutex<mpsc::Receiver<ScoreRequest>>>;
 
 /// Scores batches, of whichever task, until the queue is closed and empty.
-pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
+pub(crate) fn run(queue: &ScoreQueue, recorder: &mpsc::Sender<RecordRequest>) {
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
-        let Some(ToScore { task, batch }) = next else { return };
+        let Some(ScoreRequest { task, batch }) = next else { return };
         let began = Instant::now();
-        let answers: Vec<&Inferred> = batch.iter().map(|waiting| waiting.inferred.as_ref()).collect();
+        let answers: Vec<&SampleResult> = batch.iter().map(|waiting| waiting.inferred.as_ref()).collect();
         let scored = score(&task.planned.scoring, &answers);
-        task.evaluated(began.elapsed());
+        task.add_evaluation_time(began.elapsed());
         for (entry, waiting) in scored.into_iter().zip(batch) {
-            task.finished(entry.outcome, &entry.sample_id);
+            task.on_finished(entry.outcome, &entry.sample_id);
             // The recorder ends early only when the journal cannot be written.
-            let (task, what) = (Arc::clone(&task), What::Scores(Box::new(entry)));
+            let (task, what) = (Arc::clone(&task), JournalItem::Scores(Box::new(entry)));
             if recorder
-                .blocking_send(ToRecord { task, what, permit: Some(waiting.held), is_awaited: false })
+                .blocking_send(RecordRequest { task, what, permit: Some(waiting.held), is_awaited: false })
                 .is_err()
             {
                 return;
@@ -53,12 +53,12 @@ pub(crate) fn work(queue: &Queue, recorder: &mpsc::Sender<ToRecord>) {
 }
 
 /// Scores a batch, in the order of its rows.
-pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
+pub(crate) fn score(task: &Scoring, batch: &[&SampleResult]) -> Vec<ScoresEntry> {
     let began = Instant::now();
     let mut results: Vec<Scores> = batch.iter().map(|_| Scores::default()).collect();
     let mut fuel = 0;
     let mut outcomes: Vec<Outcome> = batch.iter().map(|inferred| inferred.outcome).collect();
-    // What extractors made of an output takes its place.
+    // JournalItem extractors made of an output takes its place.
     let mut replaced: Vec<Option<Value>> = batch.iter().map(|_| None).collect();
     if !task.extractors.is_empty() {
         let extracted = extract(&task.extractors, batch);
@@ -76,9 +76,9 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
     for planned in &task.metrics {
         for (changed, places) in groups(planned, batch, &sound) {
             let metric = match changed {
-                Changed::Nothing => Ok(None),
-                Changed::Result(result) => Err(result),
-                Changed::Params(params) => with_params(planned, params).map(Some),
+                MetricOverride::Nothing => Ok(None),
+                MetricOverride::Result(result) => Err(result),
+                MetricOverride::Params(params) => with_params(planned, params).map(Some),
             };
             let scored = match metric {
                 Ok(own) => {
@@ -86,18 +86,18 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
                     let items = places.iter().map(|place| {
                         let inferred = batch[*place];
                         let output = replaced[*place].as_ref();
-                        let output = output.map_or_else(|| inferred.model_output.document(), Document::Json);
+                        let output = output.map_or_else(|| inferred.model_output.document(), JsonView::Json);
                         let clocked = planned.is_timing.then(|| with_clocks(output, &inferred.timing));
-                        let roots = Roots {
+                        let roots = EvalContext {
                             sample: inferred.sample.document(),
-                            model_output: clocked.as_ref().map_or(output, Document::Json),
+                            model_output: clocked.as_ref().map_or(output, JsonView::Json),
                             judge_output: &inferred.judge_output,
                             support_output: &inferred.support_output,
                         };
                         metric.resolve(&inferred.sample_id, roots)
                     });
                     let scored = metric.score(items.collect());
-                    // What a clock says is longer at one time than at another, and so is reading it.
+                    // JournalItem a clock says is longer at one time than at another, and so is reading it.
                     fuel += if planned.is_timing { 0 } else { scored.fuel };
                     scored.results.into_iter().map(|result| result_of(planned, result)).collect()
                 }
@@ -125,22 +125,22 @@ pub(crate) fn score(task: &Scoring, batch: &[&Inferred]) -> Vec<ScoresEntry> {
         .collect()
 }
 
-/// What a model said, with what varies from run to run, for metrics that read it.
-fn with_clocks(output: Document<'_>, timing: &SampleTiming) -> Value {
+/// JournalItem a model said, with what varies from run to run, for metrics that read it.
+fn with_clocks(output: JsonView<'_>, timing: &SampleTiming) -> Value {
     let mut output = output.value().into_owned();
     if let Value::Object(output) = &mut output {
-        // What was kept from earlier took no time of a model.
+        // JournalItem was kept from earlier took no time of a model.
         let took = |time: f64| if timing.attempts > 0 { time.into() } else { Value::Null };
         let values = [took(timing.latency_ms), took(timing.queue_ms), timing.attempts.into()];
-        for (key, value) in CLOCKS.into_iter().zip(values) {
+        for (key, value) in TIMING_KEYS.into_iter().zip(values) {
             output.insert(key.to_owned(), value);
         }
     }
     output
 }
 
-/// What the samples of a group change about a metric.
-enum Changed<'s> {
+/// JournalItem the samples of a group change about a metric.
+enum MetricOverride<'s> {
     Nothing,
     Params(&'s Object),
     /// It does not come to the metric at all.
@@ -150,16 +150,18 @@ enum Changed<'s> {
 /// The samples of a batch by what they change about a metric: nearly always nothing.
 fn groups<'s>(
     planned: &PlannedMetric,
-    batch: &[&'s Inferred],
+    batch: &[&'s SampleResult],
     sound: &[usize],
-) -> Vec<(Changed<'s>, Vec<usize>)> {
+) -> Vec<(MetricOverride<'s>, Vec<usize>)> {
     let mut usual = Vec::with_capacity(sound.len());
-    let mut others: Vec<(Changed<'s>, Vec<usize>)> = Vec::new();
+    let mut others: Vec<(MetricOverride<'s>, Vec<usize>)> = Vec::new();
     for place in sound {
         match eval_config::of_metric(&batch[*place].sample, &planned.metric_id) {
-            Change::None => usual.push(*place),
-            Change::Skip => others.push((Changed::Result(Box::new(skipped(planned))), vec![*place])),
-            Change::Invalid => {
+            ParamOverride::None => usual.push(*place),
+            ParamOverride::Skip => {
+                others.push((MetricOverride::Result(Box::new(skipped(planned))), vec![*place]))
+            }
+            ParamOverride::Invalid => {
                 let id = &planned.metric_id;
                 let message = format!("eval_config.metrics.{id} must be an object of parameters, or false");
                 let result = MetricResult {
@@ -167,19 +169,19 @@ fn groups<'s>(
                     error: Some(message),
                     ..skipped(planned)
                 };
-                others.push((Changed::Result(Box::new(result)), vec![*place]));
+                others.push((MetricOverride::Result(Box::new(result)), vec![*place]));
             }
-            Change::Params(params) => {
-                let is_same = |(changed, _): &&mut (Changed<'s>, Vec<usize>)| matches!(changed, Changed::Params(known) if *known == params);
+            ParamOverride::Params(params) => {
+                let is_same = |(changed, _): &&mut (MetricOverride<'s>, Vec<usize>)| matches!(changed, MetricOverride::Params(known) if *known == params);
                 match others.iter_mut().find(is_same) {
                     Some((_, places)) => places.push(*place),
-                    None => others.push((Changed::Params(params), vec![*place])),
+                    None => others.push((MetricOverride::Params(params), vec![*place])),
                 }
             }
         }
     }
     if !usual.is_empty() {
-        others.insert(0, (Changed::Nothing, usual));
+        others.insert(0, (MetricOverride::Nothing, usual));
     }
     others
 }
@@ -230,7 +232,7 @@ fn result_of(planned: &PlannedMetric, scored: Result<gage_core::ScoreCard, ItemE
 /// Blanks the secrets that are known out of what a metric says in words.
 fn blank_secrets_of(result: &mut MetricResult) {
     let clean = |text: &mut String| {
-        if let Cow::Owned(clean) = without_secrets(text) {
+        if let Cow::Owned(clean) = redact(text) {
             *text = clean;
         }
     };
@@ -241,7 +243,7 @@ fn blank_secrets_of(result: &mut MetricResult) {
 }
 
 /// The scores of an answer, which fail where one of them did.
-fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
+fn entry_of(task: &Scoring, inferred: &SampleResult, outcome: Outcome, mut scores: Scores) -> ScoresEntry {
     for result in scores.metrics.iter_mut().chain(&mut scores.timing_metrics) {
         result.prompt_version = task.prompt_version.as_str().into();
         if task.blanks_secrets {
@@ -249,7 +251,7 @@ fn entry_of(task: &Scoring, inferred: &Inferred, outcome: Outcome, mut scores: S
         }
     }
     if task.blanks_secrets {
-        scores.extracted.values_mut().for_each(blank_secrets);
+        scores.extracted.values_mut().for_each(redact_value);
     }
     let mut results = scores.metrics.iter().chain(&scores.timing_metrics);
     let failed = results.find(|result| !matches!(result.outcome, Outcome::Scored | Outcome::Skipped));

@@ -1,22 +1,22 @@
-//! One task: its rows are read, the sample loop runs, and both end together. What scores and what records
+//! One task: its rows are read, the sample loop runs, and both end together. JournalItem scores and what records
 //! belongs to the run.
 
-use crate::active::ActiveTask;
-use crate::behind::Behind;
-use crate::earlier::Earlier;
-use crate::hand::Hand;
-use crate::inference::Asking;
+use crate::active::TaskState;
+use crate::behind::PostInferenceSteps;
+use crate::earlier::ResumeState;
+use crate::hand::ResultRouter;
+use crate::inference::InferenceStep;
 use crate::invalid::{InvalidRows, TooManyInvalid};
-use crate::place::Rooms;
+use crate::place::RequestLimits;
 use crate::progress::Progress;
-use crate::reader::{Ahead, Next, ReadError, ReadOutput, read};
-use crate::recorder::ToRecord;
-use crate::room::Room;
+use crate::reader::{PrefetchSender, ReadError, ReadOutput, RowWork, read};
+use crate::recorder::RecordRequest;
+use crate::room::DrainableSemaphore;
 use crate::run::RunError;
-use crate::sample_loop::{Looped, SampleLoop, Work};
-use crate::scoring::ToScore;
-use crate::stop::Stop;
-use crate::support::Helper;
+use crate::sample_loop::{DispatchReport, Dispatcher, WorkerContext};
+use crate::scoring::ScoreRequest;
+use crate::stop::CancelToken;
+use crate::support::SupportRole;
 use gage_backend::Backend;
 use gage_config::LoopMode;
 use gage_core::spawn_named;
@@ -29,36 +29,36 @@ use tokio::sync::{Semaphore, mpsc};
 /// How many answers may wait for a neighbour that takes long, beyond those in flight: so many for each request
 /// in flight. A request that hangs takes as long as hundreds of others, and one in a hundred is enough to
 /// have every third batch wait.
-const WAITING_EACH: usize = 16;
+const BUFFERED_ANSWERS_PER_REQUEST: usize = 16;
 /// The same of a task with few or very many requests in flight; the least is what 16 batches hold.
-const WAITING: std::ops::RangeInclusive<usize> = 512..=8_192;
+const BUFFERED_ANSWERS: std::ops::RangeInclusive<usize> = 512..=8_192;
 
-/// What a task needs besides its plan.
-pub(crate) struct TaskInput<'a> {
-    pub(crate) task: Arc<ActiveTask>,
+/// JournalItem a task needs besides its plan.
+pub(crate) struct TaskResources<'a> {
+    pub(crate) task: Arc<TaskState>,
     pub(crate) backend: Arc<dyn Backend>,
     /// Who is asked about answers.
-    pub(crate) behind: Option<Behind>,
+    pub(crate) post_inference: Option<PostInferenceSteps>,
     /// Who finds something for the model to read, in order.
-    pub(crate) support: Vec<Helper>,
+    pub(crate) support: Vec<SupportRole>,
     /// Who answers the model's calls of tools.
-    pub(crate) tools: Option<Helper>,
+    pub(crate) tools: Option<SupportRole>,
     pub(crate) rows: Rows,
     pub(crate) preparation: Preparation,
-    pub(crate) earlier: Option<Earlier>,
+    pub(crate) resume: Option<ResumeState>,
     /// Requests of the model under test in flight.
     pub(crate) concurrency: usize,
     /// Bounds the requests of the role, in all tasks.
     pub(crate) permits: Arc<Semaphore>,
     /// Threads that prepare rows.
     pub(crate) workers: usize,
-    pub(crate) scorers: mpsc::Sender<ToScore>,
-    pub(crate) recorder: mpsc::Sender<ToRecord>,
+    pub(crate) scorers: mpsc::Sender<ScoreRequest>,
+    pub(crate) recorder: mpsc::Sender<RecordRequest>,
     pub(crate) progress: Arc<dyn Progress>,
     pub(crate) runtime: &'a Handle,
 }
 
-/// What came of a task, and how long its phases took.
+/// JournalItem came of a task, and how long its phases took.
 pub(crate) struct TaskOutput {
     /// How many samples were begun, all of which are recorded unless the journal cannot be written.
     pub(crate) begun: u64,
@@ -100,8 +100,17 @@ impl TaskOutput {
 /// begun is recorded before this returns, unless the journal cannot be written.
 ///
 /// Must not be called from within the async runtime: this thread waits.
-pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
-    let TaskInput { task, backend, behind, permits, rows, preparation, earlier, .. } = input;
+pub(crate) fn run_task(input: TaskResources<'_>) -> Result<TaskOutput, RunError> {
+    let TaskResources {
+        task,
+        backend,
+        post_inference: behind,
+        permits,
+        rows,
+        preparation,
+        resume: earlier,
+        ..
+    } = input;
     let (progress, runtime, workers) = (input.progress, input.runtime, input.workers);
     let planned = Arc::clone(&task.planned);
     let spec = &planned.spec;
@@ -112,31 +121,33 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         LoopMode::FireAndForget => spec.max_inflight.unwrap_or(concurrency.saturating_mul(2)).max(1),
     };
     let is_bounded = spec.mode == LoopMode::Sequential || spec.max_inflight.is_some();
-    let waiting = concurrency.saturating_mul(WAITING_EACH).clamp(*WAITING.start(), *WAITING.end());
+    let waiting = concurrency
+        .saturating_mul(BUFFERED_ANSWERS_PER_REQUEST)
+        .clamp(*BUFFERED_ANSWERS.start(), *BUFFERED_ANSWERS.end());
     let ahead = concurrency.saturating_mul(spec.prefetch_factor).max(1);
-    let (next_sender, next) = mpsc::channel::<Next>(ahead);
-    let sample_loop = SampleLoop {
-        inflight: Room::new(inflight),
-        work: Arc::new(Work {
+    let (next_sender, next) = mpsc::channel::<RowWork>(ahead);
+    let sample_loop = Dispatcher {
+        inflight: DrainableSemaphore::new(inflight),
+        context: Arc::new(WorkerContext {
             rows: tokio::sync::Mutex::new(next),
             // A batch has room, for rows come in order.
-            held: Room::new(inflight.saturating_add(waiting)),
-            behind,
+            buffered_answers: DrainableSemaphore::new(inflight.saturating_add(waiting)),
+            post_inference: behind,
             invalid: Arc::clone(&invalid),
-            hand: Hand {
+            router: ResultRouter {
                 task: Arc::clone(&task),
-                unsynced: (!is_bounded).then(|| Room::new(waiting)),
+                unsynced: (!is_bounded).then(|| DrainableSemaphore::new(waiting)),
                 batches: Mutex::default(),
                 scorers: input.scorers,
                 recorder: input.recorder,
             },
-            asking: Asking {
+            inference: InferenceStep {
                 backend,
                 media: Arc::clone(&preparation.media),
-                rooms: Arc::new(Rooms {
+                rooms: Arc::new(RequestLimits {
                     of_task: spec.concurrency.map(|own| Semaphore::new(own.min(Semaphore::MAX_PERMITS))),
                     of_role: permits,
-                    shown: Some((progress, Arc::clone(&task))),
+                    reporter: Some((progress, Arc::clone(&task))),
                 }),
                 task: Arc::clone(&task),
                 support: input.support,
@@ -148,8 +159,8 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         let (stop, invalid) = (&task.stop, &*invalid);
         // Takes the sender along: the loop ends when it is gone.
         let reader = spawn_named(threads, "rows", move || {
-            let _guard = StopOnPanic(stop);
-            let ahead = Ahead::new(&next_sender, ahead, runtime);
+            let _guard = CancelOnPanic(stop);
+            let ahead = PrefetchSender::new(&next_sender, ahead, runtime);
             read(rows, &preparation, workers, invalid, earlier.as_ref(), spec.repeat, ahead, stop)
         });
         // Within the runtime, for it spawns tasks, and whoever wakes it is there too.
@@ -157,7 +168,7 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
         (reader.join(), looped)
     });
     let reading = reading.map_err(|_| RunError::Panicked("reader"))?;
-    let Looped { spent, begun, earlier, is_cut_off } =
+    let DispatchReport { spent, begun, earlier, is_cut_off } =
         looped.map_err(|_| RunError::Panicked("sample loop"))??;
     match reading {
         Ok(ReadOutput { failure: Some(error @ DataError::Changed { .. }), .. }) => {
@@ -167,11 +178,11 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
             begun,
             earlier,
             // Where the data ends it, no further process would get on.
-            is_cut_off: task.stop.is_set() && (is_cut_off || !read.is_whole),
+            is_cut_off: task.stop.is_cancelled() && (is_cut_off || !read.is_complete),
             planned: None,
             filtered: read.filtered,
             missing_fields: read.missing_fields,
-            too_many_invalid: if task.stop.is_set() { None } else { invalid.finish() },
+            too_many_invalid: if task.stop.is_cancelled() { None } else { invalid.finish() },
             failure: read.failure,
             reading: read.spent,
             inference: spent,
@@ -182,12 +193,12 @@ pub(crate) fn run_task(input: TaskInput<'_>) -> Result<TaskOutput, RunError> {
 }
 
 /// Asks for the end of the run where its thread ends by a panic.
-pub(crate) struct StopOnPanic<'s>(pub(crate) &'s Stop);
+pub(crate) struct CancelOnPanic<'s>(pub(crate) &'s CancelToken);
 
-impl Drop for StopOnPanic<'_> {
+impl Drop for CancelOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.set();
+            self.0.cancel();
         }
     }
 }

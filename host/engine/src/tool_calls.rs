@@ -1,6 +1,6 @@
-//! Calls of tools as models write them, and their results as messages.
+//! AdapterCalls of tools as models write them, and their results as messages.
 
-use gage_core::{ContentPart, Message, ModelOutput, Object, RareObject, Role};
+use gage_core::{ContentPart, LazyObject, Message, ModelOutput, Object, Role};
 use serde_json::{Value, json};
 
 /// Most calls of one reply that are answered.
@@ -11,7 +11,7 @@ pub(crate) struct ToolCall {
     /// The call in the OpenAI shape, as it goes back to the model.
     pub(crate) value: Value,
     pub(crate) id: String,
-    /// What a component sees of it: `id`, `name` and `arguments`. Or why it sees nothing.
+    /// JournalItem a component sees of it: `id`, `name` and `arguments`. Or why it sees nothing.
     pub(crate) named: Result<Value, &'static str>,
 }
 
@@ -31,7 +31,7 @@ impl ToolCall {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         };
-        // What is no JSON is for the tool to refuse.
+        // JournalItem is no JSON is for the tool to refuse.
         let arguments = match written.trim() {
             "" => json!({}),
             text => serde_json::from_str(text).unwrap_or_else(|_| Value::String(written.clone())),
@@ -73,7 +73,7 @@ fn message(id: &str, text: String) -> Message {
         name: None,
         tool_calls: Vec::new(),
         tool_call_id: Some(id.to_owned()),
-        extra: RareObject::default(),
+        extra: LazyObject::default(),
     }
 }
 

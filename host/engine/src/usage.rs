@@ -1,12 +1,12 @@
-//! What requests took, in tokens, as outputs carry it.
+//! JournalItem requests took, in tokens, as outputs carry it.
 
-use gage_core::{Object, OutputDocument, Usage};
+use gage_core::{Object, OutputView, Usage};
 use serde_json::{Value, json};
 
 /// The key of `model_output` under which that of the models lies that tools asked.
 pub(crate) const TOOL_USAGE: &str = "tool_usage";
 
-/// What two requests took together, as far as it is known.
+/// JournalItem two requests took together, as far as it is known.
 pub(crate) fn sum_of(before: Option<Usage>, more: Option<Usage>) -> Option<Usage> {
     let (Some(before), Some(more)) = (before, more) else { return before.or(more) };
     Some(Usage {
@@ -26,10 +26,10 @@ pub(crate) fn usage_in(output: Option<&Value>) -> Option<Usage> {
 }
 
 /// The usage of what a model said.
-pub(crate) fn usage_of(output: &OutputDocument) -> Option<Usage> {
+pub(crate) fn usage_of(output: &OutputView) -> Option<Usage> {
     match output {
-        OutputDocument::Read(output) => output.usage,
-        OutputDocument::Json(output) => usage_in(Some(output)),
+        OutputView::Read(output) => output.usage,
+        OutputView::Json(output) => usage_in(Some(output)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::index::{INDEX_FILE, Index};
 use crate::refresh::{Refreshed, count, refresh};
 use crate::scan::{bytes_below, has_runs};
 use crate::{Baseline, HistoryError};
-use gage_record::{RecordError, RunFolder, RunStatus, WithoutManifest};
+use gage_record::{MissingManifest, RecordError, RunFolder, RunStatus};
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -212,7 +212,7 @@ impl History {
             Some(run) => Ok(run),
             None => {
                 let path = self.folder.join(name);
-                if WithoutManifest::of(&path) == WithoutManifest::Lost {
+                if MissingManifest::of(&path) == MissingManifest::Lost {
                     return Err(RecordError::NotARunFolder { path }.into());
                 }
                 let known = self.names("SELECT folder FROM runs ORDER BY created_at DESC")?;

@@ -1,6 +1,6 @@
 //! Which run folders there are, and whether one is another than it was.
 
-use gage_record::WithoutManifest;
+use gage_record::MissingManifest;
 use gage_record::format::{LOCK_FILE, MANIFEST_FILE, SUMMARY_FILE};
 use std::fs::{self, Metadata};
 use std::io;
@@ -36,7 +36,7 @@ pub(crate) fn scan(root: &Path) -> io::Result<Vec<Place>> {
 
 /// Whether a folder is that of a run, or of one that has lost its manifest.
 fn is_run(path: &Path) -> bool {
-    path.join(MANIFEST_FILE).is_file() || WithoutManifest::of(path) == WithoutManifest::Lost
+    path.join(MANIFEST_FILE).is_file() || MissingManifest::of(path) == MissingManifest::Lost
 }
 
 /// Whether a folder holds a run.

@@ -1,7 +1,7 @@
 //! Logs: on the standard error stream, in a file, and among the events of a run.
 
 use crate::{Event, Level, Trace};
-use gage_core::{blank_secrets, without_secrets};
+use gage_core::{redact, redact_value};
 use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::fs::File;
@@ -121,7 +121,7 @@ struct CleanLines<W>(W);
 impl<W: Write> Write for CleanLines<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        self.0.write_all(without_secrets(&text).as_bytes())?;
+        self.0.write_all(redact(&text).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -150,7 +150,7 @@ impl<S: Subscriber> Layer<S> for LogSink {
         event.record(&mut fields);
         let level = level_of(event.metadata());
         let mut fields = Value::Object(fields.0);
-        blank_secrets(&mut fields);
+        redact_value(&mut fields);
         let event = Event::new("log", level, fields);
         if level >= Level::Warn { trace.emit(event) } else { trace.emit_one_of_many(event) }
     }

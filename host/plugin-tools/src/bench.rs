@@ -115,7 +115,7 @@ impl Bench {
                 "write cases with `inputs`, or leave --cases out to measure with texts that are made up",
             ));
         }
-        let problems = |problems: Vec<gage_core::Problem>| {
+        let problems = |problems: Vec<gage_core::FieldError>| {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             ToolError::with_help(
                 format!("the parameters cannot be used: {text}"),

@@ -4,7 +4,7 @@ mod observe;
 mod samples;
 
 use crate::cases::{Case, differences};
-use gage_core::Problem;
+use gage_core::FieldError;
 use gage_plugin::{AnyFamily, World};
 use observe::Trial;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl TestReport {
 
 /// Cases for one member with one set of parameters, which can be called together.
 struct Group<'c> {
-    trial: Result<Trial, Vec<Problem>>,
+    trial: Result<Trial, Vec<FieldError>>,
     cases: Vec<&'c Case>,
 }
 
@@ -106,7 +106,7 @@ fn group<'c>(family: &AnyFamily, cases: &'c [Case]) -> Vec<Group<'c>> {
     groups
 }
 
-fn text_of(problems: &[Problem]) -> String {
+fn text_of(problems: &[FieldError]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

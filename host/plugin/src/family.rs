@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::sandbox::GuestState;
 use crate::schema::ParamsSchema;
 use crate::world::World;
-use gage_core::{Digest, Object, Problem};
+use gage_core::{Digest, FieldError, Object};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use wasmtime::Store;
@@ -213,8 +213,8 @@ impl<K: Kind> Family<K> {
         self: &Arc<Family<K>>,
         name: Option<&str>,
         params: Value,
-    ) -> Result<Configured<K>, Vec<Problem>> {
-        let problem = |message: String| vec![Problem { pointer: String::new(), message }];
+    ) -> Result<Configured<K>, Vec<FieldError>> {
+        let problem = |message: String| vec![FieldError { pointer: String::new(), message }];
         let known = || self.descriptions().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ");
         let world = K::WORLD;
         let index = match name {
@@ -244,7 +244,7 @@ impl<K: Kind> Family<K> {
             Ok(Ok(())) => Ok(Configured { family: Arc::clone(self), index, inputs, params, given }),
             Ok(Err(error)) => {
                 let error = checked::error(error, &self.linked.limits);
-                Err(vec![Problem { pointer: error.pointer.unwrap_or_default(), message: error.message }])
+                Err(vec![FieldError { pointer: error.pointer.unwrap_or_default(), message: error.message }])
             }
             Err(error) => Err(problem(error.while_doing("checking its parameters"))),
         }
@@ -313,7 +313,7 @@ impl<K: Kind> Configured<K> {
     ///
     /// # Errors
     /// Everything that is wrong with the parameters.
-    pub fn with_params(&self, changed: &Object) -> Result<Configured<K>, Vec<Problem>> {
+    pub fn with_params(&self, changed: &Object) -> Result<Configured<K>, Vec<FieldError>> {
         let mut params = self.given.clone();
         params.extend(changed.clone());
         self.family.configure(Some(self.name()), Value::Object(params))

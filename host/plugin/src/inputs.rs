@@ -3,7 +3,7 @@
 use crate::batch::ItemError;
 use crate::bindings::types::{InputSpec, Value as GuestValue, ValueKind};
 use crate::schema::ParamsSchema;
-use gage_core::{FieldPath, Object, Outcome, Problem, Roots};
+use gage_core::{EvalContext, FieldError, FieldPath, Object, Outcome};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +44,7 @@ impl Inputs {
         &self,
         member: &str,
         sample_id: &str,
-        roots: Roots<'_>,
+        roots: EvalContext<'_>,
     ) -> Result<Vec<GuestValue>, ItemError> {
         self.list.iter().map(|input| self.resolve_one(input, member, sample_id, roots)).collect()
     }
@@ -62,7 +62,7 @@ impl Inputs {
         input: &Input,
         member: &str,
         sample_id: &str,
-        roots: Roots<'_>,
+        roots: EvalContext<'_>,
     ) -> Result<GuestValue, ItemError> {
         let value = input.paths.iter().find_map(|path| path.resolve(roots));
         if value.is_none() {
@@ -94,13 +94,13 @@ pub(crate) fn split_params(
     specs: &[InputSpec],
     schema: &ParamsSchema,
     params: Value,
-) -> Result<(Inputs, Object), Vec<Problem>> {
+) -> Result<(Inputs, Object), Vec<FieldError>> {
     let mut own = match params {
         Value::Object(object) => object,
         Value::Null => Object::new(),
         _ => {
             let message = "the parameters must be a mapping".to_owned();
-            return Err(vec![Problem { pointer: String::new(), message }]);
+            return Err(vec![FieldError { pointer: String::new(), message }]);
         }
     };
     let mut problems = Vec::new();
@@ -118,7 +118,7 @@ pub(crate) fn split_params(
                 None | Some(Value::Null) => {}
                 Some(Value::String(path)) if !is_set => {
                     if let Some(root) = meant_root(&path) {
-                        problems.push(Problem {
+                        problems.push(FieldError {
                             pointer: format!("/{key}"),
                             message: format!(
                                 "`{path}` begins with no known document; did you mean `{root}`?"
@@ -129,7 +129,7 @@ pub(crate) fn split_params(
                     is_set = true;
                 }
                 Some(Value::String(_)) => {}
-                Some(other) => problems.push(Problem {
+                Some(other) => problems.push(FieldError {
                     pointer: format!("/{key}"),
                     message: format!("`{key}` must be a field path such as `sample.label`, found {other}"),
                 }),
@@ -145,7 +145,7 @@ pub(crate) fn split_params(
         Some(Value::String(text)) if text == "error" => OnMissing::Error,
         Some(other) => {
             let message = format!("`{ON_MISSING}` must be ignore, warn or error, found {other}");
-            problems.push(Problem { pointer: format!("/{ON_MISSING}"), message });
+            problems.push(FieldError { pointer: format!("/{ON_MISSING}"), message });
             OnMissing::Ignore
         }
     };
@@ -160,9 +160,9 @@ pub(crate) fn split_params(
 }
 
 /// What is wrong with a path that is spelled as no path is.
-fn oddity(key: &str, path: &str) -> Option<Problem> {
+fn oddity(key: &str, path: &str) -> Option<FieldError> {
     let oddity = FieldPath::new(path).oddity()?;
-    Some(Problem { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
+    Some(FieldError { pointer: format!("/{key}"), message: format!("the path `{path}` {oddity}") })
 }
 
 /// The document that a path was probably meant to begin in, where it begins in none: a first

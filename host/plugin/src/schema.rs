@@ -1,6 +1,6 @@
 //! Parameters against the JSON Schema that a plugin declares.
 
-use gage_core::Problem;
+use gage_core::FieldError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
@@ -24,8 +24,8 @@ impl ParamsSchema {
 
     /// Everything that is wrong with some parameters; `further` are keys that are known beside
     /// those of the schema.
-    pub(crate) fn problems(&self, params: &Value, further: &[String]) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = Vec::new();
+    pub(crate) fn problems(&self, params: &Value, further: &[String]) -> Vec<FieldError> {
+        let mut problems: Vec<FieldError> = Vec::new();
         let known: Vec<&str> = self.keys.iter().chain(further).map(String::as_str).collect();
         for error in self.validator.iter_errors(params) {
             let pointer = error.instance_path().to_string();
@@ -36,7 +36,7 @@ impl ParamsSchema {
                         .unwrap_or_default();
                     let allowed =
                         if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-                    problems.push(Problem {
+                    problems.push(FieldError {
                         pointer: format!("{pointer}/{key}"),
                         message: format!("unknown parameter `{key}`; {hint}known are: {allowed}"),
                     });
@@ -45,9 +45,9 @@ impl ParamsSchema {
                 let allowed = options.as_array().into_iter().flatten().map(Value::to_string);
                 let allowed = allowed.collect::<Vec<_>>().join(", ");
                 let message = format!("{} is not allowed here; allowed are: {allowed}", error.instance());
-                problems.push(Problem { pointer, message });
+                problems.push(FieldError { pointer, message });
             } else {
-                problems.push(Problem { pointer, message: error.to_string() });
+                problems.push(FieldError { pointer, message: error.to_string() });
             }
         }
         problems

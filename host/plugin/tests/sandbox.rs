@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use gage_config::PluginLimits;
-use gage_core::{Outcome, Roots};
+use gage_core::{EvalContext, Outcome};
 use gage_plugin::{HostOptions, Metric, MetricFamily, MetricItem, PluginHost, Setup};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn metric(limits: PluginLimits) -> Metric {
 
 fn item(metric: &Metric, deed: &str) -> MetricItem {
     let output = json!({"answer": deed});
-    let roots = Roots {
+    let roots = EvalContext {
         sample: (&Value::Null).into(),
         model_output: (&output).into(),
         judge_output: &Value::Null,

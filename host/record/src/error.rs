@@ -1,7 +1,7 @@
 //! What can go wrong with a run folder, and what to do about it.
 
 use crate::format::MANIFEST_FILE;
-use crate::missing_manifest::WithoutManifest;
+use crate::missing_manifest::MissingManifest;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -121,11 +121,11 @@ pub enum RecordError {
 /// What is wrong with a folder that holds no manifest, and what to do.
 fn lacking(path: &Path) -> String {
     let folder = path.display();
-    match WithoutManifest::of(path) {
-        WithoutManifest::Nothing => format!("there is no run folder {folder}"),
-        WithoutManifest::NeverBegun => format!("no run was begun in {folder}: it holds no manifest.json"),
-        WithoutManifest::Foreign => format!("{folder} is not a run folder: it holds no manifest.json"),
-        WithoutManifest::Lost => format!(
+    match MissingManifest::of(path) {
+        MissingManifest::Nothing => format!("there is no run folder {folder}"),
+        MissingManifest::NeverStarted => format!("no run was begun in {folder}: it holds no manifest.json"),
+        MissingManifest::Foreign => format!("{folder} is not a run folder: it holds no manifest.json"),
+        MissingManifest::Lost => format!(
             "the run folder {folder} has lost its manifest.json, and nothing else says what the run was made from; restore it \
              from a copy, or start again with another --run-id"
         ),
@@ -133,15 +133,15 @@ fn lacking(path: &Path) -> String {
 }
 
 fn missing(run_id: &str, path: &Path) -> String {
-    match WithoutManifest::of(path) {
-        WithoutManifest::Nothing | WithoutManifest::NeverBegun => format!(
+    match MissingManifest::of(path) {
+        MissingManifest::Nothing | MissingManifest::NeverStarted => format!(
             "there is no run '{run_id}' to resume: {} holds no manifest.json; start it without --resume",
             path.display()
         ),
-        WithoutManifest::Foreign => {
+        MissingManifest::Foreign => {
             format!("there is no run '{run_id}' to resume: {}; name another", lacking(path))
         }
-        WithoutManifest::Lost => format!("the run '{run_id}' cannot be resumed: {}", lacking(path)),
+        MissingManifest::Lost => format!("the run '{run_id}' cannot be resumed: {}", lacking(path)),
     }
 }
 
@@ -152,8 +152,8 @@ fn exists(run_id: &str, path: &Path) -> String {
             "run '{run_id}' already exists in {folder}; continue it with --resume, or name another with --run-id"
         );
     }
-    match WithoutManifest::of(path) {
-        WithoutManifest::Lost => format!("run '{run_id}' cannot begin: {}", lacking(path)),
+    match MissingManifest::of(path) {
+        MissingManifest::Lost => format!("run '{run_id}' cannot begin: {}", lacking(path)),
         _ => format!(
             "run '{run_id}' cannot begin in {}, which holds files that are of no run; name another with --run-id",
             path.display()

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often a lock is asked for before a folder counts as that of another process, and how long between.
-const LOOKS_OF_OTHERS: u32 = 25;
-const INSTANT: Duration = Duration::from_millis(4);
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(4);
 
 /// The folder of a run. One that was created or resumed holds the writer's lock until it is
 /// dropped; the operating system takes the lock back from a process that was killed.
@@ -143,10 +143,10 @@ pub(crate) fn lock(folder: &Path) -> Result<File, RecordError> {
         .open(&path)
         .map_err(|source| RecordError::io("open", &path, source))?;
     // Whoever looks whether a run is being written holds its lock for an instant.
-    for _ in 0..LOOKS_OF_OTHERS {
+    for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(INSTANT),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_RETRY_INTERVAL),
             Err(TryLockError::Error(source)) => return Err(RecordError::io("lock", &path, source)),
         }
     }

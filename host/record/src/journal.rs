@@ -25,14 +25,14 @@ mod writer;
 mod property_tests;
 
 pub use entry::{AnswerEntry, JournalEntry, Scores, ScoresEntry};
-pub use index::{Answers, IndexedSample, JournalIndex, RecordsInOrder, RecordsSoFar, SampleStage};
-pub(crate) use recorded::{Recorded, recorded_lines};
+pub use index::{AnswerReader, IndexedSample, JournalIndex, PartialRecords, RecordsInOrder, SampleStage};
+pub(crate) use recorded::{DurableCount, durable_lines};
 pub use tail::{JournalTail, TailEntry, TailRead};
-pub use writer::{JournalWriter, OpenedJournal, SetAside};
+pub use writer::{JournalWriter, OpenedJournal, QuarantinedTail};
 
 use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, JOURNAL_FORMAT, JOURNAL_VERSION, RECORDED_FILE};
 use crate::{FileDigest, RecordError, RunFolder};
-use line::Seed;
+use line::ChecksumSeed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,8 +99,8 @@ fn check_number(version: u32, number: u64, said: Option<u64>) -> Result<(), Stri
 }
 
 /// How the checksums of a file's records begin.
-fn seed_of(version: u32, run_id: &str) -> Seed {
-    if version < 3 { Seed::NONE } else { Seed::of_run(run_id) }
+fn seed_of(version: u32, run_id: &str) -> ChecksumSeed {
+    if version < 3 { ChecksumSeed::NONE } else { ChecksumSeed::of_run(run_id) }
 }
 
 /// Syncs the journal's files and returns their digests, by their names in the run folder.

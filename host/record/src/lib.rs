@@ -29,12 +29,12 @@ pub use differences::{Difference, compare, differences, join_place};
 pub use error::RecordError;
 pub use folder::RunFolder;
 pub use journal::{
-    AnswerEntry, Answers, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
-    OpenedJournal, RecordsInOrder, RecordsSoFar, SampleStage, Scores, ScoresEntry, SetAside, TailEntry,
-    TailRead, journal_digests,
+    AnswerEntry, AnswerReader, IndexedSample, JournalEntry, JournalIndex, JournalTail, JournalWriter,
+    OpenedJournal, PartialRecords, QuarantinedTail, RecordsInOrder, SampleStage, Scores, ScoresEntry,
+    TailEntry, TailRead, journal_digests,
 };
-pub use manifest::{Manifest, RunStatus, Seal};
-pub use missing_manifest::WithoutManifest;
-pub use reader::{Edited, RunReader, SampleLines};
+pub use manifest::{Manifest, ManifestIntegrity, RunStatus};
+pub use missing_manifest::MissingManifest;
+pub use reader::{RunReader, SampleLines, TamperedPart};
 pub use sample_record::{ErrorNote, SampleRecord, SampleTiming, Stage};
 pub use samples::{SampleLine, SamplesWriter, write_samples};

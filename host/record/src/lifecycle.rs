@@ -3,8 +3,8 @@
 use crate::atomic_file::sync_folder;
 use crate::folder::lock;
 use crate::format::{FIRST_WITH_RECORDED, JOURNAL_FOLDER, MANIFEST_FILE, RECORDED_FILE};
-use crate::journal::{Recorded, recorded_lines, segment_paths};
-use crate::missing_manifest::is_never_begun;
+use crate::journal::{DurableCount, durable_lines, segment_paths};
+use crate::missing_manifest::is_never_started;
 use crate::{JournalIndex, Manifest, RecordError, RunFolder, RunStatus};
 use std::fs;
 use std::io::ErrorKind;
@@ -24,7 +24,7 @@ impl RunFolder {
         fs::create_dir_all(root).map_err(|source| RecordError::io("create", root, source))?;
         match fs::create_dir(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if !is_never_begun(&path) {
+                if !is_never_started(&path) {
                     return Err(exists());
                 }
             }
@@ -32,12 +32,12 @@ impl RunFolder {
         }
         let writer_lock = lock(&path)?;
         // Another process may have begun and ended between the first look and the lock.
-        if !is_never_begun(&path) {
+        if !is_never_started(&path) {
             return Err(exists());
         }
         create_journal_folder(&path)?;
         // Before the manifest, which says that it is there.
-        Recorded::begin(&path, run_id, 0)?;
+        DurableCount::begin(&path, run_id, 0)?;
         sync_folder(root)?;
         Ok(RunFolder { path, run_id: run_id.to_owned(), writer_lock: Some(writer_lock), counts_lines: true })
     }
@@ -75,7 +75,7 @@ impl RunFolder {
         let counts_lines = manifest.journal_version >= FIRST_WITH_RECORDED;
         let folder = RunFolder { path, run_id, writer_lock: Some(writer_lock), counts_lines };
         folder.check_journal(&manifest)?;
-        recorded_lines(&folder)?;
+        durable_lines(&folder)?;
         create_journal_folder(&folder.path)?;
         Ok(folder)
     }

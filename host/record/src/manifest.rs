@@ -18,7 +18,7 @@ const FIRST_WITH_DIGEST: u64 = 2;
 
 /// What the digest of a manifest says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seal {
+pub enum ManifestIntegrity {
     /// It is as it was written.
     Intact,
     /// It was edited: the digest is that of another.
@@ -29,13 +29,13 @@ pub enum Seal {
     Unknown,
 }
 
-impl Seal {
+impl ManifestIntegrity {
     /// What is wrong, where it was edited.
     pub fn wrong(self) -> Option<&'static str> {
         match self {
-            Seal::Broken => Some("it was edited: the digest at its end is that of another"),
-            Seal::Missing => Some("it was edited: the digest at its end is gone"),
-            Seal::Intact | Seal::Unknown => None,
+            ManifestIntegrity::Broken => Some("it was edited: the digest at its end is that of another"),
+            ManifestIntegrity::Missing => Some("it was edited: the digest at its end is gone"),
+            ManifestIntegrity::Intact | ManifestIntegrity::Unknown => None,
         }
     }
 }
@@ -170,7 +170,7 @@ impl Manifest {
     ///
     /// # Errors
     /// When it is not there, or no JSON.
-    pub fn seal(folder: &Path) -> Result<Seal, RecordError> {
+    pub fn seal(folder: &Path) -> Result<ManifestIntegrity, RecordError> {
         let path = folder.join(MANIFEST_FILE);
         let text = fs::read(&path).map_err(|source| RecordError::io("read", &path, source))?;
         let mut value: Value =
@@ -178,12 +178,12 @@ impl Manifest {
         let written = value.as_object_mut().and_then(|keys| keys.shift_remove(DIGEST));
         let version = value.get("format_version").and_then(Value::as_u64);
         Ok(match written {
-            Some(written) if written == Digest::of_json(&value).to_string() => Seal::Intact,
-            Some(_) => Seal::Broken,
+            Some(written) if written == Digest::of_json(&value).to_string() => ManifestIntegrity::Intact,
+            Some(_) => ManifestIntegrity::Broken,
             // The key is younger than the first digest.
-            None if value.get("journal_version").is_some() => Seal::Missing,
-            None if version.is_none_or(|version| version >= FIRST_WITH_DIGEST) => Seal::Missing,
-            None => Seal::Unknown,
+            None if value.get("journal_version").is_some() => ManifestIntegrity::Missing,
+            None if version.is_none_or(|version| version >= FIRST_WITH_DIGEST) => ManifestIntegrity::Missing,
+            None => ManifestIntegrity::Unknown,
         })
     }
 
@@ -237,12 +237,12 @@ mod tests {
         let newer = first.clone();
         first.as_object_mut().unwrap().shift_remove("journal_version");
         for (text, seal) in [
-            (text.clone(), Seal::Intact),
-            (text.replace("0.1.0", "0.2.0"), Seal::Broken),
-            (text.replace("\"sha256:", "\"sha256:0"), Seal::Broken),
-            (without.to_string(), Seal::Missing),
-            (newer.to_string(), Seal::Missing),
-            (first.to_string(), Seal::Unknown),
+            (text.clone(), ManifestIntegrity::Intact),
+            (text.replace("0.1.0", "0.2.0"), ManifestIntegrity::Broken),
+            (text.replace("\"sha256:", "\"sha256:0"), ManifestIntegrity::Broken),
+            (without.to_string(), ManifestIntegrity::Missing),
+            (newer.to_string(), ManifestIntegrity::Missing),
+            (first.to_string(), ManifestIntegrity::Unknown),
         ] {
             fs::write(&path, &text).unwrap();
             assert_eq!(Manifest::seal(folder.path()).unwrap(), seal, "{text}");

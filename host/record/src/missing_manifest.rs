@@ -6,35 +6,35 @@ use std::path::Path;
 
 /// What stands where a run is looked for and there is no manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WithoutManifest {
+pub enum MissingManifest {
     /// Nothing at all.
     Nothing,
     /// A folder in which a run was never begun, or begins at this moment.
-    NeverBegun,
+    NeverStarted,
     /// The folder of a run, which has lost its manifest.
     Lost,
     /// Something else.
     Foreign,
 }
 
-impl WithoutManifest {
+impl MissingManifest {
     /// What stands there.
-    pub fn of(path: &Path) -> WithoutManifest {
+    pub fn of(path: &Path) -> MissingManifest {
         if !path.exists() {
-            return WithoutManifest::Nothing;
+            return MissingManifest::Nothing;
         }
-        if path.is_dir() && is_never_begun(path) {
-            return WithoutManifest::NeverBegun;
+        if path.is_dir() && is_never_started(path) {
+            return MissingManifest::NeverStarted;
         }
         match path.join(JOURNAL_FOLDER).is_dir() {
-            true => WithoutManifest::Lost,
-            false => WithoutManifest::Foreign,
+            true => MissingManifest::Lost,
+            false => MissingManifest::Foreign,
         }
     }
 }
 
 /// Whether a folder holds nothing but what [`RunFolder::create`] makes.
-pub(crate) fn is_never_begun(path: &Path) -> bool {
+pub(crate) fn is_never_started(path: &Path) -> bool {
     let is_leftover = |entry: fs::DirEntry| {
         let name = entry.file_name();
         let is_of_none =

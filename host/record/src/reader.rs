@@ -1,7 +1,7 @@
 //! Reads a run that was written, for everything that looks at runs.
 
 use crate::format::{SAMPLES_FILE, SUMMARY_FILE, TIMINGS_FILE};
-use crate::{JournalIndex, Manifest, RecordError, RunFolder, SampleLine, Seal};
+use crate::{JournalIndex, Manifest, ManifestIntegrity, RecordError, RunFolder, SampleLine};
 use gage_core::Digest;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 pub struct RunReader {
     folder: RunFolder,
     manifest: Manifest,
-    seal: Seal,
+    seal: ManifestIntegrity,
 }
 
 /// What of a run was edited, so that it cannot be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct TamperedPart {
     /// `manifest` or `figures`.
     pub part: &'static str,
     /// What is wrong with it.
     pub wrong: &'static str,
 }
 
-impl Edited {
+impl TamperedPart {
     /// The same of a run that is called so: `the manifest of nightly cannot be trusted: it was edited`.
     pub fn of(self, name: &str) -> String {
         format!("the {} of {name} cannot be trusted: {}", self.part, self.wrong)
     }
 }
 
-impl fmt::Display for Edited {
+impl fmt::Display for TamperedPart {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the {} cannot be trusted: {}", self.part, self.wrong)
     }
@@ -62,24 +62,25 @@ impl RunReader {
     }
 
     /// What the digest of the manifest says of it.
-    pub fn seal(&self) -> Seal {
+    pub fn seal(&self) -> ManifestIntegrity {
         self.seal
     }
 
     /// What was edited of what is shown of a run: its manifest, or its figures where it has come so far as to write some. The
     /// other files are compared by whoever verifies it.
-    pub fn edited(&self) -> Option<Edited> {
+    pub fn edited(&self) -> Option<TamperedPart> {
         if let Some(wrong) = self.seal.wrong() {
-            return Some(Edited { part: "manifest", wrong });
+            return Some(TamperedPart { part: "manifest", wrong });
         }
         // A run that goes on, or was killed, has written none, or those of before count no more.
         let written = self.manifest.files.get(SUMMARY_FILE)?;
         match self.folder.digest_of(SUMMARY_FILE) {
             Ok(Some(found)) if found == *written => None,
-            Ok(Some(_)) => {
-                Some(Edited { part: "figures", wrong: "summary.json is another than the run has written" })
-            }
-            Ok(None) => Some(Edited { part: "figures", wrong: "summary.json is gone" }),
+            Ok(Some(_)) => Some(TamperedPart {
+                part: "figures",
+                wrong: "summary.json is another than the run has written",
+            }),
+            Ok(None) => Some(TamperedPart { part: "figures", wrong: "summary.json is gone" }),
             // Whoever reads it says why.
             Err(_) => None,
         }
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(reader.edited(), None);
         fs::write(folder.path_of(SUMMARY_FILE), "{}").unwrap();
         let changed = "summary.json is another than the run has written";
-        let edited = Some(Edited { part: "figures", wrong: changed });
+        let edited = Some(TamperedPart { part: "figures", wrong: changed });
         for (status, edited) in [(RunStatus::Complete, edited), (RunStatus::Interrupted, edited)] {
             manifest.finish(status);
             manifest.write(&folder).unwrap();

@@ -48,7 +48,7 @@ impl std::fmt::Display for Stage {
     }
 }
 
-/// Why a sample failed. Holds nothing that varies from run to run.
+/// Why a sample failed. EntryKind nothing that varies from run to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNote {
     /// Where on its way.
@@ -156,7 +156,7 @@ impl SampleRecord {
 }
 
 fn without_secrets<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&gage_core::without_secrets(text))
+    serializer.serialize_str(&gage_core::redact(text))
 }
 
 /// Writes a number, or 0 for one that JSON cannot hold.

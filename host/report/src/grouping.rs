@@ -3,7 +3,7 @@
 use crate::known_paths::KnownPaths;
 use crate::label::{NONE, OTHER, label};
 use crate::{TaskDescription, UnfoundPath};
-use gage_core::{FieldPath, Outcome, Root, Roots};
+use gage_core::{EvalContext, FieldPath, Outcome, Root};
 use gage_record::SampleRecord;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -58,7 +58,7 @@ struct MetricPath {
 }
 
 impl MetricPath {
-    fn look(&mut self, roots: Roots<'_>, record: &SampleRecord) {
+    fn look(&mut self, roots: EvalContext<'_>, record: &SampleRecord) {
         if self.is_found {
             return;
         }
@@ -127,7 +127,7 @@ impl Grouping {
         self.current = Some(record.index / self.repeat);
         self.has_sample |= !record.sample.is_null();
         let nothing = &Value::Null;
-        let roots = Roots {
+        let roots = EvalContext {
             sample: (&record.sample).into(),
             model_output: record.model_output.as_ref().unwrap_or(nothing).into(),
             judge_output: record.judge_output.as_ref().unwrap_or(nothing),
@@ -186,7 +186,7 @@ impl Grouping {
 }
 
 impl SlicePath {
-    fn numbers_of(&mut self, roots: Roots<'_>) -> Vec<usize> {
+    fn numbers_of(&mut self, roots: EvalContext<'_>) -> Vec<usize> {
         let value = self.path.resolve(roots).unwrap_or(Cow::Borrowed(&Value::Null));
         let numbers: BTreeSet<usize> = match value.as_ref() {
             Value::Array(items) => items.iter().filter_map(label).map(|name| self.number_of(&name)).collect(),
@@ -230,7 +230,7 @@ fn member_labels(key: &str, value: &Value) -> Vec<String> {
 
 impl Clusters {
     /// A sample without a value is a cluster of its own.
-    fn number_of(&mut self, roots: Roots<'_>) -> u64 {
+    fn number_of(&mut self, roots: EvalContext<'_>) -> u64 {
         let next = self.next;
         let value = self.path.resolve(roots);
         let number = match value.as_deref().and_then(label) {

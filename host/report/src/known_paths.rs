@@ -1,6 +1,6 @@
 //! Which paths samples have, to name the nearest where one of the suite leads nowhere.
 
-use gage_core::{Roots, distance};
+use gage_core::{EvalContext, distance};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
@@ -56,7 +56,7 @@ pub(crate) struct KnownPaths {
 }
 
 impl KnownPaths {
-    pub(crate) fn add(&mut self, roots: Roots<'_>) {
+    pub(crate) fn add(&mut self, roots: EvalContext<'_>) {
         if self.samples == MAX_SAMPLES {
             return;
         }
@@ -152,7 +152,7 @@ mod tests {
         });
         let judges = json!({"kind": {"score": 1.0}, "strict": {"score": 0.0, "verdict": "B"}});
         let mut known = KnownPaths::default();
-        known.add(Roots {
+        known.add(EvalContext {
             sample: (&sample).into(),
             model_output: (&json!({"finish_reason": "stop"})).into(),
             judge_output: &json!({"score": 0.5, "judges": judges}),
@@ -186,7 +186,7 @@ mod tests {
         let sample = json!({"label": "A", "metadata": {"label": "B", "level": 1}});
         let mut known = KnownPaths::default();
         let nothing = &Value::Null;
-        known.add(Roots {
+        known.add(EvalContext {
             sample: (&sample).into(),
             model_output: nothing.into(),
             judge_output: nothing,
@@ -201,7 +201,7 @@ mod tests {
         let many: serde_json::Map<String, Value> =
             (0..MAX_PATHS).map(|number| (format!("key{number}"), json!(1))).collect();
         let mut known = KnownPaths::default();
-        known.add(Roots {
+        known.add(EvalContext {
             sample: (&json!({"a": {"b": many}, "label": "A"})).into(),
             model_output: (&json!({"answer": "A"})).into(),
             judge_output: &Value::Null,

@@ -11,7 +11,7 @@ mod settings;
 mod unusable;
 
 use crate::{Origin, SuiteError, files, load, yaml};
-use gage_config::{Problems, Withheld, is_unset, parse_document};
+use gage_config::{Problems, RedactedValue, is_unset, parse_document};
 use gage_core::{Digest, Object};
 use gage_engine::Datasets;
 use gage_record::{Difference, compare};
@@ -78,7 +78,7 @@ impl Lock {
         Ok(Lock::of(origin, identity, &portable.document, &portable.withheld))
     }
 
-    fn of(origin: &Origin, identity: &Value, document: &Value, withheld: &[Withheld]) -> Lock {
+    fn of(origin: &Origin, identity: &Value, document: &Value, withheld: &[RedactedValue]) -> Lock {
         let mut suite = json!({"name": origin.name});
         if let Some(template) = &origin.template {
             suite["template"] = json!({

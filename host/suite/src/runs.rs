@@ -2,7 +2,7 @@
 
 use gage_engine::without_notes;
 use gage_record::format::{MANIFEST_FILE, SUMMARY_FILE};
-use gage_record::{Manifest, RecordError, RunFolder, RunStatus, WithoutManifest};
+use gage_record::{Manifest, MissingManifest, RecordError, RunFolder, RunStatus};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn list(root: &Path) -> Result<Found, std::io::Error> {
     for file in std::fs::read_dir(root)? {
         let path = file?.path();
         if !path.join(MANIFEST_FILE).is_file() {
-            if WithoutManifest::of(&path) == WithoutManifest::Lost {
+            if MissingManifest::of(&path) == MissingManifest::Lost {
                 let lost = RecordError::NotARunFolder { path: path.clone() };
                 found.unreadable.push((path, lost.to_string()));
             }

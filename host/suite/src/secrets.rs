@@ -2,9 +2,9 @@
 
 use crate::document::{each_text, text_of};
 use gage_config::{
-    Beside, Node, NodeValue, granted_names, public_text, without_secret_defaults, without_users,
+    Node, NodeValue, SecretContext, granted_names, public_text, without_secret_defaults, without_users,
 };
-use gage_core::without_secrets;
+use gage_core::redact;
 use std::collections::BTreeSet;
 
 /// A secret that was taken out of a document.
@@ -50,7 +50,7 @@ impl Walk<'_> {
                 self.keys.pop();
             }
             NodeValue::Map(entries) => {
-                let beside = Beside::new(entries, &self.keys);
+                let beside = SecretContext::new(entries, &self.keys);
                 let own: Vec<bool> = entries.iter().map(|entry| beside.is_secret(entry)).collect();
                 for (entry, is_own) in entries.iter_mut().zip(own) {
                     let path =
@@ -68,7 +68,7 @@ impl Walk<'_> {
                 let key = path.rsplit('.').next().unwrap_or_default();
                 let key = key.split('[').next().unwrap_or_default();
                 // An address with a password in it is a secret under any name, and so is what is one elsewhere.
-                if without_users(key, &public) == public && without_secrets(&public) == public {
+                if without_users(key, &public) == public && redact(&public) == public {
                     if public != *text {
                         // Whoever runs it sets the variable, or is told to; nothing would be another suite.
                         for variable in lost_defaults(text, &public) {

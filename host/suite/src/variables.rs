@@ -3,7 +3,7 @@
 use crate::document::text_of;
 use crate::files;
 use crate::run_config::find_template;
-use gage_config::{Beside, Node, NodeValue, Problems, is_secret_name, parse_document};
+use gage_config::{Node, NodeValue, Problems, SecretContext, is_secret_name, parse_document};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ fn raw(path: &Path) -> Option<Node> {
 fn note<'n>(node: &'n Node, keys: &mut Vec<&'n str>, is_secret: bool, names: &mut BTreeSet<String>) {
     match &node.value {
         NodeValue::Map(entries) => {
-            let beside = Beside::new(entries, keys);
+            let beside = SecretContext::new(entries, keys);
             for entry in entries {
                 // The name of a variable by itself.
                 let named = entry.node.as_text().filter(|_| entry.key == "api_key_env");

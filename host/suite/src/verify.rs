@@ -7,7 +7,7 @@ use gage_record::format::{
     CONFIG_FILE, EVENTS_FILE, EXPORTS_FOLDER, JOURNAL_FOLDER, MANIFEST_FILE, REPORT_FILE, SAMPLES_FILE,
     SET_ASIDE_BEGIN, SUMMARY_FILE, TIMINGS_FILE, UNSENT_EVENTS_FILE, WRITER_LOCK_FILE,
 };
-use gage_record::{Difference, FileDigest, Manifest, RecordError, RunReader, Seal, compare};
+use gage_record::{Difference, FileDigest, Manifest, ManifestIntegrity, RecordError, RunReader, compare};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -78,7 +78,7 @@ pub fn check_run(path: &Path) -> Result<Checked, RecordError> {
     let seal = Manifest::seal(path)?;
     let manifest = match seal.wrong() {
         Some(wrong) => FileState::Damaged(wrong.to_owned()),
-        None if seal == Seal::Unknown => FileState::Unpinned,
+        None if seal == ManifestIntegrity::Unknown => FileState::Unpinned,
         None => FileState::Intact,
     };
     let mut files = vec![FileFinding { name: MANIFEST_FILE.to_owned(), written: None, state: manifest }];

@@ -1,7 +1,7 @@
 //! What an answer says, whole or in events.
 
 use crate::conversation::{call_value, count_of};
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl MessageReader {
         }
     }
 
-    fn output(self) -> Result<ModelOutput, Failure> {
+    fn output(self) -> Result<ModelOutput, HttpFailure> {
         let finish = match self.stop_reason.as_deref() {
             Some("end_turn" | "stop_sequence") | None => FinishReason::Stop,
             Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
@@ -80,7 +80,7 @@ impl MessageReader {
                 block.input.clone()
             } else {
                 serde_json::from_str(&block.pieces).map_err(|error| {
-                    Failure::protocol(format!("the arguments of `{}` are not JSON: {error}", block.name))
+                    HttpFailure::protocol(format!("the arguments of `{}` are not JSON: {error}", block.name))
                 })?
             };
             calls.push(call_value(&block.id, &block.name, &input));
@@ -92,23 +92,23 @@ impl MessageReader {
     }
 }
 
-impl Reader for MessageReader {
+impl ReplyReader for MessageReader {
     type Output = ModelOutput;
 
-    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, Failure> {
+    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         let reply = json_of(body)?;
         if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::instead_of_answer("the answer is an error", &reply));
+            return Err(HttpFailure::instead_of_answer("the answer is an error", &reply));
         }
         let content = reply.get("content").and_then(Value::as_array);
-        let content = content.ok_or_else(|| Failure::protocol("the answer has no `content`"))?;
+        let content = content.ok_or_else(|| HttpFailure::protocol("the answer has no `content`"))?;
         self.blocks = content.iter().map(Block::of).collect();
         self.stop_reason = reply.get("stop_reason").and_then(Value::as_str).map(str::to_owned);
         self.take_usage(reply.get("usage"));
         self.output()
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         let event = json_of(data.as_bytes())?;
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => {
@@ -117,7 +117,7 @@ impl Reader for MessageReader {
             }
             "content_block_start" => {
                 if self.blocks.len() >= MAX_CONTENT_BLOCKS {
-                    return Err(Failure::protocol(format!(
+                    return Err(HttpFailure::protocol(format!(
                         "the answer has more than {MAX_CONTENT_BLOCKS} blocks"
                     )));
                 }
@@ -125,7 +125,7 @@ impl Reader for MessageReader {
             }
             "content_block_delta" => {
                 let Some(block) = self.blocks.last_mut() else {
-                    return Err(Failure::protocol("a piece of the answer belongs to no block"));
+                    return Err(HttpFailure::protocol("a piece of the answer belongs to no block"));
                 };
                 let piece = |key: &str| event.get("delta").and_then(|delta| delta.get(key)?.as_str());
                 if let Some(text) = piece("text").or_else(|| piece("thinking")) {
@@ -144,7 +144,7 @@ impl Reader for MessageReader {
                 self.take_usage(event.get("usage"));
             }
             "error" => {
-                return Err(Failure::instead_of_answer("the stream ended with an error", &event));
+                return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
             }
             "message_stop" => self.is_complete = true,
             // `ping`, `content_block_stop`, and what is yet to come.
@@ -157,9 +157,9 @@ impl Reader for MessageReader {
         self.is_complete
     }
 
-    fn end(self) -> Result<ModelOutput, Failure> {
+    fn end(self) -> Result<ModelOutput, HttpFailure> {
         if !self.has_begun || self.stop_reason.is_none() {
-            return Err(Failure::protocol("the stream ended before the answer did"));
+            return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }
         self.output()
     }

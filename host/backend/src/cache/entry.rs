@@ -5,7 +5,7 @@ use gage_core::{ContinuationScore, FinishReason, ModelOutput, Object, RollingSco
 use serde::{Deserialize, Serialize};
 
 /// An answer that can be kept.
-pub(super) trait Kept: Sized + Send + 'static {
+pub(super) trait CacheEntry: Sized + Send + 'static {
     /// Whether it is an answer that would be given again, rather than a failure of another kind.
     fn is_whole(&self) -> bool;
 
@@ -56,7 +56,7 @@ fn text_of(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-impl Kept for ModelOutput {
+impl CacheEntry for ModelOutput {
     /// What a filter cut off, what ended for a reason that nobody knows, and an answer that is empty are asked for again.
     fn is_whole(&self) -> bool {
         match self.finish_reason {
@@ -79,7 +79,7 @@ impl Kept for ModelOutput {
     }
 }
 
-impl Kept for LoglikelihoodOutput {
+impl CacheEntry for LoglikelihoodOutput {
     /// JSON has no infinities, which a server may mean by a score of null.
     fn is_whole(&self) -> bool {
         self.scores.iter().all(|score| score.logprob.is_finite())
@@ -95,7 +95,7 @@ impl Kept for LoglikelihoodOutput {
     }
 }
 
-impl Kept for RollingOutput {
+impl CacheEntry for RollingOutput {
     fn is_whole(&self) -> bool {
         self.logprob.is_finite()
     }
@@ -111,7 +111,7 @@ impl Kept for RollingOutput {
     }
 }
 
-impl Kept for EmbedOutput {
+impl CacheEntry for EmbedOutput {
     fn is_whole(&self) -> bool {
         self.vectors.iter().flatten().all(|number| number.is_finite())
     }

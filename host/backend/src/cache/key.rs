@@ -4,7 +4,7 @@
 
 use super::store::FORMAT;
 use crate::api::{
-    BackendInfo, Continuation, Draw, EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingRequest,
+    BackendInfo, Continuation, DrawIndex, EmbedRequest, GenerateRequest, LoglikelihoodRequest, RollingRequest,
 };
 use crate::conversation::public_headers;
 use crate::llama_cpp::{flash_number, split_name};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// The keys of the requests of one backend.
 #[derive(Clone, Debug)]
-pub(crate) struct Keys {
+pub(crate) struct CacheKeys {
     /// What the backend is.
     backend: Digest,
     default_params: SamplingParams,
@@ -25,23 +25,23 @@ pub(crate) struct Keys {
     sees_id: bool,
 }
 
-impl Keys {
+impl CacheKeys {
     /// The keys of a backend; nothing for one whose answers hang on more than it is told. `grants` are those of a
     /// component.
-    pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<Keys> {
+    pub(crate) fn new(spec: &BackendSpec, info: &BackendInfo, grants: Option<&Grants>) -> Option<CacheKeys> {
         let (is, sees_id) = match &spec.kind {
             BackendKind::Http(config) => (of_server(config), false),
             BackendKind::LlamaCpp(config) => (of_model_file(config, info), false),
             BackendKind::CustomScript(config) => (of_component(config, info, grants?)?, true),
         };
         let backend = Digest::of_json(&json!({"type": info.kind, "is": is}));
-        Some(Keys { backend, default_params: spec.default_params().clone(), sees_id })
+        Some(CacheKeys { backend, default_params: spec.default_params().clone(), sees_id })
     }
 
     /// The key of a conversation to continue; nothing where nobody says which of several answers to it is wanted.
     pub(super) fn of_generate(&self, request: &GenerateRequest) -> Option<Digest> {
         let GenerateRequest { id, messages, prompt, params, tools, tool_choice, draw } = request;
-        let Draw { repeat, prompt: number, attempt } = (*draw)?;
+        let DrawIndex { repeat, prompt: number, attempt } = (*draw)?;
         let params = params.clone().over(&self.default_params);
         // Two rows that ask the same have one answer, unless it is left to chance.
         let is_chance = params.seed.is_none() && params.temperature != Some(0.0);

@@ -63,7 +63,7 @@ pub struct AnswerCache {
 }
 
 /// What lies under a key.
-pub(super) enum Found<T> {
+pub(super) enum Lookup<T> {
     Answer(T),
     Nothing,
     /// A file that is no whole answer.
@@ -90,33 +90,33 @@ impl AnswerCache {
     }
 
     /// The text under a key.
-    pub(super) fn get(&self, key: Digest) -> Found<String> {
+    pub(super) fn get(&self, key: Digest) -> Lookup<String> {
         if self.reading == AnswerReading::Replace {
-            return Found::Nothing;
+            return Lookup::Nothing;
         }
         let path = self.path_of(key);
         let mut file = match File::options().read(true).write(true).open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Found::Nothing,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Lookup::Nothing,
             // A folder that may only be read is as good to read from.
             Err(_) => match File::open(&path) {
                 Ok(file) => file,
-                Err(_) => return Found::Nothing,
+                Err(_) => return Lookup::Nothing,
             },
         };
         let mut text = String::new();
         if file.read_to_string(&mut text).is_err() {
-            return Found::Damaged;
+            return Lookup::Damaged;
         }
         match text.split_once('\n') {
             Some((head, answer)) if head == head_of(key, answer) => {
                 // It was used now. Where that cannot be said, it only goes sooner.
                 let _ = file.set_modified(SystemTime::now());
                 text.drain(..=head.len());
-                Found::Answer(text)
+                Lookup::Answer(text)
             }
             // It is written anew when there is an answer.
-            _ => Found::Damaged,
+            _ => Lookup::Damaged,
         }
     }
 
@@ -151,7 +151,7 @@ impl AnswerCache {
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Counts a file that was written, and lets others go where its folder has become too large.
+    /// CacheCounters a file that was written, and lets others go where its folder has become too large.
     fn make_room(&self, key: Digest, written: &Path, size: u64) {
         let hex = key.hex();
         let place = hex.get(..2).and_then(|digits| usize::from_str_radix(digits, 16).ok()).unwrap_or(0);

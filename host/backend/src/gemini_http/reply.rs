@@ -1,7 +1,7 @@
 //! What an answer says, whole or in events. Each event has the shape of a whole answer.
 
 use crate::conversation::{call_value, count_of};
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ pub(super) struct ContentReader {
 
 impl ContentReader {
     /// Takes a whole answer or a piece of one; says whether there was some of the text in it.
-    fn take(&mut self, reply: &Value) -> Result<bool, Failure> {
+    fn take(&mut self, reply: &Value) -> Result<bool, HttpFailure> {
         if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::instead_of_answer("the answer is an error", reply));
+            return Err(HttpFailure::instead_of_answer("the answer is an error", reply));
         }
         let count = |key: &str| reply.get("usageMetadata")?.get(key).and_then(count_of);
         if let Some(prompt_tokens) = count("promptTokenCount") {
@@ -58,9 +58,9 @@ impl ContentReader {
         Ok(has_piece)
     }
 
-    fn output(self) -> Result<ModelOutput, Failure> {
+    fn output(self) -> Result<ModelOutput, HttpFailure> {
         if !self.has_candidate && self.blocked.is_none() {
-            return Err(Failure::protocol("the answer has no candidates"));
+            return Err(HttpFailure::protocol("the answer has no candidates"));
         }
         let finish = match (&self.blocked, self.finish.as_deref()) {
             (Some(_), _) => FinishReason::ContentFilter,
@@ -89,21 +89,21 @@ impl ContentReader {
     }
 }
 
-impl Reader for ContentReader {
+impl ReplyReader for ContentReader {
     type Output = ModelOutput;
 
-    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, Failure> {
+    fn whole(mut self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         self.take(&json_of(body)?)?;
         self.output()
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         self.take(&json_of(data.as_bytes())?)
     }
 
-    fn end(self) -> Result<ModelOutput, Failure> {
+    fn end(self) -> Result<ModelOutput, HttpFailure> {
         if self.finish.is_none() && self.blocked.is_none() {
-            return Err(Failure::protocol("the stream ended before the answer did"));
+            return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }
         self.output()
     }

@@ -17,7 +17,7 @@ pub(super) struct BreakerSettings {
 
 /// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Admission {
     /// Send it.
     Go,
     /// Look again at this moment.
@@ -35,18 +35,18 @@ struct Outage {
     probing_until: Option<Instant>,
 }
 
-/// Counts failed connections in a row. After too many all requests wait; one goes ahead now and then.
+/// CacheCounters failed connections in a row. After too many all requests wait; one goes ahead now and then.
 #[derive(Debug)]
-pub(super) struct Breaker {
+pub(super) struct CircuitBreaker {
     settings: BreakerSettings,
     failures: u32,
     outage: Option<Outage>,
     openings: u32,
 }
 
-impl Breaker {
-    pub(super) fn new(settings: BreakerSettings) -> Breaker {
-        Breaker { settings, failures: 0, outage: None, openings: 0 }
+impl CircuitBreaker {
+    pub(super) fn new(settings: BreakerSettings) -> CircuitBreaker {
+        CircuitBreaker { settings, failures: 0, outage: None, openings: 0 }
     }
 
     /// How often the host went out of reach.
@@ -55,22 +55,22 @@ impl Breaker {
     }
 
     /// Whether a request may be sent now; `longest` is how long one may take.
-    pub(super) fn turn(&mut self, now: Instant, longest: Duration) -> Turn {
-        let Some(outage) = &mut self.outage else { return Turn::Go };
+    pub(super) fn turn(&mut self, now: Instant, longest: Duration) -> Admission {
+        let Some(outage) = &mut self.outage else { return Admission::Go };
         if outage.probing_until.is_some_and(|until| now < until) || now < outage.next_probe {
             let lasted = now.saturating_duration_since(outage.since);
             if lasted >= self.settings.outage {
-                return Turn::Refuse(lasted);
+                return Admission::Refuse(lasted);
             }
             // Whoever waits looks again when the probe may have come back.
             let pause = self.settings.base.max(Duration::from_millis(1));
             let probing = outage.probing_until.and_then(|_| now.checked_add(pause));
             let end = outage.since.checked_add(self.settings.outage);
             let next = probing.unwrap_or(outage.next_probe);
-            return Turn::Wait(end.map_or(next, |end| next.min(end)));
+            return Admission::Wait(end.map_or(next, |end| next.min(end)));
         }
         outage.probing_until = now.checked_add(longest);
-        Turn::Go
+        Admission::Go
     }
 
     /// The host answered, whatever it said.
@@ -123,47 +123,47 @@ mod tests {
     fn one_probe_goes_ahead_at_growing_distances_until_it_is_over() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut breaker = Breaker::new(SETTINGS);
+        let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..3 {
-            assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Go);
+            assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
             breaker.failed(start);
         }
-        assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Wait(at(1)));
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Go);
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Wait(at(2)), "the probe is under way");
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Wait(at(1)));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Go);
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(2)), "the probe is under way");
         breaker.failed(at(1));
-        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Turn::Wait(at(3)));
+        assert_eq!(breaker.turn(at(1), MAX_BACKOFF), Admission::Wait(at(3)));
         for (probe, next) in [(3, 7), (7, 11), (11, 15), (15, 19)] {
-            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Turn::Go);
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Go);
             breaker.failed(at(probe));
-            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Turn::Wait(at(next)));
+            assert_eq!(breaker.turn(at(probe), MAX_BACKOFF), Admission::Wait(at(next)));
         }
-        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Go);
         breaker.failed(at(19));
-        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Turn::Wait(at(20)));
-        assert_eq!(breaker.turn(at(20), MAX_BACKOFF), Turn::Refuse(Duration::from_secs(20)));
-        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Turn::Go, "there is always a next probe");
+        assert_eq!(breaker.turn(at(19), MAX_BACKOFF), Admission::Wait(at(20)));
+        assert_eq!(breaker.turn(at(20), MAX_BACKOFF), Admission::Refuse(Duration::from_secs(20)));
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go, "there is always a next probe");
         breaker.reached();
-        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(at(23), MAX_BACKOFF), Admission::Go);
         assert_eq!(breaker.openings(), 1);
     }
 
     #[test]
     fn an_answer_in_between_begins_the_count_anew_and_a_lost_probe_is_replaced() {
         let start = Instant::now();
-        let mut breaker = Breaker::new(SETTINGS);
+        let mut breaker = CircuitBreaker::new(SETTINGS);
         for _ in 0..10 {
             breaker.failed(start);
             breaker.failed(start);
             breaker.reached();
         }
-        assert_eq!(breaker.turn(start, MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(start, MAX_BACKOFF), Admission::Go);
         for _ in 0..3 {
             breaker.failed(start);
         }
         let probed = start + Duration::from_secs(1);
-        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
         breaker.abandoned();
-        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Turn::Go);
+        assert_eq!(breaker.turn(probed, MAX_BACKOFF), Admission::Go);
     }
 }

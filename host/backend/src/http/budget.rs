@@ -7,15 +7,15 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A bucket that fills at an even pace. A tenth of a minute's worth may be taken at once, so that the
 /// pace is even from the beginning; whoever comes later looks when something is there again.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct TokenBucket {
     per_minute: f64,
     /// When everything that was taken so far will have been earned.
     earned_at: Option<Instant>,
 }
 
-impl Budget {
-    pub(super) fn new(per_minute: u64) -> Budget {
-        Budget { per_minute: per_minute.max(1) as f64, earned_at: None }
+impl TokenBucket {
+    pub(super) fn new(per_minute: u64) -> TokenBucket {
+        TokenBucket { per_minute: per_minute.max(1) as f64, earned_at: None }
     }
 
     /// Makes it no larger than this.
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn a_minute_of_requests_takes_a_minute() {
         let now = Instant::now();
-        let mut budget = Budget::new(600);
+        let mut budget = TokenBucket::new(600);
         assert_eq!(budget.ready(now), now);
         (0..660).for_each(|_| budget.take(1, now));
         assert_eq!(budget.ready(now) - now, Duration::from_secs(60));
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_was_not_used_is_given_back() {
         let now = Instant::now();
-        let mut budget = Budget::new(6_000);
+        let mut budget = TokenBucket::new(6_000);
         budget.take(6_000, now);
         assert_eq!(budget.ready(now) - now, Duration::from_secs(54));
         budget.settle(6_000, 1_000);

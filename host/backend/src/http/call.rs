@@ -1,17 +1,17 @@
 //! One request from the first attempt to its end.
 
 use super::client::{HttpClient, transport};
-use super::failure::{Failure, Refusal, shown, wait_before};
+use super::failure::{HttpFailure, Refusal, shown, wait_before};
 use super::hints;
-use super::host::{Ending, NotSent};
-use super::reply::{Intake, Reader, Streamed};
+use super::host::{AttemptOutcome, Rejected};
+use super::reply::{BodyReader, ReplyReader, Streamed};
 use super::statistics::Counters;
 use super::tape::{self, Exchange};
 use crate::api::{BackendError, BackendErrorKind, Reply, RequestTiming};
-use crate::waiting::{pause, waiting};
+use crate::waiting::{retry_sleep, waiting};
 use base64::Engine as _;
 use bytes::Bytes;
-use gage_core::without_secrets;
+use gage_core::redact;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// What an attempt costs of the tries of a request, in quarters of one.
-const TRY: u32 = 4;
+const RETRY_COST: u32 = 4;
 
 /// The same of one that was refused for now while others were answered: the host is well, and the request will have its turn.
 const REFUSED_TRY: u32 = 1;
@@ -32,7 +32,7 @@ const EVENT_STREAM: &str = "text/event-stream";
 const MAX_DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request.
-pub(crate) struct Call<'c> {
+pub(crate) struct HttpCall<'c> {
     /// Names it in logs.
     pub(crate) id: &'c str,
     pub(crate) url: &'c reqwest::Url,
@@ -43,7 +43,7 @@ pub(crate) struct Call<'c> {
 
 /// How a protocol reads refusals and answers beyond what all have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading<T> {
+pub(crate) struct ResponseParser<T> {
     /// What a refusal means, and whether it may pass.
     pub(crate) refusal: fn(&Refusal<'_>) -> (BackendErrorKind, bool),
     /// An answer that came as a refusal, as where a filter cut in.
@@ -52,38 +52,38 @@ pub(crate) struct Reading<T> {
     pub(crate) tokens: fn(&T) -> Option<u64>,
 }
 
-impl<T> Reading<T> {
+impl<T> ResponseParser<T> {
     /// For what has no ways of its own.
-    pub(crate) fn plain() -> Reading<T> {
-        Reading { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
+    pub(crate) fn plain() -> ResponseParser<T> {
+        ResponseParser { refusal: |refusal| refusal.kind(), refused_answer: |_| None, tokens: |_| None }
     }
 }
 
 /// What came of one attempt.
 struct Attempt<T> {
-    result: Result<T, Failure>,
+    result: Result<T, HttpFailure>,
     first: Option<Duration>,
-    ending: Ending,
+    ending: AttemptOutcome,
     exhausted: Option<Duration>,
     /// The answer as it came, where it is to be recorded.
-    taken: Option<Box<Taken>>,
+    taken: Option<Box<ParsedReply>>,
 }
 
-struct Taken {
+struct ParsedReply {
     status: u16,
     /// In lower case.
     content_type: String,
     body: Bytes,
 }
 
-impl Taken {
-    fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Box<Taken> {
-        Box::new(Taken { status, content_type: content_type_of(headers).to_lowercase(), body })
+impl ParsedReply {
+    fn new(status: u16, headers: &HeaderMap, body: Bytes) -> Box<ParsedReply> {
+        Box::new(ParsedReply { status, content_type: content_type_of(headers).to_lowercase(), body })
     }
 }
 
 impl<T> Attempt<T> {
-    fn failed(failure: Failure, ending: Ending) -> Attempt<T> {
+    fn failed(failure: HttpFailure, ending: AttemptOutcome) -> Attempt<T> {
         Attempt { result: Err(failure), first: None, ending, exhausted: None, taken: None }
     }
 }
@@ -93,11 +93,11 @@ impl HttpClient {
     ///
     /// # Errors
     /// What stood in the way the last time, with what to do about it.
-    pub(crate) async fn call<R: Reader>(
+    pub(crate) async fn call<R: ReplyReader>(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         reader: impl Fn() -> R + Send + Sync,
-        reading: Reading<R::Output>,
+        reading: ResponseParser<R::Output>,
     ) -> Result<Reply<R::Output>, BackendError> {
         Counters::add(&self.counters.requests, 1);
         let retry = &self.config.retry;
@@ -127,16 +127,16 @@ impl HttpClient {
             let failure = self.patient(failure);
             let is_refused = failure.kind == BackendErrorKind::RateLimited;
             let waits_its_turn = is_refused && self.host.answers() > answers_before;
-            tried = tried.saturating_add(if waits_its_turn { REFUSED_TRY } else { TRY });
-            if failure.may_pass && tried <= retry.most.saturating_mul(TRY) && !self.is_replay() {
+            tried = tried.saturating_add(if waits_its_turn { REFUSED_TRY } else { RETRY_COST });
+            if failure.may_pass && tried <= retry.most.saturating_mul(RETRY_COST) && !self.is_replay() {
                 self.counters.sent_again(failure.kind);
                 let wait = wait_before(retry.base, retry.limit, call.id, attempts, failure.asked);
                 tracing::debug!(
-                    request = %call.id, attempts, ?wait, "sent again: {}", without_secrets(&failure.message)
+                    request = %call.id, attempts, ?wait, "sent again: {}", redact(&failure.message)
                 );
                 // A sample more would only be one more that is refused and uses up its tries, but where refusals have
                 // nothing to do with load.
-                pause(wait, !is_refused || self.host.refuses_at_random()).await;
+                retry_sleep(wait, !is_refused || self.host.refuses_at_random()).await;
                 continue;
             }
             self.counters.failed(failure.kind);
@@ -148,11 +148,11 @@ impl HttpClient {
     }
 
     /// Waits for a slot of the host, sends a request once, and tells the host what came of it. Says how long it took.
-    async fn sent<R: Reader>(
+    async fn sent<R: ReplyReader>(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         reader: &(impl Fn() -> R + Send + Sync),
-        reading: &Reading<R::Output>,
+        reading: &ResponseParser<R::Output>,
         attempts: u32,
     ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
         let Ok(_permit) = waiting(self.permits.acquire()).await else {
@@ -177,12 +177,12 @@ impl HttpClient {
     }
 
     /// The same attempt from a recording, where there is one to take it from.
-    async fn replayed_or_sent<R: Reader>(
+    async fn replayed_or_sent<R: ReplyReader>(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         digest: &str,
         reader: &(impl Fn() -> R + Send + Sync),
-        reading: &Reading<R::Output>,
+        reading: &ResponseParser<R::Output>,
         attempts: u32,
     ) -> Result<(Attempt<R::Output>, Duration), BackendError> {
         match self.replayed(call, digest, reader, reading).await {
@@ -196,10 +196,10 @@ impl HttpClient {
     }
 
     /// A server that asks for more patience than there is ends the request.
-    fn patient(&self, failure: Failure) -> Failure {
+    fn patient(&self, failure: HttpFailure) -> HttpFailure {
         let limit = self.config.retry.asked_limit;
         match failure.asked {
-            Some(asked) if failure.may_pass && asked > limit => Failure {
+            Some(asked) if failure.may_pass && asked > limit => HttpFailure {
                 may_pass: false,
                 message: format!(
                     "{}; the server asks to wait {} s, and `retry_after_limit` is {} s",
@@ -213,7 +213,7 @@ impl HttpClient {
         }
     }
 
-    fn error(&self, call: &Call<'_>, failure: Failure, attempts: u32) -> BackendError {
+    fn error(&self, call: &HttpCall<'_>, failure: HttpFailure, attempts: u32) -> BackendError {
         let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
         let hint = match failure.kind {
             BackendErrorKind::Unauthorized => {
@@ -227,13 +227,13 @@ impl HttpClient {
             _ => String::new(),
         };
         let message = format!("{}: {} (tried {times}){hint}", call.url, failure.message);
-        BackendError { kind: failure.kind, message: without_secrets(&message).into_owned(), attempts }
+        BackendError { kind: failure.kind, message: redact(&message).into_owned(), attempts }
     }
 
-    fn not_sent(&self, not_sent: NotSent, attempts: u32) -> BackendError {
+    fn not_sent(&self, not_sent: Rejected, attempts: u32) -> BackendError {
         let (kind, message) = match not_sent {
-            NotSent::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
-            NotSent::OutOfReach(lasted) => (
+            Rejected::Closed => (BackendErrorKind::Internal, "the backend was closed".to_owned()),
+            Rejected::OutOfReach(lasted) => (
                 BackendErrorKind::Connection,
                 format!(
                     "{} has been out of reach for {} s, so the request was given up (`outage_limit`)",
@@ -247,21 +247,21 @@ impl HttpClient {
     }
 
     /// Sends a request once.
-    async fn attempt<R: Reader>(
+    async fn attempt<R: ReplyReader>(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         reader: &(impl Fn() -> R + Send + Sync),
-        reading: &Reading<R::Output>,
+        reading: &ResponseParser<R::Output>,
         began: Instant,
     ) -> Attempt<R::Output> {
-        let failed = |error: &reqwest::Error, broken: Ending| {
+        let failed = |error: &reqwest::Error, broken: AttemptOutcome| {
             let (failure, is_broken) = transport(error);
-            Attempt::failed(failure, if is_broken { broken } else { Ending::Late })
+            Attempt::failed(failure, if is_broken { broken } else { AttemptOutcome::TimedOut })
         };
         let sent = self.client.post(call.url.clone()).body(call.body.clone()).send().await;
         let mut response = match sent {
             Ok(response) => response,
-            Err(error) => return failed(&error, Ending::Broken),
+            Err(error) => return failed(&error, AttemptOutcome::ConnectionError),
         };
         let status = response.status().as_u16();
         let is_success = response.status().is_success();
@@ -270,13 +270,16 @@ impl HttpClient {
         let content_type = content_type_of(&headers);
         if let Some(encoding) = encoding_of(&headers).filter(|_| is_success) {
             let message = format!("the answer is compressed ({encoding}), which was not asked for");
-            return Attempt::failed(Failure::lasting(BackendErrorKind::Protocol, message), Ending::Answered);
+            return Attempt::failed(
+                HttpFailure::lasting(BackendErrorKind::Protocol, message),
+                AttemptOutcome::Answered,
+            );
         }
         let is_kept = self.tape.is_some();
         let is_stream = is_success && is_event_stream(content_type);
         let mut refusal = Vec::new();
         let streamed = is_stream.then(|| Streamed::new(reader(), began));
-        let mut intake = Intake::new(streamed, is_kept, most);
+        let mut intake = BodyReader::new(streamed, is_kept, most);
         loop {
             match response.chunk().await {
                 Ok(None) => break,
@@ -301,7 +304,7 @@ impl HttpClient {
                 // The status says enough.
                 Err(_) if !is_success => break,
                 // What broke off within an answer came from a host that is there.
-                Err(error) => return failed(&error, Ending::Answered),
+                Err(error) => return failed(&error, AttemptOutcome::Answered),
             }
         }
         let received = intake.length() + refusal.len();
@@ -309,13 +312,17 @@ impl HttpClient {
         let exhausted = hints::exhausted_for(&headers, call.tokens, SystemTime::now());
         if is_success {
             let (result, first, body) = intake.finish(reader);
-            let taken = is_kept.then(|| Taken::new(status, &headers, body));
-            let ending = result.as_ref().err().map_or(Ending::Answered, ending_of);
+            let taken = is_kept.then(|| ParsedReply::new(status, &headers, body));
+            let ending = result.as_ref().err().map_or(AttemptOutcome::Answered, ending_of);
             return Attempt { result, first, ending, exhausted, taken };
         }
-        let ending = if matches!(status, 429 | 503 | 529) { Ending::Refused } else { Ending::Answered };
+        let ending = if matches!(status, 429 | 503 | 529) {
+            AttemptOutcome::Throttled
+        } else {
+            AttemptOutcome::Answered
+        };
         let result = self.refused(status, &headers, &refusal, reading);
-        let taken = is_kept.then(|| Taken::new(status, &headers, refusal.into()));
+        let taken = is_kept.then(|| ParsedReply::new(status, &headers, refusal.into()));
         Attempt { result, first: None, ending, exhausted, taken }
     }
 
@@ -325,11 +332,11 @@ impl HttpClient {
         status: u16,
         headers: &HeaderMap,
         body: &[u8],
-        reading: &Reading<T>,
-    ) -> Result<T, Failure> {
+        reading: &ResponseParser<T>,
+    ) -> Result<T, HttpFailure> {
         // Before it is cut to what is shown, or a part of a key would be left.
         let text = String::from_utf8_lossy(body);
-        let text = without_secrets(&text);
+        let text = redact(&text);
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
         // Gemini wraps its errors in a list where it streams.
         let parsed = match parsed {
@@ -363,23 +370,23 @@ impl HttpClient {
             message.push_str("; are `base_url` and `model` right?");
         }
         let asked = hints::retry_after(headers, SystemTime::now()).or_else(|| hints::retry_delay(&parsed));
-        Err(Failure { kind, message, may_pass, asked })
+        Err(HttpFailure { kind, message, may_pass, asked })
     }
 
     /// What a recording says to a request; nothing where this run makes one.
-    async fn replayed<R: Reader>(
+    async fn replayed<R: ReplyReader>(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         digest: &str,
         reader: &(impl Fn() -> R + Send + Sync),
-        reading: &Reading<R::Output>,
+        reading: &ResponseParser<R::Output>,
     ) -> Option<Attempt<R::Output>> {
         let exchange = match self.tape.as_ref()?.answer(digest).await? {
             Ok(exchange) => exchange,
             Err(message) => {
                 tracing::debug!(request = %call.id, "{message}");
-                let failure = Failure::lasting(BackendErrorKind::NotRecorded, message);
-                return Some(Attempt::failed(failure, Ending::Answered));
+                let failure = HttpFailure::lasting(BackendErrorKind::NotRecorded, message);
+                return Some(Attempt::failed(failure, AttemptOutcome::Answered));
             }
         };
         let body = if exchange.is_base64 {
@@ -390,7 +397,7 @@ impl HttpClient {
         let result = if (200..300).contains(&exchange.status) {
             let is_stream = is_event_stream(&exchange.content_type);
             let streamed = is_stream.then(|| Streamed::new(reader(), Instant::now()));
-            let mut intake = Intake::new(streamed, false, usize::MAX);
+            let mut intake = BodyReader::new(streamed, false, usize::MAX);
             match intake.push(body.into()) {
                 Ok(_) => intake.finish(reader).0,
                 Err(failure) => Err(failure),
@@ -398,11 +405,11 @@ impl HttpClient {
         } else {
             self.refused(exchange.status, &HeaderMap::new(), &body, reading)
         };
-        Some(Attempt { result, first: None, ending: Ending::Answered, exhausted: None, taken: None })
+        Some(Attempt { result, first: None, ending: AttemptOutcome::Answered, exhausted: None, taken: None })
     }
 
     /// Names a request on a tape: by who asks, what, and where, but neither by the server's address nor by what is secret.
-    fn digest_of(&self, call: &Call<'_>) -> String {
+    fn digest_of(&self, call: &HttpCall<'_>) -> String {
         let body = tape::public_body(&call.body, &self.config.extra_body, &self.config.public_extra_body);
         let mut hasher = blake3::Hasher::new();
         for part in [self.backend_id.as_bytes(), call.url.path().as_bytes(), &body] {
@@ -412,14 +419,14 @@ impl HttpClient {
         hasher.finalize().to_hex().to_string()
     }
 
-    async fn record(&self, call: &Call<'_>, digest: Option<String>, taken: Taken) {
+    async fn record(&self, call: &HttpCall<'_>, digest: Option<String>, taken: ParsedReply) {
         let (Some(tape), Some(digest)) = (&self.tape, digest) else { return };
         let (body, is_base64) = match String::from_utf8(taken.body.into()) {
             Ok(text) => (tape::without_secrets_of(text, &taken.content_type), false),
             Err(error) => {
-                // Keys are ASCII, so they are found in the bytes as if these were characters.
+                // CacheKeys are ASCII, so they are found in the bytes as if these were characters.
                 let text: String = error.as_bytes().iter().map(|byte| char::from(*byte)).collect();
-                let text = without_secrets(&text);
+                let text = redact(&text);
                 let bytes: Vec<u8> =
                     text.chars().filter_map(|one| u8::try_from(u32::from(one)).ok()).collect();
                 (base64::engine::general_purpose::STANDARD.encode(bytes), true)
@@ -448,8 +455,12 @@ fn leave(mut response: reqwest::Response) {
 }
 
 /// How an answer ended that was none.
-fn ending_of(failure: &Failure) -> Ending {
-    if failure.kind == BackendErrorKind::RateLimited { Ending::Refused } else { Ending::Answered }
+fn ending_of(failure: &HttpFailure) -> AttemptOutcome {
+    if failure.kind == BackendErrorKind::RateLimited {
+        AttemptOutcome::Throttled
+    } else {
+        AttemptOutcome::Answered
+    }
 }
 
 /// How a body is compressed, if it is.

@@ -1,13 +1,13 @@
 //! The client of one backend: connections, headers, and what is counted.
 
-use super::failure::Failure;
-use super::host::{Host, HttpHosts};
+use super::failure::HttpFailure;
+use super::host::{HostLimiter, HttpHosts};
 use super::statistics::Counters;
-use super::tape::HttpTape;
+use super::tape::HttpRecording;
 use crate::api::BackendErrorKind;
 use crate::open::OpenError;
 use gage_config::{HttpBackendConfig, HttpConnection, Proxy, Secret, shown_path};
-use gage_core::{blank_secrets_and_numbers, keep_secret, without_secrets};
+use gage_core::{redact, redact_value_and_numbers, register_secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ pub(crate) struct HttpClient {
     pub(super) host_name: String,
     /// Which proxy stands between, for messages of connections that fail; empty where none does.
     pub(super) by_way_of: String,
-    pub(super) host: Arc<Host>,
+    pub(super) host: Arc<HostLimiter>,
     pub(super) permits: Semaphore,
-    pub(super) tape: Option<Arc<HttpTape>>,
+    pub(super) tape: Option<Arc<HttpRecording>>,
     pub(super) counters: Counters,
 }
 
@@ -40,7 +40,7 @@ impl HttpClient {
         backend_id: &str,
         config: HttpBackendConfig,
         hosts: &HttpHosts,
-        tape: Option<Arc<HttpTape>>,
+        tape: Option<Arc<HttpRecording>>,
         headers: impl FnOnce(Option<&Secret>) -> Vec<Header>,
     ) -> Result<HttpClient, OpenError> {
         let error = |message: String| OpenError { span: config.span, message, help: None };
@@ -61,7 +61,7 @@ impl HttpClient {
             value.set_sensitive(header.is_secret);
             // With what stands before a key even a short one is found again.
             if header.is_secret {
-                keep_secret(&header.value);
+                register_secret(&header.value);
             }
             map.insert(HeaderName::from_static(header.name), value);
         }
@@ -108,10 +108,10 @@ impl HttpClient {
 
     /// Takes secrets out of an answer, should the server have repeated them.
     pub(crate) fn scrub(answer: &mut String, extra: &mut gage_core::Object) {
-        if let Cow::Owned(clean) = without_secrets(answer) {
+        if let Cow::Owned(clean) = redact(answer) {
             *answer = clean;
         }
-        blank_secrets_and_numbers(extra);
+        redact_value_and_numbers(extra);
     }
 
     /// What was counted, and what was learned about the host.
@@ -151,7 +151,7 @@ fn build(
             let mut proxy = reqwest::Proxy::all(address)
                 .map_err(|error| (config.span, format!("the proxy `{address}`: {}", describe(&error))))?;
             if let Some((user, password)) = user {
-                keep_secret(&format!("{user}:{}", password.reveal()));
+                register_secret(&format!("{user}:{}", password.reveal()));
                 proxy = proxy.basic_auth(user, password.reveal());
             }
             builder.proxy(proxy)
@@ -200,20 +200,20 @@ pub(crate) fn certificates_of(
 }
 
 /// A failure of the connection, and whether the host was not even reached.
-pub(super) fn transport(error: &reqwest::Error) -> (Failure, bool) {
+pub(super) fn transport(error: &reqwest::Error) -> (HttpFailure, bool) {
     // A request that cannot even be built is not better the next time.
     if error.is_builder() {
-        return (Failure::lasting(BackendErrorKind::Internal, describe(error)), false);
+        return (HttpFailure::lasting(BackendErrorKind::Internal, describe(error)), false);
     }
     if has_unknown_certificate(error) {
         let message = format!(
             "{}; where an authority of your own vouches for the server, name its certificate in `ca_certificate`",
             describe(error)
         );
-        return (Failure::lasting(BackendErrorKind::Connection, message), true);
+        return (HttpFailure::lasting(BackendErrorKind::Connection, message), true);
     }
     let kind = if error.is_timeout() { BackendErrorKind::Timeout } else { BackendErrorKind::Connection };
-    (Failure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
+    (HttpFailure::passing(kind, describe(error)), !error.is_timeout() || error.is_connect())
 }
 
 /// Whether the server's certificate is not believed, which it is not the next time either.

@@ -20,7 +20,7 @@ const FIRST: f64 = 32.0;
 /// That share.
 const FIRST_SHARE: f64 = 1.0 / 16.0;
 /// What is left of a limit that was too high.
-const CUT: f64 = 0.7;
+const DECREASE_FACTOR: f64 = 0.7;
 /// A share of overloaded answers up to this is put up with.
 const MARGIN: f64 = 0.05;
 /// The largest share that is put up with where cuts do not help; above it the host means what it says.
@@ -32,17 +32,17 @@ const ENDED: f64 = 0.95;
 
 /// The limit, and what it rests on.
 #[derive(Debug)]
-pub(super) struct Concurrency {
+pub(super) struct AdaptiveConcurrency {
     limit: f64,
     most: f64,
     is_adaptive: bool,
     is_slow_start: bool,
     cuts: u32,
     /// Those that are not judged yet, the one that requests join last.
-    rounds: VecDeque<Round>,
+    rounds: VecDeque<LimitRound>,
     /// The number of the first of them.
     first: u64,
-    trial: Option<Trial>,
+    trial: Option<Probe>,
     tolerated: f64,
     /// Whether most requests of the round that was judged last were refused.
     is_refusing: bool,
@@ -50,7 +50,7 @@ pub(super) struct Concurrency {
 
 /// How a request ended, as far as the limit is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RequestEnd {
     /// The host had time for it.
     Taken,
     /// The host refused it for now.
@@ -61,7 +61,7 @@ pub(super) enum End {
 
 /// Requests that were sent one after the other.
 #[derive(Debug, Default)]
-struct Round {
+struct LimitRound {
     size: u32,
     sent: u32,
     /// Most requests that were in flight when one of these was sent, itself among them.
@@ -73,7 +73,7 @@ struct Round {
     spent: f64,
 }
 
-impl Round {
+impl LimitRound {
     fn is_over(&self) -> bool {
         self.sent >= self.size && f64::from(self.ended) >= (f64::from(self.size) * ENDED).floor()
     }
@@ -100,7 +100,7 @@ impl Round {
 
 /// A cut of which it is not yet known whether it helps.
 #[derive(Debug)]
-struct Trial {
+struct Probe {
     share: f64,
     cost: f64,
     /// The limit before, and whether it still doubled.
@@ -108,11 +108,11 @@ struct Trial {
     was_slow_start: bool,
 }
 
-impl Concurrency {
+impl AdaptiveConcurrency {
     /// A limit that is never above `most`, and is always there where it does not adapt.
-    pub(super) fn new(most: usize, is_adaptive: bool) -> Concurrency {
+    pub(super) fn new(most: usize, is_adaptive: bool) -> AdaptiveConcurrency {
         let most = most.max(1) as f64;
-        Concurrency {
+        AdaptiveConcurrency {
             limit: if is_adaptive { first(most) } else { most },
             most,
             is_adaptive,
@@ -177,7 +177,7 @@ impl Concurrency {
     pub(super) fn sent(&mut self, in_flight: usize) -> u64 {
         if self.rounds.back().is_none_or(|round| round.sent >= round.size) {
             let size = (self.limit as u32).clamp(*ROUND.start(), *ROUND.end());
-            self.rounds.push_back(Round { size, ..Round::default() });
+            self.rounds.push_back(LimitRound { size, ..LimitRound::default() });
         }
         if let Some(round) = self.rounds.back_mut() {
             round.sent += 1;
@@ -195,12 +195,12 @@ impl Concurrency {
     }
 
     /// A request of a round ended after a while.
-    pub(super) fn ended(&mut self, number: u64, end: End, took: Duration) {
+    pub(super) fn ended(&mut self, number: u64, end: RequestEnd, took: Duration) {
         let Some(round) = self.round(number) else { return };
         round.ended += 1;
-        round.refused += u32::from(end == End::Refused);
-        round.late += u32::from(end == End::Late);
-        if end != End::Late {
+        round.refused += u32::from(end == RequestEnd::Refused);
+        round.late += u32::from(end == RequestEnd::Late);
+        if end != RequestEnd::Late {
             round.spent += took.as_secs_f64();
         }
         let is_over = round.is_over();
@@ -209,7 +209,7 @@ impl Concurrency {
         // say so: many answers may come at once, before anything is sent in their places.
         let (step, full) = if self.is_slow_start { (1.0, 0.5) } else { (1.0 / self.limit.sqrt(), 0.8) };
         let is_full = fullest >= self.limit.floor() * full;
-        if self.is_adaptive && end == End::Taken && is_full && self.trial.is_none() {
+        if self.is_adaptive && end == RequestEnd::Taken && is_full && self.trial.is_none() {
             self.limit = (self.limit + step).min(self.most);
         }
         if is_over {
@@ -224,7 +224,7 @@ impl Concurrency {
         }
     }
 
-    fn round(&mut self, number: u64) -> Option<&mut Round> {
+    fn round(&mut self, number: u64) -> Option<&mut LimitRound> {
         self.rounds.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
@@ -233,7 +233,7 @@ impl Concurrency {
         self.tolerated * 1.25 + MARGIN
     }
 
-    fn judge(&mut self, round: &Round) {
+    fn judge(&mut self, round: &LimitRound) {
         let trial = self.trial.take();
         // Where the limit can still be the remedy, that is tried first.
         let is_cut = trial.is_some() || !self.is_adaptive || self.limit < 2.0;
@@ -257,9 +257,9 @@ impl Concurrency {
             return;
         }
         let was_slow_start = std::mem::take(&mut self.is_slow_start);
-        let begun = Trial { share, cost: round.cost(), limit: self.limit, was_slow_start };
+        let begun = Probe { share, cost: round.cost(), limit: self.limit, was_slow_start };
         self.trial = Some(trial.unwrap_or(begun));
-        self.limit = (self.limit * CUT).max(1.0);
+        self.limit = (self.limit * DECREASE_FACTOR).max(1.0);
         self.cuts = self.cuts.saturating_add(1);
         // Requests from before say nothing about the new limit.
         self.first += self.rounds.len() as u64;

@@ -1,7 +1,7 @@
 //! What went wrong with a request, and whether it may pass.
 
 use crate::api::BackendErrorKind;
-use gage_core::without_secrets;
+use gage_core::redact;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -11,7 +11,7 @@ const SHOWN_CHARACTERS: usize = 500;
 
 /// A request that failed once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failure {
+pub(crate) struct HttpFailure {
     pub(crate) kind: BackendErrorKind,
     pub(crate) message: String,
     /// Whether the same request may succeed later.
@@ -20,33 +20,33 @@ pub(crate) struct Failure {
     pub(crate) asked: Option<Duration>,
 }
 
-impl Failure {
-    pub(crate) fn passing(kind: BackendErrorKind, message: impl Into<String>) -> Failure {
-        Failure { kind, message: message.into(), may_pass: true, asked: None }
+impl HttpFailure {
+    pub(crate) fn passing(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
+        HttpFailure { kind, message: message.into(), may_pass: true, asked: None }
     }
 
-    pub(crate) fn lasting(kind: BackendErrorKind, message: impl Into<String>) -> Failure {
-        Failure { kind, message: message.into(), may_pass: false, asked: None }
+    pub(crate) fn lasting(kind: BackendErrorKind, message: impl Into<String>) -> HttpFailure {
+        HttpFailure { kind, message: message.into(), may_pass: false, asked: None }
     }
 
     /// An error that stands where an answer was promised. `what` says where it stood. It means what the same
     /// error means with a status; where it says nothing that is known, another try may bring an answer.
-    pub(crate) fn instead_of_answer(what: &str, body: &Value) -> Failure {
+    pub(crate) fn instead_of_answer(what: &str, body: &Value) -> HttpFailure {
         let text = body.get("error").unwrap_or(body).to_string();
         let refusal = Refusal { status: 200, body, text: &text };
         let message = format!("{what}: {}", shown(&refusal.message()));
         match refusal.implied_status() {
-            None => Failure::protocol(message),
+            None => HttpFailure::protocol(message),
             Some(status) => {
                 let (kind, may_pass) = Refusal { status, ..refusal }.kind();
-                Failure { may_pass, ..Failure::passing(kind, message) }
+                HttpFailure { may_pass, ..HttpFailure::passing(kind, message) }
             }
         }
     }
 
     /// A reply that is not what the protocol promises. Another try may bring a better one.
-    pub(crate) fn protocol(message: impl Into<String>) -> Failure {
-        Failure::passing(BackendErrorKind::Protocol, message)
+    pub(crate) fn protocol(message: impl Into<String>) -> HttpFailure {
+        HttpFailure::passing(BackendErrorKind::Protocol, message)
     }
 }
 
@@ -156,7 +156,7 @@ impl Refusal<'_> {
 
 /// The start of a text of the server's, without secrets: half of one would not be known as such.
 pub(crate) fn shown(text: &str) -> String {
-    let text = without_secrets(text.trim());
+    let text = redact(text.trim());
     match text.char_indices().nth(SHOWN_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into_owned(),
@@ -254,7 +254,7 @@ mod tests {
             (json!({"error": {"message": "no", "code": 7}}), Kind::Protocol, true),
             (json!({"error": "boom"}), Kind::Protocol, true),
         ] {
-            let failure = Failure::instead_of_answer("the answer is an error", &body);
+            let failure = HttpFailure::instead_of_answer("the answer is an error", &body);
             assert_eq!((failure.kind, failure.may_pass), (kind, may_pass), "{body}");
             assert!(failure.message.starts_with("the answer is an error: "), "{}", failure.message);
         }

@@ -1,9 +1,9 @@
 //! One host, shared by all backends of the process that ask it: who may send now, and who waits.
 
-use super::breaker::{Breaker, BreakerSettings, Turn};
-use super::budget::Budget;
-use super::concurrency::{Concurrency, End};
-use super::taking::Taking;
+use super::breaker::{Admission, BreakerSettings, CircuitBreaker};
+use super::budget::TokenBucket;
+use super::concurrency::{AdaptiveConcurrency, RequestEnd};
+use super::taking::ThrottleState;
 use gage_config::{HttpLimits, HttpRetry};
 use serde_json::json;
 use std::collections::HashMap;
@@ -18,14 +18,14 @@ const HURRY: Duration = Duration::from_millis(100);
 
 /// The hosts that the backends of a process ask, each with its limits.
 #[derive(Clone, Default)]
-pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<Host>>>>);
+pub struct HttpHosts(Arc<Mutex<HashMap<String, Arc<HostLimiter>>>>);
 
 impl HttpHosts {
     /// The host of this name, with what a further backend says about it: the larger limit of requests in
     /// flight and the smaller budgets count.
-    pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<Host> {
+    pub(super) fn host(&self, name: &str, limits: &HttpLimits, retry: &HttpRetry) -> Arc<HostLimiter> {
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(Host::new(limits, retry)));
+        let host = hosts.entry(name.to_owned()).or_insert_with(|| Arc::new(HostLimiter::new(limits, retry)));
         host.add(limits);
         Arc::clone(host)
     }
@@ -33,20 +33,20 @@ impl HttpHosts {
 
 /// How a request that was sent ended, as far as the host is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum AttemptOutcome {
     /// It was answered.
     Answered,
     /// The host refused it for now (429), or said that it is overloaded.
-    Refused,
+    Throttled,
     /// There was no answer in time.
-    Late,
+    TimedOut,
     /// There was no connection, or it broke.
-    Broken,
+    ConnectionError,
 }
 
 /// Why a request is not sent at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotSent {
+pub(super) enum Rejected {
     /// The host has been out of reach for this long.
     OutOfReach(Duration),
     /// The program ends.
@@ -54,8 +54,8 @@ pub(super) enum NotSent {
 }
 
 /// A host.
-pub(super) struct Host {
-    state: Mutex<State>,
+pub(super) struct HostLimiter {
+    state: Mutex<HostState>,
     permits: Semaphore,
     /// Whoever has it looks after the limit for all who wait.
     hurrying: Semaphore,
@@ -65,25 +65,25 @@ pub(super) struct Host {
     settled: Notify,
 }
 
-struct State {
-    concurrency: Concurrency,
+struct HostState {
+    concurrency: AdaptiveConcurrency,
     /// How many permits there are, given out or not.
     permits: usize,
     /// How many of them are to disappear when they come back.
     owed: usize,
     in_flight: usize,
     paused_until: Option<Instant>,
-    taking: Taking,
+    taking: ThrottleState,
     /// When the limit may double next.
     hurry_at: Option<Instant>,
-    breaker: Breaker,
-    requests: Option<Budget>,
-    tokens: Option<Budget>,
+    breaker: CircuitBreaker,
+    requests: Option<TokenBucket>,
+    tokens: Option<TokenBucket>,
     pauses: u64,
     paused: Duration,
 }
 
-impl State {
+impl HostState {
     fn has_budget(&self) -> bool {
         self.requests.is_some() || self.tokens.is_some()
     }
@@ -97,23 +97,23 @@ impl State {
     }
 }
 
-impl Host {
-    fn new(limits: &HttpLimits, retry: &HttpRetry) -> Host {
-        let concurrency = Concurrency::new(limits.max_concurrency, limits.is_adaptive);
+impl HostLimiter {
+    fn new(limits: &HttpLimits, retry: &HttpRetry) -> HostLimiter {
+        let concurrency = AdaptiveConcurrency::new(limits.max_concurrency, limits.is_adaptive);
         let permits = concurrency.limit();
-        let breaker = Breaker::new(BreakerSettings {
+        let breaker = CircuitBreaker::new(BreakerSettings {
             after: retry.outage_after,
             base: retry.base,
             limit: retry.limit,
             outage: retry.outage_limit,
         });
-        let state = State {
+        let state = HostState {
             concurrency,
             permits,
             owed: 0,
             in_flight: 0,
             paused_until: None,
-            taking: Taking::default(),
+            taking: ThrottleState::default(),
             hurry_at: None,
             breaker,
             requests: None,
@@ -121,7 +121,7 @@ impl Host {
             pauses: 0,
             paused: Duration::ZERO,
         };
-        Host {
+        HostLimiter {
             state: Mutex::new(state),
             permits: Semaphore::new(permits),
             hurrying: Semaphore::new(1),
@@ -135,18 +135,18 @@ impl Host {
         state.concurrency.raise(limits.max_concurrency, limits.is_adaptive);
         let budgets = [limits.requests_per_minute, limits.tokens_per_minute];
         let state_budgets = {
-            let State { requests, tokens, .. } = &mut *state;
+            let HostState { requests, tokens, .. } = &mut *state;
             [requests, tokens]
         };
         for (budget, per_minute) in state_budgets.into_iter().zip(budgets) {
             if let Some(per_minute) = per_minute {
-                budget.get_or_insert_with(|| Budget::new(per_minute)).lower(per_minute);
+                budget.get_or_insert_with(|| TokenBucket::new(per_minute)).lower(per_minute);
             }
         }
         self.follow_limit(&mut state);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HostState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -161,13 +161,13 @@ impl Host {
     }
 
     /// Waits until a request may be sent that takes about so many tokens, and at most so long.
-    pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<Pass<'_>, NotSent> {
+    pub(super) async fn enter(&self, tokens: u64, longest: Duration) -> Result<RequestPermit<'_>, Rejected> {
         // Who has to wait does so in a box of its own, so that no other request has room for it.
         let permit = match self.permits.try_acquire() {
             Ok(permit) => permit,
-            Err(_) => Box::pin(self.permit()).await.map_err(|_| NotSent::Closed)?,
+            Err(_) => Box::pin(self.permit()).await.map_err(|_| Rejected::Closed)?,
         };
-        let mut pass = Pass { host: self, permit: Some(permit), sent: None, tokens };
+        let mut pass = RequestPermit { host: self, permit: Some(permit), sent: None, tokens };
         let has_budget = self.state().has_budget();
         if has_budget {
             Box::pin(self.afford(tokens)).await;
@@ -179,9 +179,9 @@ impl Host {
                 match state.paused_until.filter(|until| *until > now) {
                     Some(until) => until,
                     None => match state.breaker.turn(now, longest) {
-                        Turn::Wait(until) => until,
-                        Turn::Refuse(lasted) => return Err(NotSent::OutOfReach(lasted)),
-                        Turn::Go => {
+                        Admission::Wait(until) => until,
+                        Admission::Refuse(lasted) => return Err(Rejected::OutOfReach(lasted)),
+                        Admission::Go => {
                             state.in_flight += 1;
                             let in_flight = state.in_flight;
                             pass.sent = Some(Sent { round: state.concurrency.sent(in_flight), at: now });
@@ -250,7 +250,7 @@ impl Host {
     }
 
     /// Lets nobody send for a while, since the server says so.
-    fn pause(state: &mut State, wait: Duration) {
+    fn pause(state: &mut HostState, wait: Duration) {
         let now = now();
         let Some(until) = now.checked_add(wait) else { return };
         let from = state.paused_until.map_or(now, |paused| paused.max(now));
@@ -262,7 +262,7 @@ impl Host {
     }
 
     /// Makes as many permits as the limit says; those that are given out are taken back later.
-    fn follow_limit(&self, state: &mut State) {
+    fn follow_limit(&self, state: &mut HostState) {
         let wanted = state.concurrency.limit();
         let there = state.permits - state.owed;
         if wanted > there {
@@ -294,8 +294,8 @@ impl Host {
 }
 
 /// The right to send one request. Dropped without an ending, it says nothing about the host.
-pub(super) struct Pass<'h> {
-    host: &'h Host,
+pub(super) struct RequestPermit<'h> {
+    host: &'h HostLimiter,
     permit: Option<SemaphorePermit<'h>>,
     /// Nothing until it is used.
     sent: Option<Sent>,
@@ -308,12 +308,12 @@ struct Sent {
     at: Instant,
 }
 
-impl Pass<'_> {
+impl RequestPermit<'_> {
     /// Says how the request ended, how long the server asks to wait, and how long all should wait since
     /// nothing is left of what the server allows.
     pub(super) fn end(
         mut self,
-        ending: Ending,
+        ending: AttemptOutcome,
         asked: Option<Duration>,
         exhausted: Option<Duration>,
         used_tokens: Option<u64>,
@@ -322,34 +322,34 @@ impl Pass<'_> {
         let now = now();
         if let Some(sent) = self.sent.take() {
             match ending {
-                Ending::Answered => state.taking.took(sent.at, now),
-                Ending::Refused => state.taking.refused(sent.at),
-                Ending::Late | Ending::Broken => {}
+                AttemptOutcome::Answered => state.taking.took(sent.at, now),
+                AttemptOutcome::Throttled => state.taking.refused(sent.at),
+                AttemptOutcome::TimedOut | AttemptOutcome::ConnectionError => {}
             }
             let end = match ending {
-                Ending::Refused => End::Refused,
-                Ending::Late => End::Late,
-                Ending::Answered | Ending::Broken => End::Taken,
+                AttemptOutcome::Throttled => RequestEnd::Refused,
+                AttemptOutcome::TimedOut => RequestEnd::Late,
+                AttemptOutcome::Answered | AttemptOutcome::ConnectionError => RequestEnd::Taken,
             };
             state.concurrency.ended(sent.round, end, now.saturating_duration_since(sent.at));
             state.in_flight = state.in_flight.saturating_sub(1);
         }
         match ending {
-            Ending::Answered | Ending::Refused => state.breaker.reached(),
-            Ending::Broken => state.breaker.failed(now),
-            Ending::Late => state.breaker.abandoned(),
+            AttemptOutcome::Answered | AttemptOutcome::Throttled => state.breaker.reached(),
+            AttemptOutcome::ConnectionError => state.breaker.failed(now),
+            AttemptOutcome::TimedOut => state.breaker.abandoned(),
         }
         // One refusal among many answers concerns that request. Where most are refused, and none is answered that was sent
         // behind them, all wait.
-        let concerns_all = ending == Ending::Refused
+        let concerns_all = ending == AttemptOutcome::Throttled
             && state.concurrency.is_refusing()
             && !state.taking.may_take_others(now);
         if let Some(wait) = asked.filter(|_| concerns_all) {
-            Host::pause(&mut state, wait);
+            HostLimiter::pause(&mut state, wait);
             state.taking.paused();
         }
         if let Some(wait) = exhausted {
-            Host::pause(&mut state, wait);
+            HostLimiter::pause(&mut state, wait);
         }
         if let (Some(used), Some(budget)) = (used_tokens, &mut state.tokens) {
             budget.settle(self.tokens, used);
@@ -358,7 +358,7 @@ impl Pass<'_> {
         self.leave(&mut state);
     }
 
-    fn leave(&mut self, state: &mut State) {
+    fn leave(&mut self, state: &mut HostState) {
         let Some(permit) = self.permit.take() else { return };
         if state.owed > 0 {
             state.owed -= 1;
@@ -371,7 +371,7 @@ impl Pass<'_> {
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for RequestPermit<'_> {
     fn drop(&mut self) {
         if self.permit.is_some() {
             let mut state = self.host.state();
@@ -425,16 +425,16 @@ mod tests {
         for _ in 0..32 + 22 {
             let pass = host.enter(1, MAX_BACKOFF).await.expect("a pass");
             assert_eq!(now(), began, "few refusals are the matter of those who were refused");
-            pass.end(Ending::Refused, Some(Duration::from_secs(7)), None, None);
+            pass.end(AttemptOutcome::Throttled, Some(Duration::from_secs(7)), None, None);
         }
-        host.enter(1, MAX_BACKOFF).await.expect("a pass").end(Ending::Answered, None, None, None);
+        host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
         assert_eq!((now() - began).as_secs(), 7);
         assert_eq!(host.statistics()["pauses"], 1);
         // Another backend at this host waits with it.
         let other = hosts.host("http://h", &limits(4), &retry());
         assert!(Arc::ptr_eq(&host, &other));
         let pass = other.enter(1, MAX_BACKOFF).await.expect("a pass");
-        pass.end(Ending::Answered, None, Some(Duration::from_secs(5)), None);
+        pass.end(AttemptOutcome::Answered, None, Some(Duration::from_secs(5)), None);
         let began = now();
         drop(host.enter(1, MAX_BACKOFF).await.expect("a pass"));
         assert_eq!((now() - began).as_secs(), 5);
@@ -443,13 +443,13 @@ mod tests {
     /// Asks a host for twenty seconds, as often as its limit lets it; what is refused is asked to wait so long. How many requests
     /// were taken and refused, and how often all waited.
     async fn asked(mut takes: impl FnMut(Duration) -> bool, wait: Duration) -> (u32, u32, u64) {
-        let host = Host::new(&limits(64), &retry());
+        let host = HostLimiter::new(&limits(64), &retry());
         let began = now();
         let (mut taken, mut refused) = (0, 0);
-        let mut under_way: Vec<(Instant, Pass<'_>)> = Vec::new();
+        let mut under_way: Vec<(Instant, RequestPermit<'_>)> = Vec::new();
         while now() - began < Duration::from_secs(20) {
             while under_way.first().is_some_and(|(end, _)| *end <= now()) {
-                under_way.remove(0).1.end(Ending::Answered, None, None, None);
+                under_way.remove(0).1.end(AttemptOutcome::Answered, None, None, None);
             }
             let entered = tokio::time::timeout(Duration::from_millis(1), host.enter(1, MAX_BACKOFF)).await;
             let Ok(pass) = entered else { continue };
@@ -459,7 +459,7 @@ mod tests {
                 under_way.push((now() + Duration::from_millis(50), pass));
             } else {
                 refused += 1;
-                pass.end(Ending::Refused, Some(wait), None, None);
+                pass.end(AttemptOutcome::Throttled, Some(wait), None, None);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -501,17 +501,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_host_out_of_reach_is_probed_and_given_up_after_a_bounded_time() {
-        let host = Host::new(&limits(64), &retry());
+        let host = HostLimiter::new(&limits(64), &retry());
         let began = now();
         let mut sent = 0;
         let lasted = loop {
             match host.enter(1, MAX_BACKOFF).await {
                 Ok(pass) => {
                     sent += 1;
-                    pass.end(Ending::Broken, None, None, None);
+                    pass.end(AttemptOutcome::ConnectionError, None, None, None);
                 }
-                Err(NotSent::OutOfReach(lasted)) => break lasted,
-                Err(NotSent::Closed) => panic!("closed"),
+                Err(Rejected::OutOfReach(lasted)) => break lasted,
+                Err(Rejected::Closed) => panic!("closed"),
             }
         };
         assert_eq!(lasted.as_secs(), 30);
@@ -528,7 +528,7 @@ mod tests {
         let host = hosts.host("http://h", &per_minute(60), &retry());
         let began = now();
         for _ in 0..66 {
-            host.enter(1, MAX_BACKOFF).await.expect("a pass").end(Ending::Answered, None, None, None);
+            host.enter(1, MAX_BACKOFF).await.expect("a pass").end(AttemptOutcome::Answered, None, None, None);
         }
         let waited = now() - began;
         assert!((58..=60).contains(&waited.as_secs()), "{waited:?}");
@@ -536,8 +536,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn permits_follow_the_limit_and_none_is_lost() {
-        let host = Arc::new(Host::new(&limits(512), &retry()));
-        for (ending, rounds) in [(Ending::Answered, 200), (Ending::Late, 30), (Ending::Answered, 900)] {
+        let host = Arc::new(HostLimiter::new(&limits(512), &retry()));
+        for (ending, rounds) in
+            [(AttemptOutcome::Answered, 200), (AttemptOutcome::TimedOut, 30), (AttemptOutcome::Answered, 900)]
+        {
             for _ in 0..rounds {
                 let mut passes = Vec::new();
                 while passes.len() < host.state().concurrency.limit() {

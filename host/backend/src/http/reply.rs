@@ -1,6 +1,6 @@
 //! Takes an answer in, whole or in events, within bounds.
 
-use super::failure::{Failure, shown};
+use super::failure::{HttpFailure, shown};
 use super::sse::EventStream;
 use crate::api::BackendErrorKind;
 use bytes::{Bytes, BytesMut};
@@ -14,16 +14,19 @@ const MAX_JSON_DEPTH: usize = 64;
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads the answer to one attempt.
-pub(crate) trait Reader: Send {
+pub(crate) trait ReplyReader: Send {
     /// What is read.
     type Output: Send;
 
     /// Reads an answer that came as a whole.
-    fn whole(self, body: &[u8]) -> Result<Self::Output, Failure>;
+    fn whole(self, body: &[u8]) -> Result<Self::Output, HttpFailure>;
 
     /// Takes the data of an event; says whether a piece of the answer was in it.
-    fn event(&mut self, _data: &str) -> Result<bool, Failure> {
-        Err(Failure::lasting(BackendErrorKind::Protocol, "the server sent a stream that nobody asked for"))
+    fn event(&mut self, _data: &str) -> Result<bool, HttpFailure> {
+        Err(HttpFailure::lasting(
+            BackendErrorKind::Protocol,
+            "the server sent a stream that nobody asked for",
+        ))
     }
 
     /// Whether the last event said that nothing of the answer is to come. What stands behind it is not read.
@@ -32,16 +35,16 @@ pub(crate) trait Reader: Send {
     }
 
     /// The stream is at its end.
-    fn end(self) -> Result<Self::Output, Failure>
+    fn end(self) -> Result<Self::Output, HttpFailure>
     where
         Self: Sized,
     {
-        Err(Failure::protocol("the stream is empty"))
+        Err(HttpFailure::protocol("the stream is empty"))
     }
 }
 
 /// Collects an answer.
-pub(super) struct Intake<R> {
+pub(super) struct BodyReader<R> {
     /// In a box, so that no answer that comes as a whole has room for it.
     streamed: Option<Box<Streamed<R>>>,
     /// The body, or for a stream that is recorded what has come of it.
@@ -68,9 +71,9 @@ impl<R> Streamed<R> {
     }
 }
 
-impl<R: Reader> Intake<R> {
-    pub(super) fn new(streamed: Option<Box<Streamed<R>>>, is_kept: bool, most: usize) -> Intake<R> {
-        Intake { streamed, bytes: BytesMut::new(), only: Bytes::new(), is_kept, length: 0, most }
+impl<R: ReplyReader> BodyReader<R> {
+    pub(super) fn new(streamed: Option<Box<Streamed<R>>>, is_kept: bool, most: usize) -> BodyReader<R> {
+        BodyReader { streamed, bytes: BytesMut::new(), only: Bytes::new(), is_kept, length: 0, most }
     }
 
     pub(super) fn length(&self) -> usize {
@@ -78,14 +81,14 @@ impl<R: Reader> Intake<R> {
     }
 
     /// Takes a piece; whether the answer is complete with it.
-    pub(super) fn push(&mut self, chunk: Bytes) -> Result<bool, Failure> {
+    pub(super) fn push(&mut self, chunk: Bytes) -> Result<bool, HttpFailure> {
         self.length = self.length.saturating_add(chunk.len());
         if self.length > self.most {
             let message = format!(
                 "the answer is longer than {} MiB; allow more by `max_response_mib`, or ask for fewer tokens",
                 self.most >> 20
             );
-            return Err(Failure::lasting(BackendErrorKind::Protocol, message));
+            return Err(HttpFailure::lasting(BackendErrorKind::Protocol, message));
         }
         if let Some(streamed) = &mut self.streamed {
             let Streamed { reader, events, began, first } = &mut **streamed;
@@ -95,7 +98,7 @@ impl<R: Reader> Intake<R> {
                 }
                 Ok(())
             };
-            events.feed(&chunk, event, Failure::protocol)?;
+            events.feed(&chunk, event, HttpFailure::protocol)?;
             let is_complete = reader.is_complete();
             if self.is_kept {
                 self.bytes.extend_from_slice(&chunk);
@@ -119,7 +122,7 @@ impl<R: Reader> Intake<R> {
     pub(super) fn finish(
         self,
         whole: impl FnOnce() -> R,
-    ) -> (Result<R::Output, Failure>, Option<Duration>, Bytes) {
+    ) -> (Result<R::Output, HttpFailure>, Option<Duration>, Bytes) {
         let body = if self.only.is_empty() { self.bytes.freeze() } else { self.only };
         let Some(streamed) = self.streamed else { return (whole().whole(&body), None, body) };
         let Streamed { mut reader, mut events, first, .. } = *streamed;
@@ -130,7 +133,7 @@ impl<R: Reader> Intake<R> {
 }
 
 /// Reads a body as JSON.
-pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
+pub(crate) fn json_of(body: &[u8]) -> Result<Value, HttpFailure> {
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         if error.to_string().starts_with("recursion limit") {
@@ -147,7 +150,7 @@ pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
         } else {
             format!("the answer is not JSON ({error})")
         };
-        Failure::protocol(if start.is_empty() { what } else { format!("{what}: {}", shown(start)) })
+        HttpFailure::protocol(if start.is_empty() { what } else { format!("{what}: {}", shown(start)) })
     })?;
     if gage_core::json_depth(&value) > MAX_JSON_DEPTH {
         return Err(nested());
@@ -155,7 +158,7 @@ pub(crate) fn json_of(body: &[u8]) -> Result<Value, Failure> {
     Ok(value)
 }
 
-fn nested() -> Failure {
+fn nested() -> HttpFailure {
     let message = format!("the answer is nested deeper than {MAX_JSON_DEPTH} levels");
-    Failure::lasting(BackendErrorKind::Protocol, message)
+    HttpFailure::lasting(BackendErrorKind::Protocol, message)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// What a host took and refused of late.
 #[derive(Default)]
-pub(super) struct Taking {
+pub(super) struct ThrottleState {
     /// When a request was sent that was refused, where none is known to be answered that was sent later.
     refusing_since: Option<Instant>,
     /// When an answer came last, and how many there were.
@@ -18,7 +18,7 @@ pub(super) struct Taking {
     gap: f64,
 }
 
-impl Taking {
+impl ThrottleState {
     /// How many requests were answered.
     pub(super) fn answers(&self) -> u64 {
         self.answers

@@ -8,7 +8,7 @@ mod play;
 mod public;
 mod record;
 
-use play::Player;
+use play::Replayer;
 pub(super) use public::{public_body, without_secrets_of};
 use record::Recorder;
 use serde::{Deserialize, Serialize};
@@ -37,14 +37,14 @@ pub(super) struct Exchange {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct RecordingHead {
     format: String,
     version: u32,
 }
 
 /// A tape that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum RecordingError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
@@ -63,61 +63,61 @@ pub enum TapeError {
     },
 }
 
-impl TapeError {
-    fn file(path: &Path, source: std::io::Error) -> TapeError {
-        TapeError::File { path: path.display().to_string(), source }
+impl RecordingError {
+    fn file(path: &Path, source: std::io::Error) -> RecordingError {
+        RecordingError::File { path: path.display().to_string(), source }
     }
 
-    fn format(path: &Path, message: impl Into<String>) -> TapeError {
-        TapeError::Format { path: path.display().to_string(), message: message.into() }
+    fn format(path: &Path, message: impl Into<String>) -> RecordingError {
+        RecordingError::Format { path: path.display().to_string(), message: message.into() }
     }
 }
 
 /// A run's HTTP exchanges, being recorded or played back.
-pub struct HttpTape(Mode);
+pub struct HttpRecording(RecordingMode);
 
-enum Mode {
+enum RecordingMode {
     Record(Recorder),
-    Replay(Player),
+    Replay(Replayer),
 }
 
-impl HttpTape {
+impl HttpRecording {
     /// Begins to record into a file, behind what was recorded there before.
     ///
     /// # Errors
     /// When the file cannot be written, or holds something else.
-    pub fn record(path: &Path) -> Result<HttpTape, TapeError> {
-        Recorder::open(path).map(Mode::Record).map(HttpTape)
+    pub fn record(path: &Path) -> Result<HttpRecording, RecordingError> {
+        Recorder::open(path).map(RecordingMode::Record).map(HttpRecording)
     }
 
     /// Opens a file whose exchanges take the place of the network.
     ///
     /// # Errors
     /// When the file cannot be read, or holds something else.
-    pub fn replay(path: &Path) -> Result<HttpTape, TapeError> {
-        Player::open(path).map(Mode::Replay).map(HttpTape)
+    pub fn replay(path: &Path) -> Result<HttpRecording, RecordingError> {
+        Replayer::open(path).map(RecordingMode::Replay).map(HttpRecording)
     }
 
     /// Whether answers come from the file.
     pub fn is_replay(&self) -> bool {
-        matches!(self.0, Mode::Replay(_))
+        matches!(self.0, RecordingMode::Replay(_))
     }
 
     /// Writes what is left; says how many exchanges were recorded. Exchanges that come later are lost.
     ///
     /// # Errors
     /// When any of them could not be written.
-    pub fn finish(&self) -> Result<u64, TapeError> {
+    pub fn finish(&self) -> Result<u64, RecordingError> {
         match &self.0 {
-            Mode::Record(recorder) => recorder.finish(),
-            Mode::Replay(_) => Ok(0),
+            RecordingMode::Record(recorder) => recorder.finish(),
+            RecordingMode::Replay(_) => Ok(0),
         }
     }
 
     /// Takes down an exchange, where exchanges are recorded; it survives the loss of power when this returns. Where it could
-    /// not be written, [`HttpTape::finish`] says why.
+    /// not be written, [`HttpRecording::finish`] says why.
     pub(super) async fn note(&self, exchange: Exchange) {
-        if let Mode::Record(recorder) = &self.0 {
+        if let RecordingMode::Record(recorder) = &self.0 {
             recorder.note(exchange).await;
         }
     }
@@ -125,8 +125,8 @@ impl HttpTape {
     /// The answer to a request, where answers come from the file.
     pub(super) async fn answer(&self, digest: &str) -> Option<Result<Exchange, String>> {
         match &self.0 {
-            Mode::Record(_) => None,
-            Mode::Replay(player) => Some(player.answer(digest).await),
+            RecordingMode::Record(_) => None,
+            RecordingMode::Replay(player) => Some(player.answer(digest).await),
         }
     }
 }
@@ -152,13 +152,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for round in 0..2 {
-            let tape = HttpTape::record(&path).expect("a tape");
+            let tape = HttpRecording::record(&path).expect("a tape");
             for number in 0..300 {
                 tape.note(exchange(&format!("d{number}"), &format!("{round}-{number}"))).await;
             }
             assert_eq!(tape.finish().expect("written"), 300);
         }
-        let tape = HttpTape::replay(&path).expect("a tape");
+        let tape = HttpRecording::replay(&path).expect("a tape");
         for round in ["0-7", "1-7", "1-7"] {
             let found = tape.answer("d7").await.expect("a replay").expect("an exchange");
             assert_eq!(found.body, round);
@@ -172,16 +172,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
         for digest in ["a", "b"] {
-            let tape = HttpTape::record(&path).expect("a tape");
+            let tape = HttpRecording::record(&path).expect("a tape");
             tape.note(exchange(digest, "x")).await;
             tape.finish().expect("written");
         }
         let bytes = std::fs::read(&path).expect("read");
         std::fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
-        let tape = HttpTape::record(&path).expect("a tape");
+        let tape = HttpRecording::record(&path).expect("a tape");
         tape.note(exchange("c", "x")).await;
         tape.finish().expect("written");
-        let tape = HttpTape::replay(&path).expect("a tape");
+        let tape = HttpRecording::replay(&path).expect("a tape");
         let mut found = Vec::new();
         for digest in ["a", "b", "c"] {
             found.push(tape.answer(digest).await.expect("a replay").is_ok());
@@ -194,7 +194,7 @@ mod tests {
     async fn flipped_bit_is_never_another_answer() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
-        let tape = HttpTape::record(&path).expect("a tape");
+        let tape = HttpRecording::record(&path).expect("a tape");
         let recorded =
             [exchange("a", "answer 233"), exchange("b", "answer 266"), exchange("c", "answer 246")];
         for one in &recorded {
@@ -207,7 +207,7 @@ mod tests {
                 let mut flipped = whole.clone();
                 flipped[position] ^= 1 << bit;
                 std::fs::write(&path, flipped).expect("written");
-                let Ok(tape) = HttpTape::replay(&path) else { continue };
+                let Ok(tape) = HttpRecording::replay(&path) else { continue };
                 for one in &recorded {
                     if let Ok(found) = tape.answer(&one.digest).await.expect("a replay") {
                         assert_eq!(found, *one, "byte {position}, bit {bit}");
@@ -221,10 +221,10 @@ mod tests {
     async fn what_was_taken_down_is_in_the_file_before_the_end() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
-        let tape = HttpTape::record(&path).expect("a tape");
+        let tape = HttpRecording::record(&path).expect("a tape");
         for digest in ["a", "b", "c"] {
             tape.note(exchange(digest, "x")).await;
-            let replay = HttpTape::replay(&path).expect("a tape");
+            let replay = HttpRecording::replay(&path).expect("a tape");
             assert!(replay.answer(digest).await.expect("a replay").is_ok(), "{digest}");
         }
         assert_eq!(tape.finish().expect("written"), 3);
@@ -234,7 +234,7 @@ mod tests {
     async fn a_torn_file_is_told_of_and_one_that_is_damaged_before_its_end_is_left_as_it_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
-        let tape = HttpTape::record(&path).expect("a tape");
+        let tape = HttpRecording::record(&path).expect("a tape");
         let mut ends = Vec::new();
         for digest in ["a", "b", "c"] {
             tape.note(exchange(digest, "x")).await;
@@ -243,14 +243,14 @@ mod tests {
         tape.finish().expect("written");
         let whole = std::fs::read(&path).expect("read");
         std::fs::write(&path, &whole[..ends[1] + 7]).expect("written");
-        let replay = HttpTape::replay(&path).expect("a tape");
+        let replay = HttpRecording::replay(&path).expect("a tape");
         let missing = replay.answer("c").await.expect("a replay").expect_err("torn");
         assert!(missing.contains("its last 7 bytes") && missing.contains("torn"), "{missing}");
 
         let mut damaged = whole;
         damaged[ends[0] + 4..ends[0] + 12].fill(0xff);
         std::fs::write(&path, &damaged).expect("written");
-        for opened in [HttpTape::replay(&path), HttpTape::record(&path)] {
+        for opened in [HttpRecording::replay(&path), HttpRecording::record(&path)] {
             let Err(error) = opened else { panic!("it is damaged") };
             assert!(error.to_string().contains(&format!("damaged at byte {}", ends[0])), "{error}");
         }
@@ -261,11 +261,11 @@ mod tests {
     fn other_files_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("tape.zst");
-        assert!(HttpTape::replay(&path).is_err());
+        assert!(HttpRecording::replay(&path).is_err());
         for content in [b"hello".to_vec(), zstd::bulk::compress(b"{\"a\": 1}\n", 1).expect("compressed")] {
             std::fs::write(&path, content).expect("written");
-            assert!(HttpTape::replay(&path).is_err());
-            assert!(HttpTape::record(&path).is_err(), "what is there is not overwritten");
+            assert!(HttpRecording::replay(&path).is_err());
+            assert!(HttpRecording::record(&path).is_err(), "what is there is not overwritten");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::details::details_of;
 use super::gguf::{Gguf, Purpose};
 use super::held::check_schema;
-use super::link::Link;
+use super::link::ModelClient;
 use super::model::ModelFacts;
 use super::options::{ChatTemplateChoice, Isolation, LlamaCppOpenError, LlamaCppOptions};
 use super::process::{self, ModelProgram};
@@ -45,7 +45,7 @@ struct LlamaCppBackend {
     purpose: Purpose,
     /// Whether a crash can be survived.
     is_apart: bool,
-    link: Arc<Link>,
+    link: Arc<ModelClient>,
 }
 
 /// Loads a model, in a process or on a thread of its own, and computes the digest of its file meanwhile. The
@@ -129,7 +129,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// The digest of a file that the model is loaded from, to which the file is pinned.
-async fn pinned(link: &Arc<Link>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
+async fn pinned(link: &Arc<ModelClient>, path: &Path) -> Result<Digest, LlamaCppOpenError> {
     let (link, path) = (Arc::clone(link), path.to_owned());
     blocking(move || {
         link.files.pin(&path).map_err(|reason| super::gguf::GgufError::Read { path, reason }.into())

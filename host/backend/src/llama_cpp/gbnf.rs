@@ -8,7 +8,7 @@ const MAX_NAMED_RULES: usize = 8;
 
 /// What can be seen to be wrong with a text as GBNF, with its line; nothing where it looks right.
 pub fn explain(grammar: &str) -> Option<String> {
-    let mut reader = Reader { rest: grammar.chars().peekable(), line: 1 };
+    let mut reader = GrammarReader { rest: grammar.chars().peekable(), line: 1 };
     let (mut defined, mut named) = (Vec::new(), Vec::new());
     let mut open: Vec<usize> = Vec::new();
     while let Some(character) = reader.next() {
@@ -69,12 +69,12 @@ fn is_of_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '-' | '_')
 }
 
-struct Reader<'g> {
+struct GrammarReader<'g> {
     rest: Peekable<Chars<'g>>,
     line: usize,
 }
 
-impl Reader<'_> {
+impl GrammarReader<'_> {
     fn next(&mut self) -> Option<char> {
         let next = self.rest.next();
         self.line += usize::from(next == Some('\n'));

@@ -11,7 +11,7 @@ mod tensor;
 pub use purpose::Purpose;
 pub use tensor::{Tensor, TensorType};
 
-use reader::Reader;
+use reader::GgufReader;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -101,7 +101,7 @@ impl Gguf {
         if metadata.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        Reader::new(path, file, metadata.len()).gguf()
+        GgufReader::new(path, file, metadata.len()).gguf()
     }
 
     /// A text.

@@ -10,27 +10,27 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// What is told of a model when it is loaded, or why it is not.
-pub type Opened = Result<Loaded, String>;
+pub type LoadResult = Result<Loaded, String>;
 
 /// Requests that wait for an answer, and the way on which more are sent.
 #[derive(Default)]
-pub struct Link {
-    state: Mutex<State>,
+pub struct ModelClient {
+    state: Mutex<ClientState>,
     /// The files that the model was loaded from.
     pub files: PinnedFiles,
 }
 
 /// What a link knows.
 #[derive(Default)]
-pub struct State {
+pub struct ClientState {
     /// Where messages go; nothing while there is no model, and after it ended.
     pub outbox: Option<Sender<ToModel>>,
     /// What the model said when it was loaded first. A reload must give the same.
     loaded: Option<Box<Loaded>>,
     /// Who waits for the model to be loaded.
-    pub opening: Option<oneshot::Sender<Opened>>,
+    pub opening: Option<oneshot::Sender<LoadResult>>,
     /// Requests without an answer, the oldest first.
-    pub pending: BTreeMap<u64, Pending>,
+    pub pending: BTreeMap<u64, PendingRequest>,
     /// Requests that were being worked on when the model crashed. They are sent again one at a time.
     pub suspects: Vec<u64>,
     /// Why no request can be answered any more.
@@ -47,7 +47,7 @@ pub struct State {
 }
 
 /// A request without an answer.
-pub struct Pending {
+pub struct PendingRequest {
     /// The same again, where a crash would lose it.
     pub job: Option<Job>,
     /// Whether the model has begun to work on it.
@@ -57,7 +57,7 @@ pub struct Pending {
     reply: oneshot::Sender<Result<Done, BackendError>>,
 }
 
-impl Pending {
+impl PendingRequest {
     /// Answers it.
     pub fn answer(self, done: Result<Done, BackendError>) {
         let attempts = self.crashes + 1;
@@ -66,9 +66,9 @@ impl Pending {
     }
 }
 
-impl Link {
+impl ModelClient {
     /// Its state.
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, ClientState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -86,7 +86,7 @@ impl Link {
             let number = state.next;
             state.next += 1;
             let kept = keeps.then(|| job.clone());
-            state.pending.insert(number, Pending { job: kept, has_begun: false, crashes: 0, reply });
+            state.pending.insert(number, PendingRequest { job: kept, has_begun: false, crashes: 0, reply });
             if state.suspects.is_empty()
                 && let Some(outbox) = &state.outbox
             {
@@ -95,14 +95,14 @@ impl Link {
             }
             number
         };
-        let mut waiting = Waiting { link: self, number: Some(number) };
+        let mut waiting = ReplyGuard { link: self, number: Some(number) };
         let done = answer.await;
         waiting.number = None;
         done.map_err(|_| internal("the model has ended; its log says why"))?
     }
 
     /// Takes in what the model says.
-    pub fn hear(&self, message: FromModel) {
+    pub fn on_message(&self, message: FromModel) {
         let mut state = self.state();
         match message {
             FromModel::Opened(loaded) => {
@@ -111,23 +111,23 @@ impl Link {
                     state.loaded = Some(loaded.clone());
                     let _ = opening.send(Ok(*loaded));
                 } else if is_different {
-                    state.end(model_lost(
+                    state.fail_all(model_lost(
                         "after a crash the model was loaded with other settings than before; perhaps memory is short now",
                     ));
                 }
             }
             FromModel::Refused(reason) => match state.opening.take() {
                 Some(opening) => drop(opening.send(Err(reason))),
-                None => state.end(internal(format!("the model could not be loaded again: {reason}"))),
+                None => state.fail_all(internal(format!("the model could not be loaded again: {reason}"))),
             },
-            FromModel::Began(number) | FromModel::Waits(number) => {
+            FromModel::Started(number) | FromModel::Queued(number) => {
                 if let Some(pending) = state.pending.get_mut(&number) {
-                    pending.has_begun = matches!(message, FromModel::Began(_));
+                    pending.has_begun = matches!(message, FromModel::Started(_));
                 }
             }
             FromModel::Done(number, done, counts) => {
                 state.counts = state.earlier.and(counts);
-                if let Some(pending) = state.forget(number) {
+                if let Some(pending) = state.remove_request(number) {
                     pending.answer((*done).map_err(BackendError::from));
                 }
             }
@@ -144,32 +144,32 @@ impl Link {
         self.files.check(used)
     }
 
-    fn give_up(&self, number: u64) {
+    fn cancel(&self, number: u64) {
         let mut state = self.state();
         if let Some(outbox) = &state.outbox {
-            let _ = outbox.send(ToModel::GiveUp(number));
+            let _ = outbox.send(ToModel::Cancel(number));
         }
-        state.forget(number);
+        state.remove_request(number);
     }
 }
 
-impl State {
+impl ClientState {
     /// Takes a request out, and sends the next one where it was on trial.
-    fn forget(&mut self, number: u64) -> Option<Pending> {
+    fn remove_request(&mut self, number: u64) -> Option<PendingRequest> {
         let was_on_trial = self.suspects.first() == Some(&number);
         self.suspects.retain(|suspect| *suspect != number);
         let pending = self.pending.remove(&number);
         if was_on_trial {
-            self.send_on();
+            self.send_pending();
         }
         pending
     }
 
     /// Sends what waits: the first that is suspected to have made the model crash, alone, and when none is
     /// left all others.
-    pub fn send_on(&mut self) {
+    pub fn send_pending(&mut self) {
         let Some(outbox) = &self.outbox else { return };
-        let send = |number: u64, pending: &Pending| {
+        let send = |number: u64, pending: &PendingRequest| {
             if let Some(job) = &pending.job {
                 // Where the model has just ended, whoever looks after it sends the request again.
                 let _ = outbox.send(ToModel::Ask(number, Box::new(job.clone())));
@@ -186,7 +186,7 @@ impl State {
     }
 
     /// Notes that the model crashed: what it was working on is tried once more, alone, and then failed.
-    pub fn note_crash(&mut self, failed: impl Fn() -> BackendError) {
+    pub fn on_crash(&mut self, failed: impl Fn() -> BackendError) {
         self.outbox = None;
         self.crashes += 1;
         self.earlier = self.counts;
@@ -211,7 +211,7 @@ impl State {
     }
 
     /// Answers all that waits, and all that comes, with an error.
-    pub fn end(&mut self, error: BackendError) {
+    pub fn fail_all(&mut self, error: BackendError) {
         self.outbox = None;
         self.suspects.clear();
         for (_, pending) in std::mem::take(&mut self.pending) {
@@ -230,15 +230,15 @@ pub fn model_lost(message: impl Into<String>) -> BackendError {
 }
 
 /// A request that is given up when nobody waits for it any more.
-struct Waiting<'l> {
-    link: &'l Link,
+struct ReplyGuard<'l> {
+    link: &'l ModelClient,
     number: Option<u64>,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ReplyGuard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
-            self.link.give_up(number);
+            self.link.cancel(number);
         }
     }
 }
@@ -279,7 +279,7 @@ mod tests {
     /// A model that was started anew counts from nothing; what the one before it had counted is not lost by that.
     #[test]
     fn counts_of_a_model_that_crashed_are_kept() {
-        let link = Link::default();
+        let link = ModelClient::default();
         let counted = |models: u64| Counts {
             evaluated_tokens: 7 * models,
             reused_tokens: 5 * models,
@@ -289,10 +289,10 @@ mod tests {
             most_requests: 2,
         };
         for models in 1..4 {
-            link.hear(done(0));
-            link.hear(done(1));
+            link.on_message(done(0));
+            link.on_message(done(1));
             assert_eq!(link.state().counts, counted(models));
-            link.state().note_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
+            link.state().on_crash(|| BackendError::new(BackendErrorKind::ModelCrashed, "crashed"));
             assert_eq!(link.state().counts, counted(models), "before the next one answers");
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     /// that one fails, the others are answered.
     #[tokio::test]
     async fn only_what_crashes_twice_by_itself_fails() {
-        let link = Arc::new(Link::default());
+        let link = Arc::new(ModelClient::default());
         let (outbox, inbox) = channel();
         link.state().outbox = Some(outbox);
         let ask = |name: &str| {
@@ -316,34 +316,34 @@ mod tests {
         }
         assert_eq!(asked(&inbox), [0, 1, 2]);
         // What only waits when the model crashes is not suspected.
-        link.hear(FromModel::Began(2));
-        link.hear(FromModel::Waits(2));
-        link.hear(FromModel::Began(0));
-        link.hear(FromModel::Began(1));
+        link.on_message(FromModel::Started(2));
+        link.on_message(FromModel::Queued(2));
+        link.on_message(FromModel::Started(0));
+        link.on_message(FromModel::Started(1));
         let failed = || BackendError::new(BackendErrorKind::ModelCrashed, "crashed");
         let crash = || {
             let (outbox, inbox) = channel();
             let mut state = link.state();
-            state.note_crash(failed);
+            state.on_crash(failed);
             state.outbox = Some(outbox);
-            state.send_on();
+            state.send_pending();
             inbox
         };
         let inbox = crash();
         assert_eq!(asked(&inbox), [0], "the suspects come one at a time");
-        link.hear(FromModel::Began(0));
+        link.on_message(FromModel::Started(0));
         let inbox = crash();
         assert_eq!(asked(&inbox), [1]);
-        link.hear(FromModel::Began(1));
-        link.hear(done(1));
+        link.on_message(FromModel::Started(1));
+        link.on_message(done(1));
         assert_eq!(asked(&inbox), [2], "then what had not begun");
-        link.hear(done(2));
+        link.on_message(done(2));
         let mut ends = Vec::new();
         for reply in replies {
             ends.push(reply.await.expect("no panic").map_err(|error| (error.kind, error.attempts)).err());
         }
         assert_eq!(ends, [Some((BackendErrorKind::ModelCrashed, 2)), None, None]);
-        link.state().end(failed());
+        link.state().fail_all(failed());
         assert!(
             link.ask(Job { name: "late".to_owned(), task: Task::Roll(Prompt::default()) }, true)
                 .await
@@ -368,14 +368,14 @@ mod tests {
             let (facts, kernels) = (ModelFacts::default(), "CPU".to_owned());
             FromModel::Opened(Box::new(Loaded { facts, settings, kernels, projector: None }))
         };
-        let link = Link::default();
+        let link = ModelClient::default();
         let (opening, opened) = oneshot::channel();
         link.state().opening = Some(opening);
-        link.hear(loaded(8));
+        link.on_message(loaded(8));
         assert!(opened.await.expect("an answer").is_ok());
-        link.hear(loaded(8));
+        link.on_message(loaded(8));
         assert!(link.state().ended.is_none());
-        link.hear(loaded(4));
+        link.on_message(loaded(4));
         let ended = link.state().ended.clone().expect("it ended");
         assert_eq!(ended.kind, BackendErrorKind::ModelLost);
         assert!(ended.message.contains("other settings than before"), "{}", ended.message);
@@ -383,7 +383,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_given_up_is_told_to_the_model() {
-        let link = Arc::new(Link::default());
+        let link = Arc::new(ModelClient::default());
         let (outbox, inbox) = channel();
         link.state().outbox = Some(outbox);
         let job = Job { name: "dropped".to_owned(), task: Task::Roll(Prompt::default()) };
@@ -393,7 +393,7 @@ mod tests {
             assert!(futures::poll!(waiting.as_mut()).is_pending());
         }
         assert!(matches!(inbox.try_recv(), Ok(ToModel::Ask(0, _))));
-        assert!(matches!(inbox.try_recv(), Ok(ToModel::GiveUp(0))));
+        assert!(matches!(inbox.try_recv(), Ok(ToModel::Cancel(0))));
         assert!(link.state().pending.is_empty());
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 pub struct MemoryNeeds {
     /// The weights, which are mapped from the file.
     pub weights: u64,
-    /// Keys and values of all tokens.
+    /// CacheKeys and values of all tokens.
     pub cache: u64,
     /// The logits of a call and what is computed on the way to them.
     pub computation: u64,

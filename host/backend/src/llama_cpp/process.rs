@@ -1,11 +1,11 @@
 //! A model in a process of its own, which is started again when it crashes.
 
 use super::captured_log::LOG_TARGET;
-use super::link::{Link, Opened, model_lost};
+use super::link::{LoadResult, ModelClient, model_lost};
 use super::options::{LlamaCppOpenError, ModelOptions};
 use super::pinned_files::FileUse;
 use super::protocol::{FromModel, ToModel, VERSION, read_frame, write_frame};
-use super::relay::Relay;
+use super::relay::LogForwarder;
 use super::waiting::thread_environment;
 use crate::api::{BackendError, BackendErrorKind};
 use std::io::BufReader;
@@ -28,7 +28,7 @@ pub struct ModelProgram {
 }
 
 /// How a process ended that was not asked to.
-enum End {
+enum ProcessExit {
     /// Nobody needs the model any more.
     Dropped,
     /// It said that it cannot load the model.
@@ -44,33 +44,33 @@ enum End {
 pub fn start(
     options: ModelOptions,
     program: ModelProgram,
-) -> Result<(Arc<Link>, oneshot::Receiver<Opened>), LlamaCppOpenError> {
-    let link = Arc::new(Link::default());
+) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), LlamaCppOpenError> {
+    let link = Arc::new(ModelClient::default());
     let (opening, opened) = oneshot::channel();
     link.state().opening = Some(opening);
     let weak = Arc::downgrade(&link);
     std::thread::Builder::new()
         .name("llama.cpp process".to_owned())
-        .spawn(move || look_after(&weak, &options, &program))
+        .spawn(move || supervise(&weak, &options, &program))
         .map_err(|error| LlamaCppOpenError::Ended(error.to_string()))?;
     Ok((link, opened))
 }
 
 /// Runs the process, and again after each crash.
-fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram) {
+fn supervise(link: &Weak<ModelClient>, options: &ModelOptions, program: &ModelProgram) {
     let mut in_a_row = 0;
     loop {
         let Some(strong) = link.upgrade() else { return };
         // Nothing is pinned before the first load.
         if let Err(reason) = strong.files.check(FileUse::Reload) {
-            return strong.state().end(model_lost(reason));
+            return strong.state().fail_all(model_lost(reason));
         }
         let (mut child, stdin, stdout, relay) = match spawn(program) {
             Ok(spawned) => spawned,
             Err(error) => {
                 return strong
                     .state()
-                    .end(model_lost(format!("the process of the model cannot be started: {error}")));
+                    .fail_all(model_lost(format!("the process of the model cannot be started: {error}")));
             }
         };
         let (outbox, inbox) = channel();
@@ -83,13 +83,13 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         if let Err(error) = writer {
             let message = format!("the process of the model cannot be asked: {error}");
             let _ = child.kill().and_then(|()| child.wait());
-            return strong.state().end(model_lost(message));
+            return strong.state().fail_all(model_lost(message));
         }
         {
             let mut state = strong.state();
             state.process_id = Some(child.id());
             state.outbox = Some(outbox);
-            state.send_on();
+            state.send_pending();
         }
         tracing::info!(
             pid = child.id(),
@@ -105,12 +105,12 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         let log = relay.finish();
         let Some(strong) = link.upgrade() else { return };
         let has_answered = match end {
-            End::Dropped => return,
-            End::Refused => {
+            ProcessExit::Dropped => return,
+            ProcessExit::Refused => {
                 let message = "the model could not be loaded".to_owned();
-                return strong.state().end(model_lost(message));
+                return strong.state().fail_all(model_lost(message));
             }
-            End::Crashed { has_answered } => has_answered,
+            ProcessExit::Crashed { has_answered } => has_answered,
         };
         in_a_row = if has_answered { 1 } else { in_a_row + 1 };
         let how = described(status.as_ref().ok(), &log);
@@ -122,22 +122,22 @@ fn look_after(link: &Weak<Link>, options: &ModelOptions, program: &ModelProgram)
         }
         if state.opening.is_some() {
             let message = format!("{how}, while it loaded the model");
-            return state.end(model_lost(message));
+            return state.fail_all(model_lost(message));
         }
-        state.note_crash(|| {
+        state.on_crash(|| {
             BackendError::new(BackendErrorKind::ModelCrashed, format!("{how}, twice with this request"))
         });
         if in_a_row >= MAX_CRASHES {
             let message =
                 format!("{how}; this was the crash number {in_a_row} without an answer between them");
-            return state.end(model_lost(message));
+            return state.fail_all(model_lost(message));
         }
     }
 }
 
-type Spawned = (Child, ChildStdin, ChildStdout, Relay);
+type SpawnedProcess = (Child, ChildStdin, ChildStdout, LogForwarder);
 
-fn spawn(program: &ModelProgram) -> std::io::Result<Spawned> {
+fn spawn(program: &ModelProgram) -> std::io::Result<SpawnedProcess> {
     let mut command = Command::new(&program.program);
     command
         .args(&program.arguments)
@@ -155,7 +155,7 @@ fn spawn(program: &ModelProgram) -> std::io::Result<Spawned> {
     }
     let mut child = command.spawn()?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let relay = stderr.map(Relay::start).transpose()?;
+    let relay = stderr.map(LogForwarder::start).transpose()?;
     match (stdin, stdout, relay) {
         (Some(stdin), Some(stdout), Some(relay)) => Ok((child, stdin, stdout, relay)),
         _ => Err(std::io::Error::other("it has no standard streams")),
@@ -173,7 +173,7 @@ fn write_all(mut stdin: ChildStdin, inbox: &Receiver<ToModel>) {
 }
 
 /// Hears what the process says until it ends.
-fn listen(link: &Weak<Link>, stdout: ChildStdout) -> End {
+fn listen(link: &Weak<ModelClient>, stdout: ChildStdout) -> ProcessExit {
     let mut reader = BufReader::new(stdout);
     let mut has_answered = false;
     loop {
@@ -185,15 +185,15 @@ fn listen(link: &Weak<Link>, stdout: ChildStdout) -> End {
                 break;
             }
         };
-        let Some(link) = link.upgrade() else { return End::Dropped };
+        let Some(link) = link.upgrade() else { return ProcessExit::Dropped };
         let is_refused = matches!(message, FromModel::Refused(_));
         has_answered |= matches!(message, FromModel::Done(..));
-        link.hear(message);
+        link.on_message(message);
         if is_refused {
-            return End::Refused;
+            return ProcessExit::Refused;
         }
     }
-    if link.strong_count() == 0 { End::Dropped } else { End::Crashed { has_answered } }
+    if link.strong_count() == 0 { ProcessExit::Dropped } else { ProcessExit::Crashed { has_answered } }
 }
 
 /// How a process ended, with what it said last.

@@ -30,10 +30,10 @@ pub enum ToModel {
         /// What to load.
         options: Box<ModelOptions>,
     },
-    /// Work on this.
+    /// RequestWork on this.
     Ask(u64, Box<Job>),
     /// Nobody waits for that any more.
-    GiveUp(u64),
+    Cancel(u64),
 }
 
 /// What a model says.
@@ -44,9 +44,9 @@ pub enum FromModel {
     /// It cannot be loaded, for this reason.
     Refused(String),
     /// A request is being worked on, be it only that its text is made tokens.
-    Began(u64),
+    Started(u64),
     /// It waits for room, and is not worked on.
-    Waits(u64),
+    Queued(u64),
     /// A request is done.
     Done(u64, Box<Result<Done, JobError>>, Counts),
 }
@@ -87,7 +87,7 @@ pub enum Task {
     },
     /// Score a whole text.
     Roll(Prompt),
-    /// Turn texts into vectors.
+    /// Admission texts into vectors.
     Embed(Vec<String>),
 }
 
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_no_message_is_an_error() {
         let mut whole = Vec::new();
-        write_frame(&mut whole, &ToModel::GiveUp(7)).expect("a frame");
+        write_frame(&mut whole, &ToModel::Cancel(7)).expect("a frame");
         for length in 1..whole.len() {
             assert!(read_frame::<ToModel>(&mut &whole[..length]).is_err(), "{length}");
         }

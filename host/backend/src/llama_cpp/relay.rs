@@ -16,17 +16,17 @@ const MAX_KEPT_LINES: usize = 8;
 const MAX_LINE_BYTES: u64 = 16 << 10;
 
 /// Reads a log on a thread of its own.
-pub struct Relay {
+pub struct LogForwarder {
     last: Arc<Mutex<VecDeque<String>>>,
     thread: JoinHandle<()>,
 }
 
-impl Relay {
+impl LogForwarder {
     /// Starts to read.
     ///
     /// # Errors
     /// When no thread can be had.
-    pub fn start(stderr: ChildStderr) -> std::io::Result<Relay> {
+    pub fn start(stderr: ChildStderr) -> std::io::Result<LogForwarder> {
         let last = Arc::new(Mutex::new(VecDeque::new()));
         let kept = Arc::clone(&last);
         let read = move || {
@@ -55,7 +55,7 @@ impl Relay {
             }
         };
         let thread = std::thread::Builder::new().name("llama.cpp log".to_owned()).spawn(read)?;
-        Ok(Relay { last, thread })
+        Ok(LogForwarder { last, thread })
     }
 
     /// Waits for the end of the log and gives its last warnings and errors.

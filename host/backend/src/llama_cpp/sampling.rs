@@ -19,21 +19,21 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 pub const DEFAULT_SEED: u32 = 42;
 
 /// Chooses the tokens of one answer.
-pub struct Chooser {
+pub struct Sampler {
     /// Penalties, cuts, temperature and the draw; nothing where the most likely token is taken.
     chain: Option<LlamaSampler>,
-    constraint: Option<Held>,
+    constraint: Option<SamplingConstraint>,
     logprobs: Option<usize>,
 }
 
 /// What an answer is held to, and how far it has come.
-enum Held {
+enum SamplingConstraint {
     Grammar(LlamaSampler),
     Choices(Choices),
 }
 
 /// A token that was chosen.
-pub struct Chosen {
+pub struct SampledToken {
     /// The token.
     pub token: LlamaToken,
     /// How likely it was, where that is asked for.
@@ -57,7 +57,7 @@ pub fn grammar(model: &LlamaModel, text: &str) -> Result<LlamaSampler, String> {
         })
 }
 
-impl Chooser {
+impl Sampler {
     /// What a request asks for.
     ///
     /// # Errors
@@ -68,16 +68,16 @@ impl Chooser {
         tokenizer: &Tokenizer<'_>,
         prompt: &[LlamaToken],
         context_length: usize,
-    ) -> Result<Chooser, BackendError> {
+    ) -> Result<Sampler, BackendError> {
         let constraint = match &task.constraint {
             None => None,
-            Some(Constraint::Grammar(text)) => Some(Held::Grammar(
+            Some(Constraint::Grammar(text)) => Some(SamplingConstraint::Grammar(
                 grammar(model, text)
                     .map_err(|reason| BackendError::new(BackendErrorKind::Rejected, reason))?,
             )),
-            Some(Constraint::Choices(texts)) => Some(Held::Choices(Choices::new(texts))),
+            Some(Constraint::Choices(texts)) => Some(SamplingConstraint::Choices(Choices::new(texts))),
         };
-        Ok(Chooser {
+        Ok(Sampler {
             chain: chain(&task.params, tokenizer.size(), prompt, context_length),
             constraint,
             logprobs: task.logprobs.map(to_usize),
@@ -94,7 +94,7 @@ impl Chooser {
         row: i32,
         tokenizer: &Tokenizer<'_>,
         pieces: &mut Option<Pieces>,
-    ) -> Result<Chosen, String> {
+    ) -> Result<SampledToken, String> {
         let logits = context.get_logits_ith(row);
         check_logits(logits)?;
         let best = most_likely(logits).ok_or("the model's logits are not numbers")?;
@@ -103,7 +103,7 @@ impl Chooser {
         let token = match (&mut self.constraint, &mut self.chain) {
             (None, None) => best,
             (None, Some(chain)) => chain.sample(context, row),
-            (Some(Held::Choices(choices)), chain) => {
+            (Some(SamplingConstraint::Choices(choices)), chain) => {
                 let pieces = pieces.get_or_insert_with(|| tokenizer.pieces());
                 let allowed = choices.allowed(pieces);
                 let candidates = allowed
@@ -114,7 +114,7 @@ impl Chooser {
                 is_last = choices.accept(token, pieces);
                 token
             }
-            (Some(Held::Grammar(grammar)), chain) => {
+            (Some(SamplingConstraint::Grammar(grammar)), chain) => {
                 let token = by_grammar(grammar, chain.as_mut(), logits, best)
                     .ok_or("no token is left that the grammar allows")?;
                 grammar.try_accept(token).map_err(|error| format!("the grammar failed: {error}"))?;
@@ -137,7 +137,7 @@ impl Chooser {
                 Some(of(token, top))
             }
         };
-        Ok(Chosen { token, logprob, is_last })
+        Ok(SampledToken { token, logprob, is_last })
     }
 }
 

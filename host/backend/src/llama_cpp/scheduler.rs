@@ -37,8 +37,8 @@ use gage_core::FinishReason;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::model::LlamaModel;
 use prepare::Preparation;
-use request::{Request, Rolling, Work};
-use sequences::{Held, Sequences};
+use request::{Request, RequestWork, Rolling};
+use sequences::{CachedPrefix, Sequences};
 use std::collections::{HashMap, VecDeque};
 
 /// Earlier prompts that are kept.
@@ -65,13 +65,13 @@ pub struct Scheduler<'m> {
     /// Whether sequences can share a beginning, which those of recurrent models cannot.
     shares: bool,
     cells: usize,
-    rows: Vec<Row>,
+    rows: Vec<BatchRow>,
     events: Vec<Event>,
     counts: Counts,
 }
 
 /// A row of logits that is wanted after a call.
-struct Row {
+struct BatchRow {
     row: i32,
     /// Index of the request among the active ones.
     request: usize,
@@ -146,20 +146,20 @@ impl<'m> Scheduler<'m> {
         let Job { name, task } = job;
         let made = match task {
             Task::Generate(task) => self.preparation.generation(&name, task).map(|(prompt, generation)| {
-                vec![Request::new(number, &name, prompt, Work::Generate(Box::new(generation)))]
+                vec![Request::new(number, &name, prompt, RequestWork::Generate(Box::new(generation)))]
             }),
             Task::Score { prompt, continuations } => self
                 .preparation
                 .scoring(&name, &prompt, &continuations)
                 .map(|(prompt, scoring, prompt_tokens)| {
-                    let work = Work::Score { scoring, texts: continuations, prompt_tokens };
+                    let work = RequestWork::Score { scoring, texts: continuations, prompt_tokens };
                     vec![Request::new(number, &name, prompt, work)]
                 }),
             Task::Roll(prompt) => self.preparation.rolling(&name, &prompt).map(|(windows, token_count)| {
                 self.rolling.insert(number, Rolling::new(windows.len(), token_count));
                 let windows = windows.into_iter().enumerate();
                 let of = |(window, (prompt, scoring))| {
-                    Request::new(number, &name, prompt, Work::Window { scoring, window })
+                    Request::new(number, &name, prompt, RequestWork::Window { scoring, window })
                 };
                 windows.map(of).collect()
             }),
@@ -238,14 +238,14 @@ impl<'m> Scheduler<'m> {
     /// Puts tokens into the batch: first those of answers, then prompts and continuations.
     fn fill(&mut self) -> Result<(), BackendError> {
         for (index, request) in self.active.iter().enumerate() {
-            if let Work::Generate(generation) = &request.work
+            if let RequestWork::Generate(generation) = &request.work
                 && let Some((token, written)) = generation.next()
                 && let Some(sequence) = request.sequences.first()
                 && !self.batch.is_full()
             {
                 let position = request.prompt.len() + written;
                 let row = self.batch.add(token, position, &[*sequence], true)?;
-                self.rows.push(Row { row, request: index, branch: None, position });
+                self.rows.push(BatchRow { row, request: index, branch: None, position });
             }
         }
         let settings = self.preparation.settings;
@@ -264,7 +264,7 @@ impl<'m> Scheduler<'m> {
                 let is_last = position + 1 == request.prompt.len();
                 let row = self.batch.add(*token, position, &sequences, is_last)?;
                 if is_last {
-                    self.rows.push(Row { row, request: index, branch: None, position });
+                    self.rows.push(BatchRow { row, request: index, branch: None, position });
                 }
                 request.computed += 1;
                 let ends_chunk =
@@ -288,7 +288,7 @@ impl<'m> Scheduler<'m> {
                 let row = self.batch.add(token, step.position, &[*sequence], is_wanted)?;
                 if is_wanted {
                     let branch = Some(step.branch);
-                    self.rows.push(Row { row, request: index, branch, position: step.position });
+                    self.rows.push(BatchRow { row, request: index, branch, position: step.position });
                 }
             }
         }
@@ -296,12 +296,12 @@ impl<'m> Scheduler<'m> {
     }
 
     /// Reads a row of logits; `Some` when the request ends with it.
-    fn read(&mut self, row: &Row) -> Option<Result<FinishReason, BackendError>> {
+    fn read(&mut self, row: &BatchRow) -> Option<Result<FinishReason, BackendError>> {
         let request = self.active.get_mut(row.request)?;
         let failed = |request: &Request, reason: &str| {
             Some(Err(internal(format!("request '{}': {reason}", request.name))))
         };
-        if let Work::Generate(generation) = &mut request.work {
+        if let RequestWork::Generate(generation) = &mut request.work {
             let tokenizer = &self.preparation.tokenizer;
             return match generation.chooser.choose(&self.context, row.row, tokenizer, &mut self.pieces) {
                 Ok(chosen) => {
@@ -342,8 +342,8 @@ impl<'m> Scheduler<'m> {
     fn answer(&mut self, request: &mut Request, end: Result<FinishReason, BackendError>) {
         let number = request.number;
         let window = match &request.work {
-            Work::Window { window, .. } => Some(*window),
-            Work::Generate(_) | Work::Score { .. } => None,
+            RequestWork::Window { window, .. } => Some(*window),
+            RequestWork::Generate(_) | RequestWork::Score { .. } => None,
         };
         let answer = end.and_then(|reason| request.finish(reason));
         let latency = request.started.elapsed();
@@ -388,12 +388,12 @@ impl<'m> Scheduler<'m> {
             return;
         }
         let tokens = prompt.into_iter().take(kept).collect();
-        for dropped in self.sequences.hold(Held { sequence: first, tokens, cells }) {
+        for dropped in self.sequences.hold(CachedPrefix { sequence: first, tokens, cells }) {
             self.drop_held(dropped);
         }
     }
 
-    fn drop_held(&mut self, held: Held) {
+    fn drop_held(&mut self, held: CachedPrefix) {
         shorten(&mut self.context, held.sequence, 0);
         self.sequences.give(held.sequence);
     }

@@ -85,15 +85,15 @@ pub fn rendered_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gage_core::{MediaKind, RareObject, Role};
+    use gage_core::{LazyObject, MediaKind, Role};
 
     fn image(url: &str) -> ContentPart {
         let url = url.to_owned();
         ContentPart::Media {
             kind: MediaKind::Image,
             url,
-            options: RareObject::default(),
-            extra: RareObject::default(),
+            options: LazyObject::default(),
+            extra: LazyObject::default(),
         }
     }
 

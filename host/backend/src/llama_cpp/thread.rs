@@ -1,6 +1,6 @@
 //! A model on a thread of this process.
 
-use super::link::{Link, Opened};
+use super::link::{LoadResult, ModelClient};
 use super::options::{LlamaCppOpenError, ModelOptions};
 use super::runtime::internal;
 use super::worker;
@@ -14,8 +14,10 @@ use tokio::sync::oneshot;
 ///
 /// # Errors
 /// When no thread can be had.
-pub fn start(options: ModelOptions) -> Result<(Arc<Link>, oneshot::Receiver<Opened>), LlamaCppOpenError> {
-    let link = Arc::new(Link::default());
+pub fn start(
+    options: ModelOptions,
+) -> Result<(Arc<ModelClient>, oneshot::Receiver<LoadResult>), LlamaCppOpenError> {
+    let link = Arc::new(ModelClient::default());
     let (outbox, inbox) = channel();
     let (opening, opened) = oneshot::channel();
     {
@@ -26,7 +28,7 @@ pub fn start(options: ModelOptions) -> Result<(Arc<Link>, oneshot::Receiver<Open
     let weak = Arc::downgrade(&link);
     let say = move |message| match weak.upgrade() {
         Some(link) => {
-            link.hear(message);
+            link.on_message(message);
             ControlFlow::Continue(())
         }
         None => ControlFlow::Break(()),
@@ -36,7 +38,7 @@ pub fn start(options: ModelOptions) -> Result<(Arc<Link>, oneshot::Receiver<Open
         let ended = catch_unwind(AssertUnwindSafe(|| worker::run(options, &inbox, say)));
         if let Some(link) = weak.upgrade() {
             let how = if ended.is_err() { "panicked" } else { "has ended" };
-            link.state().end(internal(format!("the thread of the model {how}")));
+            link.state().fail_all(internal(format!("the thread of the model {how}")));
         }
     };
     std::thread::Builder::new()

@@ -49,7 +49,7 @@ pub struct ImageFacts {
 }
 
 /// An image in a prompt.
-pub struct PlacedImage {
+pub struct ImageTokens {
     /// What is known of it.
     pub facts: ImageFacts,
     /// The position where it begins.
@@ -58,7 +58,7 @@ pub struct PlacedImage {
     pub bytes: Vec<u8>,
 }
 
-impl PlacedImage {
+impl ImageTokens {
     /// The positions that it takes.
     pub fn span(&self) -> Range<usize> {
         self.start..self.start + self.facts.positions
@@ -66,19 +66,19 @@ impl PlacedImage {
 }
 
 /// Cells that images take beyond their positions.
-pub fn further_cells<'i>(images: impl IntoIterator<Item = &'i PlacedImage>) -> usize {
+pub fn further_cells<'i>(images: impl IntoIterator<Item = &'i ImageTokens>) -> usize {
     images.into_iter().map(|image| image.facts.tokens.saturating_sub(image.facts.positions)).sum()
 }
 
 /// Where images stand in the tokens of a prompt that holds them in this order.
-pub fn placed(tokens: &[LlamaToken], facts: Vec<ImageFacts>, files: Vec<Vec<u8>>) -> Vec<PlacedImage> {
+pub fn placed(tokens: &[LlamaToken], facts: Vec<ImageFacts>, files: Vec<Vec<u8>>) -> Vec<ImageTokens> {
     let mut from = 0;
     let mut found = Vec::with_capacity(facts.len());
     for (facts, bytes) in facts.into_iter().zip(files) {
         let start = tokens.iter().skip(from).position(|token| token.0 == facts.number);
         let start = from + start.unwrap_or(0);
         from = start + facts.positions;
-        found.push(PlacedImage { facts, start, bytes });
+        found.push(ImageTokens { facts, start, bytes });
     }
     found
 }
@@ -201,7 +201,7 @@ impl<'m> Vision<'m> {
     /// When `mtmd` or the model fails.
     pub fn compute(
         &mut self,
-        image: &PlacedImage,
+        image: &ImageTokens,
         context: &mut LlamaContext<'_>,
         sequence: i32,
     ) -> Result<(), BackendError> {
@@ -300,7 +300,7 @@ mod tests {
         let two = ImageFacts { number: -3, positions: 1, tokens: 1 };
         let tokens: Vec<LlamaToken> = [5, -2, -2, -2, -2, -3, 7].map(LlamaToken::new).to_vec();
         let placed = placed(&tokens, vec![one, one, two], vec![Vec::new(); 3]);
-        let spans: Vec<Range<usize>> = placed.iter().map(PlacedImage::span).collect();
+        let spans: Vec<Range<usize>> = placed.iter().map(ImageTokens::span).collect();
         assert_eq!(spans, [1..3, 3..5, 5..6]);
         assert_eq!(further_cells(&placed), 8);
     }

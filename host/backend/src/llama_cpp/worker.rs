@@ -52,7 +52,7 @@ pub fn run(
             match message {
                 ToModel::Ask(number, job) => {
                     // What is done with a text before its turn comes may crash, too.
-                    if say(FromModel::Began(number)).is_break() {
+                    if say(FromModel::Started(number)).is_break() {
                         return;
                     }
                     let said = match *job {
@@ -71,14 +71,14 @@ pub fn run(
                         }
                         job => {
                             scheduler.push(number, job);
-                            say(FromModel::Waits(number))
+                            say(FromModel::Queued(number))
                         }
                     };
                     if said.is_break() {
                         return;
                     }
                 }
-                ToModel::GiveUp(number) => scheduler.give_up(number),
+                ToModel::Cancel(number) => scheduler.give_up(number),
                 ToModel::Open { .. } => tracing::warn!("a model is loaded already"),
             }
         }
@@ -87,7 +87,7 @@ pub fn run(
         }
         for event in scheduler.take_events() {
             let message = match event {
-                Event::Began(number) => FromModel::Began(number),
+                Event::Began(number) => FromModel::Started(number),
                 Event::Done(number, done) => {
                     FromModel::Done(number, Box::new(done.map_err(JobError::from)), scheduler.counts())
                 }

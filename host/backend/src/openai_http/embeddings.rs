@@ -2,7 +2,7 @@
 
 use crate::api::EmbedOutput;
 use crate::conversation::count_of;
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{Object, Usage};
 use serde_json::{Value, json};
 
@@ -17,13 +17,13 @@ pub(super) fn body_of(model: &str, texts: Vec<String>) -> Object {
 /// Reads so many vectors.
 pub(super) struct EmbeddingReader(pub(super) usize);
 
-impl Reader for EmbeddingReader {
+impl ReplyReader for EmbeddingReader {
     type Output = EmbedOutput;
 
-    fn whole(self, body: &[u8]) -> Result<EmbedOutput, Failure> {
+    fn whole(self, body: &[u8]) -> Result<EmbedOutput, HttpFailure> {
         let reply = json_of(body)?;
         let data = reply.get("data").and_then(Value::as_array);
-        let data = data.ok_or_else(|| Failure::protocol("the answer has no `data`"))?;
+        let data = data.ok_or_else(|| HttpFailure::protocol("the answer has no `data`"))?;
         let mut vectors: Vec<Vec<f32>> = vec![Vec::new(); self.0];
         for (position, item) in data.iter().enumerate() {
             let index =
@@ -39,7 +39,7 @@ impl Reader for EmbeddingReader {
         let length = vectors.first().map_or(0, Vec::len);
         if length == 0 || vectors.iter().any(|vector| vector.len() != length) {
             let message = format!("the answer does not hold {} vectors of one length", self.0);
-            return Err(Failure::protocol(message));
+            return Err(HttpFailure::protocol(message));
         }
         let tokens = reply.pointer("/usage/prompt_tokens").and_then(count_of);
         let usage = tokens.map(|prompt_tokens| Usage { prompt_tokens, completion_tokens: 0 });

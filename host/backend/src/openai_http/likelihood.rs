@@ -4,7 +4,7 @@
 //! one that lies across the boundary, since the two were joined within it, counts as a whole.
 
 use crate::api::{BackendErrorKind, Continuation};
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_config::{HttpBackendConfig, LikelihoodSource};
 use gage_core::{ContinuationScore, Object};
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) fn body_of(text: &str, source: LikelihoodSource, config: &HttpBackend
 }
 
 /// What was asked, to find the continuation in the answer.
-pub(super) struct Asked<'c> {
+pub(super) struct LikelihoodRequest<'c> {
     pub(super) source: LikelihoodSource,
     /// Of the prompt and the continuation together.
     pub(super) characters: usize,
@@ -46,15 +46,15 @@ pub(super) struct Scored {
     pub(super) prompt_tokens: u64,
 }
 
-pub(super) struct LikelihoodReader<'a>(pub(super) &'a Asked<'a>);
+pub(super) struct LikelihoodReader<'a>(pub(super) &'a LikelihoodRequest<'a>);
 
-impl Reader for LikelihoodReader<'_> {
+impl ReplyReader for LikelihoodReader<'_> {
     type Output = Scored;
 
-    fn whole(self, body: &[u8]) -> Result<Scored, Failure> {
+    fn whole(self, body: &[u8]) -> Result<Scored, HttpFailure> {
         let reply = json_of(body)?;
         let choice =
-            reply.pointer("/choices/0").ok_or_else(|| Failure::protocol("the answer has no choices"))?;
+            reply.pointer("/choices/0").ok_or_else(|| HttpFailure::protocol("the answer has no choices"))?;
         let tokens = match self.0.source {
             LikelihoodSource::Echo => echoed(choice, self.0.characters)?,
             LikelihoodSource::PromptLogprobs => {
@@ -75,15 +75,15 @@ struct Token {
     is_greedy: bool,
 }
 
-fn lacking(what: &str) -> Failure {
+fn lacking(what: &str) -> HttpFailure {
     let message = format!(
         "the answer has no {what}: this server does not give the log-probabilities of a prompt in this way; try \
          the other value of `loglikelihood`, or another backend"
     );
-    Failure::lasting(BackendErrorKind::Unsupported, message)
+    HttpFailure::lasting(BackendErrorKind::Unsupported, message)
 }
 
-fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, Failure> {
+fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, HttpFailure> {
     let logprobs = choice.get("logprobs").filter(|logprobs| logprobs.is_object());
     let logprobs = logprobs.ok_or_else(|| lacking("`logprobs`"))?;
     let list = |key: &str| logprobs.get(key).and_then(Value::as_array);
@@ -124,7 +124,7 @@ fn echoed(choice: &Value, characters: usize) -> Result<Vec<Token>, Failure> {
 }
 
 /// vLLM's list: nothing for the first token, then an object for each, whose first entry is the token itself.
-fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, Failure> {
+fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, HttpFailure> {
     let list = list.and_then(Value::as_array).ok_or_else(|| lacking("`prompt_logprobs`"))?;
     let mut read = Vec::with_capacity(list.len());
     for entry in list {
@@ -133,9 +133,9 @@ fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, Failure> {
             continue;
         };
         let own =
-            entries.values().next().ok_or_else(|| Failure::protocol("a token has no log-probability"))?;
+            entries.values().next().ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
         let number = |value: &Value| value.get("logprob").unwrap_or(value).as_f64();
-        let logprob = number(own).ok_or_else(|| Failure::protocol("a token has no log-probability"))?;
+        let logprob = number(own).ok_or_else(|| HttpFailure::protocol("a token has no log-probability"))?;
         let best = entries.values().filter_map(number).fold(logprob, f64::max);
         let is_greedy = match own.get("rank").and_then(Value::as_u64) {
             Some(rank) => rank == 1,
@@ -149,7 +149,7 @@ fn of_prompt(list: Option<&Value>) -> Result<Vec<Token>, Failure> {
 }
 
 /// Adds the tokens up that reach beyond the prompt.
-fn score(asked: &Asked<'_>, tokens: &[Token]) -> Result<Scored, Failure> {
+fn score(asked: &LikelihoodRequest<'_>, tokens: &[Token]) -> Result<Scored, HttpFailure> {
     let mut score = ContinuationScore {
         id: asked.continuation.id.clone(),
         logprob: 0.0,
@@ -167,18 +167,18 @@ fn score(asked: &Asked<'_>, tokens: &[Token]) -> Result<Scored, Failure> {
         let Some(logprob) = token.logprob else {
             let message = "the continuation begins with the first token of all, which has no log-probability: \
                            the prompt is empty";
-            return Err(Failure::lasting(BackendErrorKind::Rejected, message));
+            return Err(HttpFailure::lasting(BackendErrorKind::Rejected, message));
         };
         if logprob > 0.0 {
             let message = format!("a token has the log-probability {logprob}, which is above 0");
-            return Err(Failure::lasting(BackendErrorKind::Protocol, message));
+            return Err(HttpFailure::lasting(BackendErrorKind::Protocol, message));
         }
         score.logprob += logprob;
         score.token_count += 1;
         score.is_greedy &= token.is_greedy;
     }
     if score.token_count == 0 {
-        return Err(Failure::protocol("the answer holds no token of the continuation"));
+        return Err(HttpFailure::protocol("the answer holds no token of the continuation"));
     }
     Ok(Scored { score, prompt_tokens: tokens.len() as u64 })
 }
@@ -195,7 +195,7 @@ mod tests {
         reply: Value,
     ) -> Result<(f64, u32, bool), String> {
         let continuation = Continuation { id: "a".to_owned(), text: continuation.to_owned() };
-        let asked = Asked {
+        let asked = LikelihoodRequest {
             source,
             characters: prompt.chars().count() + continuation.text.chars().count(),
             prompt_characters: prompt.chars().count(),

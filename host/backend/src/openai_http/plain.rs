@@ -19,8 +19,9 @@ pub(super) fn read(body: &[u8]) -> Option<ModelOutput> {
     if body.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() > FEW {
         return None;
     }
-    let Object(reply): Object<Plain<'_>> = serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-    let Object(choice) = reply.choices.into_iter().next()?;
+    let JsonObject(reply): JsonObject<FastCompletion<'_>> =
+        serde_json::from_str(std::str::from_utf8(body).ok()?).ok()?;
+    let JsonObject(choice) = reply.choices.into_iter().next()?;
     let is_usual = reply.error.is_none() && choice.is_plain() && choice.message.0.is_plain();
     let finish = finish_of(Some(choice.finish_reason.as_ref()));
     // What calls tools is looked at more closely.
@@ -35,39 +36,39 @@ pub(super) fn read(body: &[u8]) -> Option<ModelOutput> {
 }
 
 /// What is read of an object alone: fields would be read of a list, too, in their order.
-struct Object<T>(T);
+struct JsonObject<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
-        deserializer.deserialize_map(OfObject(PhantomData))
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonObject<T>, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
     }
 }
 
-struct OfObject<T>(PhantomData<T>);
+struct ObjectVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for OfObject<T> {
-    type Value = Object<T>;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = JsonObject<T>;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Object<T>, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(members)).map(Object)
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<JsonObject<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(JsonObject)
     }
 }
 
 #[derive(Deserialize)]
-struct Plain<'b> {
+struct FastCompletion<'b> {
     error: Option<IgnoredAny>,
     #[serde(borrow)]
-    choices: Vec<Object<PlainChoice<'b>>>,
-    usage: Object<PlainUsage>,
+    choices: Vec<JsonObject<FastChoice<'b>>>,
+    usage: JsonObject<FastUsage>,
 }
 
 #[derive(Deserialize)]
-struct PlainChoice<'b> {
-    message: Object<PlainMessage>,
+struct FastChoice<'b> {
+    message: JsonObject<FastMessage>,
     #[serde(borrow)]
     finish_reason: Cow<'b, str>,
     text: Option<IgnoredAny>,
@@ -75,7 +76,7 @@ struct PlainChoice<'b> {
 }
 
 #[derive(Deserialize)]
-struct PlainMessage {
+struct FastMessage {
     content: String,
     refusal: Option<IgnoredAny>,
     reasoning: Option<IgnoredAny>,
@@ -84,18 +85,18 @@ struct PlainMessage {
 }
 
 #[derive(Deserialize)]
-struct PlainUsage {
+struct FastUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
 }
 
-impl PlainChoice<'_> {
+impl FastChoice<'_> {
     fn is_plain(&self) -> bool {
         self.text.is_none() && self.logprobs.is_none()
     }
 }
 
-impl PlainMessage {
+impl FastMessage {
     fn is_plain(&self) -> bool {
         let others = [&self.refusal, &self.reasoning, &self.reasoning_content, &self.tool_calls];
         others.into_iter().all(Option::is_none)

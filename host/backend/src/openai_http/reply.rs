@@ -1,19 +1,19 @@
 //! What an answer says, whether it came as a whole or was put together from a stream.
 
 use crate::conversation::count_of;
-use crate::http::Failure;
+use crate::http::HttpFailure;
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::{Value, json};
 
 /// Reads an answer.
-pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Failure> {
+pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, HttpFailure> {
     if reply.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(Failure::instead_of_answer("the answer is an error", &reply));
+        return Err(HttpFailure::instead_of_answer("the answer is an error", &reply));
     }
     let usage = usage_of(&reply);
     let choice = reply.pointer_mut("/choices/0").map(Value::take);
     let Some(mut choice) = choice.filter(Value::is_object) else {
-        return Err(Failure::protocol(format!("the answer has no choices: {}", shown(&reply))));
+        return Err(HttpFailure::protocol(format!("the answer has no choices: {}", shown(&reply))));
     };
     // Completions of a rendered prompt are a `text`, those of a conversation a `message`.
     let text = choice.get_mut("text").map(Value::take);
@@ -21,7 +21,7 @@ pub(super) fn read(mut reply: Value, think_tags: bool) -> Result<ModelOutput, Fa
         (Some(message), _) => message,
         (None, Some(text)) => json!({"content": text}),
         (None, None) => {
-            return Err(Failure::protocol(format!("the answer has no message: {}", shown(&choice))));
+            return Err(HttpFailure::protocol(format!("the answer has no message: {}", shown(&choice))));
         }
     };
     let finish = finish_of(choice.get("finish_reason").and_then(Value::as_str));
@@ -68,14 +68,14 @@ fn usage_of(reply: &Value) -> Option<Usage> {
     })
 }
 
-fn answer_of(message: &Value) -> Result<String, Failure> {
+fn answer_of(message: &Value) -> Result<String, HttpFailure> {
     match message.get("content") {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text.clone()),
         Some(Value::Array(parts)) => {
             Ok(parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect())
         }
-        Some(other) => Err(Failure::protocol(format!(
+        Some(other) => Err(HttpFailure::protocol(format!(
             "the content of the answer is neither text nor parts: {}",
             shown(other)
         ))),

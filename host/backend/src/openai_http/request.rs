@@ -141,14 +141,14 @@ struct Conversation<'b>(&'b [Message]);
 
 impl Serialize for Conversation<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Spoken))
+        serializer.collect_seq(self.0.iter().map(WireMessage))
     }
 }
 
 /// One of them: text alone as a string.
-struct Spoken<'b>(&'b Message);
+struct WireMessage<'b>(&'b Message);
 
-impl Serialize for Spoken<'_> {
+impl Serialize for WireMessage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Message { role, content, name, tool_calls, tool_call_id, extra } = self.0;
         let mut map = serializer.serialize_map(None)?;

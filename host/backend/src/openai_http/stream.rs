@@ -1,7 +1,7 @@
 //! Puts an answer together that comes in events.
 
 use super::{plain, reply};
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{ModelOutput, Object};
 use serde_json::{Value, json};
 
@@ -28,11 +28,13 @@ impl ChatReader {
         ChatReader { think_tags, ..ChatReader::default() }
     }
 
-    fn take_call(&mut self, piece: &Value) -> Result<(), Failure> {
+    fn take_call(&mut self, piece: &Value) -> Result<(), HttpFailure> {
         let index = piece.get("index").and_then(Value::as_u64).unwrap_or(self.calls.len() as u64);
         let index = usize::try_from(index).ok().filter(|index| *index < MAX_TOOL_CALLS);
         let Some(index) = index else {
-            return Err(Failure::protocol(format!("the answer has more than {MAX_TOOL_CALLS} tool calls")));
+            return Err(HttpFailure::protocol(format!(
+                "the answer has more than {MAX_TOOL_CALLS} tool calls"
+            )));
         };
         if self.calls.len() <= index {
             self.calls.resize_with(index + 1, || {
@@ -57,10 +59,10 @@ impl ChatReader {
     }
 }
 
-impl Reader for ChatReader {
+impl ReplyReader for ChatReader {
     type Output = ModelOutput;
 
-    fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
+    fn whole(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         // Thoughts are split off by the reader of all answers.
         let plain = if self.think_tags { None } else { plain::read(body) };
         match plain {
@@ -69,14 +71,14 @@ impl Reader for ChatReader {
         }
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         if data.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(false);
         }
         let event = json_of(data.as_bytes())?;
         if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::instead_of_answer("the stream ended with an error", &event));
+            return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
         }
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             self.usage = usage.clone();
@@ -123,12 +125,12 @@ impl Reader for ChatReader {
         self.is_done
     }
 
-    fn end(self) -> Result<ModelOutput, Failure> {
+    fn end(self) -> Result<ModelOutput, HttpFailure> {
         if self.finish.is_none() && !self.is_done {
-            return Err(Failure::protocol("the stream ended before the answer did"));
+            return Err(HttpFailure::protocol("the stream ended before the answer did"));
         }
         if !self.has_choice {
-            return Err(Failure::protocol("the stream has no choices"));
+            return Err(HttpFailure::protocol("the stream has no choices"));
         }
         let mut message = Object::from_iter([("content".to_owned(), self.content.into())]);
         for (key, text) in [("reasoning_content", self.reasoning), ("refusal", self.refusal)] {

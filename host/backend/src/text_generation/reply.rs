@@ -1,7 +1,7 @@
 //! What an answer says, whole or in events.
 
 use crate::conversation::count_of;
-use crate::http::{Failure, Reader, json_of};
+use crate::http::{HttpFailure, ReplyReader, json_of};
 use gage_core::{FinishReason, ModelOutput, Usage};
 use serde_json::Value;
 
@@ -17,14 +17,14 @@ impl TextReader<'_> {
         TextReader { stop, last: None }
     }
 
-    fn read(&self, reply: &Value) -> Result<ModelOutput, Failure> {
+    fn read(&self, reply: &Value) -> Result<ModelOutput, HttpFailure> {
         // Endpoints answer with a list of one.
         let reply = reply.get(0).unwrap_or(reply);
         if reply.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::instead_of_answer("the answer is an error", reply));
+            return Err(HttpFailure::instead_of_answer("the answer is an error", reply));
         }
         let text = reply.get("generated_text").and_then(Value::as_str);
-        let text = text.ok_or_else(|| Failure::protocol("the answer has no `generated_text`"))?;
+        let text = text.ok_or_else(|| HttpFailure::protocol("the answer has no `generated_text`"))?;
         let details = reply.get("details");
         let finish = match details.and_then(|details| details.get("finish_reason")).and_then(Value::as_str) {
             Some("length") => FinishReason::Length,
@@ -44,17 +44,17 @@ impl TextReader<'_> {
     }
 }
 
-impl Reader for TextReader<'_> {
+impl ReplyReader for TextReader<'_> {
     type Output = ModelOutput;
 
-    fn whole(self, body: &[u8]) -> Result<ModelOutput, Failure> {
+    fn whole(self, body: &[u8]) -> Result<ModelOutput, HttpFailure> {
         self.read(&json_of(body)?)
     }
 
-    fn event(&mut self, data: &str) -> Result<bool, Failure> {
+    fn event(&mut self, data: &str) -> Result<bool, HttpFailure> {
         let event = json_of(data.as_bytes())?;
         if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(Failure::instead_of_answer("the stream ended with an error", &event));
+            return Err(HttpFailure::instead_of_answer("the stream ended with an error", &event));
         }
         let is_piece =
             event.pointer("/token/text").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
@@ -68,10 +68,10 @@ impl Reader for TextReader<'_> {
         self.last.is_some()
     }
 
-    fn end(self) -> Result<ModelOutput, Failure> {
+    fn end(self) -> Result<ModelOutput, HttpFailure> {
         match &self.last {
             Some(last) => self.read(last),
-            None => Err(Failure::protocol("the stream ended before the answer did")),
+            None => Err(HttpFailure::protocol("the stream ended before the answer did")),
         }
     }
 }

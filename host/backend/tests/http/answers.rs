@@ -2,7 +2,7 @@
 
 use super::{KEY, backend, question, server};
 use gage_backend::{
-    AnswerCache, AnswerReading, Backend, Continuation, Draw, EmbedRequest, GenerateRequest,
+    AnswerCache, AnswerReading, Backend, Continuation, DrawIndex, EmbedRequest, GenerateRequest,
     LoglikelihoodRequest, OpenOptions,
 };
 use gage_core::SamplingParams;
@@ -21,7 +21,11 @@ async fn keeping(url: &str, folder: &Path, reading: AnswerReading) -> Arc<dyn Ba
 
 fn drawn(repeat: u64) -> Box<GenerateRequest> {
     let params = SamplingParams { temperature: Some(0.7), ..SamplingParams::default() };
-    Box::new(GenerateRequest { params, draw: Some(Draw { repeat, ..Draw::default() }), ..question("q") })
+    Box::new(GenerateRequest {
+        params,
+        draw: Some(DrawIndex { repeat, ..DrawIndex::default() }),
+        ..question("q")
+    })
 }
 
 #[tokio::test]

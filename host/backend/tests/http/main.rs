@@ -10,7 +10,7 @@ mod reaching;
 mod recordings;
 mod tunnels;
 
-use gage_backend::{Backend, BackendError, Draw, GenerateRequest, OpenOptions, Reply, open};
+use gage_backend::{Backend, BackendError, DrawIndex, GenerateRequest, OpenOptions, Reply, open};
 use gage_config::{Environment, PipelineConfig, load};
 use gage_core::{Message, ModelOutput, Role, SamplingParams};
 use gage_load_server::{Answer, LoadServer, Request};
@@ -57,7 +57,7 @@ fn question(text: &str) -> GenerateRequest {
         params: SamplingParams::default(),
         tools: Vec::new(),
         tool_choice: None,
-        draw: Some(Draw::default()),
+        draw: Some(DrawIndex::default()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is recorded comes back without a network, and holds no key.
 
 use super::{KEY, ask, backend, server};
-use gage_backend::{HttpTape, OpenOptions};
+use gage_backend::{HttpRecording, OpenOptions};
 use gage_load_server::{Reply, completion, messages_question};
 use serde_json::json;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ async fn a_run_is_played_back_without_its_server() {
         "bad" => Reply::json(400, &json!({"error": {"message": format!("no, {KEY}")}})).into(),
         question => completion(&format!("{question} by {KEY}")).into(),
     });
-    let tape = |tape: HttpTape| OpenOptions { tape: Some(Arc::new(tape)), ..OpenOptions::default() };
-    let recording = tape(HttpTape::record(&path).expect("a tape"));
+    let tape = |tape: HttpRecording| OpenOptions { tape: Some(Arc::new(tape)), ..OpenOptions::default() };
+    let recording = tape(HttpRecording::record(&path).expect("a tape"));
     let recorded = backend("openai_http", &server.url(), ", model: m", &recording).await;
     let mut ends = Vec::new();
     for question in ["one", "two", "bad"] {
@@ -30,7 +30,7 @@ async fn a_run_is_played_back_without_its_server() {
     let text = String::from_utf8(zstd::decode_all(bytes.as_slice()).expect("zstd")).expect("UTF-8");
     assert!(text.contains("one by (secret)") && !text.contains(KEY), "{text}");
 
-    let replaying = tape(HttpTape::replay(&path).expect("a tape"));
+    let replaying = tape(HttpRecording::replay(&path).expect("a tape"));
     let played = backend("openai_http", "http://127.0.0.1:9", ", model: m", &replaying).await;
     for (question, end) in ["one", "two", "bad"].into_iter().zip(ends) {
         let found =

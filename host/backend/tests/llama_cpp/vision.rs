@@ -7,7 +7,7 @@ use gage_backend::{
     Backend, BackendError, BackendErrorKind, Continuation, GenerateRequest, LoglikelihoodOutput,
     LoglikelihoodRequest, MediaSupport,
 };
-use gage_core::{ContentPart, MediaKind, Message, ModelOutput, RareObject, Role, SamplingParams};
+use gage_core::{ContentPart, LazyObject, MediaKind, Message, ModelOutput, Role, SamplingParams};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ async fn seeing(settings: &str) -> Arc<dyn Backend> {
 }
 
 fn media(kind: MediaKind, url: String) -> ContentPart {
-    ContentPart::Media { kind, url, options: RareObject::default(), extra: RareObject::default() }
+    ContentPart::Media { kind, url, options: LazyObject::default(), extra: LazyObject::default() }
 }
 
 fn image(bytes: &[u8]) -> ContentPart {

@@ -7,7 +7,7 @@ use crate::terminal;
 use anyhow::Context as _;
 use gage_config::{Environment, GateSpec, load_gate, shown_path};
 use gage_record::format::MANIFEST_FILE;
-use gage_record::{RecordError, WithoutManifest};
+use gage_record::{MissingManifest, RecordError};
 use gage_report::ReportError;
 use gage_report::compare::{
     CompareError, CompareOptions, ComparedSource, Comparison, IdentityPart, Verdict, compare,
@@ -105,7 +105,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, Exi
     let below = output_dir.join(name);
     let candidates = [name.to_owned(), below];
     let Some(folder) = candidates.iter().find(|folder| folder.join(MANIFEST_FILE).is_file()) else {
-        if let Some(lost) = candidates.iter().find(|path| WithoutManifest::of(path) == WithoutManifest::Lost)
+        if let Some(lost) = candidates.iter().find(|path| MissingManifest::of(path) == MissingManifest::Lost)
         {
             return Err(refuse_run(RecordError::NotARunFolder { path: lost.clone() }, name, output_dir));
         }
@@ -119,7 +119,7 @@ pub(super) fn open(name: &Path, output_dir: &Path) -> Result<ComparedSource, Exi
 /// Says why a run cannot be opened and, where there is no such folder, which runs there are.
 pub(super) fn refuse_run(error: RecordError, name: &Path, output_dir: &Path) -> ExitCode {
     let is_nothing = match &error {
-        RecordError::NotARunFolder { path } => WithoutManifest::of(path) == WithoutManifest::Nothing,
+        RecordError::NotARunFolder { path } => MissingManifest::of(path) == MissingManifest::Nothing,
         _ => false,
     };
     let help = is_nothing.then(|| known_runs(name, output_dir));

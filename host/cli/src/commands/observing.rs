@@ -2,7 +2,7 @@
 
 use crate::arguments::{LogArguments, ObserveArguments};
 use crate::terminal::{TerminalProgress, stderr_around_view};
-use gage_engine::{Finished, Progress};
+use gage_engine::{FinishedSample, Progress};
 use gage_observe::{
     HttpRecorder, HttpRecorderSettings, LogFormat, LogSettings, MemoryRecorder, Meters, Observability,
     Telemetry, TelemetrySettings, init_logs, serve_metrics,
@@ -117,7 +117,7 @@ impl Progress for Watched {
         self.terminal.sample_answered(task_id);
     }
 
-    fn sample_finished(&self, finished: &Finished<'_>) {
+    fn sample_finished(&self, finished: &FinishedSample<'_>) {
         self.terminal.sample_finished(finished);
     }
 

@@ -13,14 +13,14 @@ use crate::wait_policy;
 use answers::answers_of;
 use anyhow::Context as _;
 pub(super) use finish::{Origin, describe_requests, finish, reaches_of_parent};
-use gage_backend::{HttpTape, OpenOptions, TapeError};
+use gage_backend::{HttpRecording, OpenOptions, RecordingError};
 use gage_config::{BackendKind, Isolation, PipelineConfig, TaskSpec};
 use gage_data::LocateOptions;
 use gage_engine::{
-    Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, Stop, fetch_models, identity,
+    CancelToken, Datasets, Plan, Progress, RunError, RunOptions, Scoring, Session, fetch_models, identity,
     identity_of_config, run,
 };
-use gage_record::{RecordError, RunFolder, WithoutManifest, rfc3339};
+use gage_record::{MissingManifest, RecordError, RunFolder, rfc3339};
 use gage_report::{Aggregation, MetricDescription, TaskDescription};
 use gage_suite::{Loaded, Lock, newest_unfinished};
 use std::io::ErrorKind;
@@ -172,7 +172,7 @@ pub(crate) fn execute(arguments: RunArguments) -> anyhow::Result<ExitCode> {
     }
     let lock = found.map(|found| found.to_yaml());
 
-    let stop = Stop::default();
+    let stop = CancelToken::default();
     runtime.spawn(stop_on_signal(stop.clone()));
     let loading = loading.elapsed();
     let shown = Arc::new(TerminalProgress::new(arguments.progress.progress, arguments.quiet));
@@ -230,7 +230,7 @@ fn refuse_run_id(arguments: &RunArguments, run_id: &str) -> Option<ExitCode> {
         (false, false) => {
             let path = root.join(run_id);
             let is_taken =
-                matches!(WithoutManifest::of(&path), WithoutManifest::Lost | WithoutManifest::Foreign);
+                matches!(MissingManifest::of(&path), MissingManifest::Lost | MissingManifest::Foreign);
             let taken = RecordError::RunExists { run_id: run_id.to_owned(), path };
             is_taken.then(|| terminal::refuse(&taken.to_string(), None))
         }
@@ -295,10 +295,10 @@ impl Drop for OutputFolder<'_> {
 }
 
 /// Where the HTTP exchanges of a run are recorded, or played back from.
-fn tape_of(arguments: &RunArguments) -> Result<Option<Arc<HttpTape>>, TapeError> {
+fn tape_of(arguments: &RunArguments) -> Result<Option<Arc<HttpRecording>>, RecordingError> {
     let tape = match (&arguments.record, &arguments.replay) {
-        (Some(path), _) => HttpTape::record(path)?,
-        (None, Some(path)) => HttpTape::replay(path)?,
+        (Some(path), _) => HttpRecording::record(path)?,
+        (None, Some(path)) => HttpRecording::replay(path)?,
         (None, None) => return Ok(None),
     };
     Ok(Some(Arc::new(tape)))
@@ -411,9 +411,9 @@ pub(super) fn new_run_id() -> String {
 
 /// The first signal ends the run in order; the second ends the process at once. The journal
 /// holds every acknowledged sample either way.
-pub(super) async fn stop_on_signal(stop: Stop) {
+pub(super) async fn stop_on_signal(stop: CancelToken) {
     signal().await;
-    stop.set();
+    stop.cancel();
     terminal::say("\nstopping: what is in flight is finished; once more to stop at once");
     signal().await;
     std::process::exit(ExitCode::Interrupted as i32);

@@ -9,10 +9,10 @@ use crate::exit_code::ExitCode;
 use crate::terminal::{self, TerminalProgress};
 use anyhow::Context as _;
 use gage_config::{
-    Environment, Missing, PipelineConfig, Recorded, load_recorded_to_score, shown_path, withheld_json,
-    withheld_of_scoring,
+    Environment, MissingVariable, PipelineConfig, RecordedConfig, load_recorded_to_score, shown_path,
+    withheld_json, withheld_of_scoring,
 };
-use gage_engine::{Plan, RescoreError, Stop, rescore};
+use gage_engine::{CancelToken, Plan, RescoreError, rescore};
 use gage_record::{RecordError, RunFolder, RunReader, RunStatus};
 use gage_report::Reaches;
 use serde_json::{Value, json};
@@ -49,10 +49,11 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
         let message = format!("{} has no sample whose answer could be scored", shown_path(parent.path()));
         return Ok(terminal::refuse(&message, Some("run it: `gage-host run SUITE --resume RUN`")));
     }
-    let Recorded { config, mut problems, missing } = match suite(arguments, &arguments.overrides, &parent)? {
-        Ok(loaded) => loaded,
-        Err(code) => return Ok(code),
-    };
+    let RecordedConfig { config, mut problems, missing } =
+        match suite(arguments, &arguments.overrides, &parent)? {
+            Ok(loaded) => loaded,
+            Err(code) => return Ok(code),
+        };
     if !missing.is_empty() && !problems.has_errors() {
         return Ok(refuse_missing(&missing));
     }
@@ -62,7 +63,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     };
     let config = config.filter(|_| !problems.has_errors());
     if let Some(config) = config.as_ref().filter(|_| !arguments.overrides.is_empty())
-        && let Ok(Recorded { config: Some(unchanged), .. }) = suite(arguments, &[], &parent)?
+        && let Ok(RecordedConfig { config: Some(unchanged), .. }) = suite(arguments, &[], &parent)?
         && let Some(key) = overrides::without_effect(&unchanged.document, &config.document)
     {
         let message =
@@ -85,7 +86,7 @@ pub(crate) fn execute(arguments: &ScoreArguments) -> anyhow::Result<ExitCode> {
     let (Some(config), Some(scoring)) = (config, scoring) else { return Ok(ExitCode::Configuration) };
 
     let runtime = tokio::runtime::Runtime::new().context("cannot start the async runtime")?;
-    let stop = Stop::default();
+    let stop = CancelToken::default();
     runtime.spawn(run::stop_on_signal(stop.clone()));
     let progress = TerminalProgress::new(arguments.progress.progress, arguments.quiet);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -145,10 +146,10 @@ fn suite(
     arguments: &ScoreArguments,
     overrides: &[String],
     parent: &RunReader,
-) -> anyhow::Result<Result<Recorded, ExitCode>> {
+) -> anyhow::Result<Result<RecordedConfig, ExitCode>> {
     if let Some(path) = &arguments.config {
         let (config, problems) = setup::suite_at(path, overrides)?;
-        return Ok(Ok(Recorded { config, problems, missing: Vec::new() }));
+        return Ok(Ok(RecordedConfig { config, problems, missing: Vec::new() }));
     }
     let mut document = parent.manifest().identity["config"].clone();
     if !document.is_object() {
@@ -169,7 +170,7 @@ fn suite(
 }
 
 /// Reads a suite that was expanded when its run began.
-fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> Recorded {
+fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> RecordedConfig {
     let name = format!("the suite of {}", parent.path().display());
     let variable = |name: &str| std::env::var(name).ok();
     let environment = Environment { variable: &variable, config_dir: ".".to_owned() };
@@ -178,7 +179,7 @@ fn load_expanded(document: &Value, overrides: &[String], parent: &RunReader) -> 
 }
 
 /// Says which values of the run's suite were not recorded.
-fn refuse_missing(missing: &[Missing]) -> ExitCode {
+fn refuse_missing(missing: &[MissingVariable]) -> ExitCode {
     let all: Vec<String> = missing.iter().map(ToString::to_string).collect();
     let message = format!("the answers cannot be scored as they were: {}", all.join("; "));
     terminal::refuse(&message, Some("or give the whole suite with --config"))

@@ -7,8 +7,8 @@ use crate::arguments::{DEFAULT_LOG, VerifyArguments};
 use crate::exit_code::ExitCode;
 use crate::terminal;
 use anyhow::Context as _;
-use gage_config::{Environment, Recorded, load_recorded_to_score};
-use gage_engine::{NoProgress, Plan, Stop, rescore};
+use gage_config::{Environment, RecordedConfig, load_recorded_to_score};
+use gage_engine::{CancelToken, NoProgress, Plan, rescore};
 use gage_record::format::{MANIFEST_FILE, SAMPLES_FILE, SUMMARY_FILE};
 use gage_record::{Difference, RunFolder, RunReader, RunStatus, compare};
 use gage_report::{Phases, Reach, Summary, write_reports};
@@ -86,7 +86,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     let name = format!("the suite of {}", run.path().display());
     let recorded =
         load_recorded_to_score(&name, &identity["config"], identity.get("withheld"), &[], &environment);
-    let Recorded { config, problems, missing } = recorded;
+    let RecordedConfig { config, problems, missing } = recorded;
     let Some(config) = config.filter(|_| !problems.has_errors()) else {
         return Ok(Again::Impossible(
             "the manifest holds no configuration that this program reads".to_owned(),
@@ -109,7 +109,7 @@ fn score_again(arguments: &VerifyArguments, run: &RunReader) -> anyhow::Result<A
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let id = &run.manifest().run_id;
     let version = env!("CARGO_PKG_VERSION");
-    let stop = Stop::default();
+    let stop = CancelToken::default();
     let withheld = &identity["withheld"];
     let scored = rescore(
         run,

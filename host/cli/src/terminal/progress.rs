@@ -10,7 +10,7 @@ mod painter;
 mod tally;
 mod view;
 
-use gage_engine::{Finished, Progress};
+use gage_engine::{FinishedSample, Progress};
 use painter::Painter;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tally::TaskTally;
@@ -103,7 +103,7 @@ impl Progress for TerminalProgress {
         self.with(task_id, TaskTally::advance);
     }
 
-    fn sample_finished(&self, finished: &Finished<'_>) {
+    fn sample_finished(&self, finished: &FinishedSample<'_>) {
         self.with(finished.task_id, |task| task.finished(finished));
     }
 

@@ -7,7 +7,7 @@ pub mod llama_cpp;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use custom_script::CustomScriptConfig;
 use gage_core::SamplingParams;
 use http::{HttpBackendConfig, HttpKind};
@@ -108,7 +108,7 @@ impl BackendSpec {
     };
 
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<BackendSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let backend_id = table.required_id("backend_id", problems).unwrap_or_default();
         let kind = BackendSpec::read_kind(&mut table, problems);
         table.finish(problems);
@@ -122,17 +122,17 @@ impl BackendSpec {
         path: String,
         problems: &mut Problems,
     ) -> Option<BackendSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let kind = BackendSpec::read_kind(&mut table, problems);
         table.finish(problems);
         Some(BackendSpec { backend_id: id.to_owned(), kind: kind?, span: node.span })
     }
 
-    fn read_kind(table: &mut Table<'_>, problems: &mut Problems) -> Option<BackendKind> {
+    fn read_kind(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<BackendKind> {
         table.required("type", problems);
         let kind = table.choice("type", &KINDS, problems);
         let config = table.required("config", problems)?;
-        let mut config = Table::open(config, table.path_of("config"), problems)?;
+        let mut config = MappingReader::open(config, table.path_of("config"), problems)?;
         let read = match kind? {
             // Its further keys are for the server, so it looks at them itself.
             Kind::Http(kind) => return http::read(kind, config, problems).map(BackendKind::Http),
@@ -144,12 +144,17 @@ impl BackendSpec {
     }
 }
 
-fn seconds(table: &mut Table<'_>, key: &'static str, default: f64, problems: &mut Problems) -> Duration {
+fn seconds(
+    table: &mut MappingReader<'_>,
+    key: &'static str,
+    default: f64,
+    problems: &mut Problems,
+) -> Duration {
     Duration::from_secs_f64(table.float(key, 0.001..=86_400.0, problems).unwrap_or(default))
 }
 
 fn small(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     allowed: std::ops::RangeInclusive<u64>,
     default: u32,

@@ -3,7 +3,7 @@
 use crate::node::NodeValue;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::time::Duration;
 
 /// What a run may spend. Where none is set it may spend anything.
@@ -22,9 +22,9 @@ pub struct BudgetSpec {
 }
 
 impl BudgetSpec {
-    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> BudgetSpec {
+    pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> BudgetSpec {
         let Some(node) = table.get("budget") else { return BudgetSpec::default() };
-        let Some(mut inner) = Table::open(node, table.path_of("budget"), problems) else {
+        let Some(mut inner) = MappingReader::open(node, table.path_of("budget"), problems) else {
             return BudgetSpec::default();
         };
         let budget = BudgetSpec {
@@ -51,7 +51,7 @@ impl BudgetSpec {
     }
 }
 
-fn read_time(table: &mut Table<'_>, problems: &mut Problems) -> Option<Duration> {
+fn read_time(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Duration> {
     let node = table.get("max_time")?;
     let text = match (&node.value, &node.plain) {
         (NodeValue::Text(text), _) | (_, Some(text)) => text.clone(),

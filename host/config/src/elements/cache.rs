@@ -2,7 +2,7 @@
 
 use crate::node::NodeValue;
 use crate::problems::Problems;
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::path::PathBuf;
 
 /// Where answers of models are kept. Does not change what comes of a run.
@@ -22,7 +22,7 @@ impl CacheSpec {
     pub const DEFAULT_BYTES: u64 = 4 << 30;
 
     /// Reads `cache: true`, `cache: FOLDER`, or `cache: {path, size}`.
-    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<CacheSpec> {
+    pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<CacheSpec> {
         let node = table.get("cache")?;
         match &node.value {
             NodeValue::Bool(is_on) => is_on.then(CacheSpec::default),
@@ -30,7 +30,7 @@ impl CacheSpec {
                 Some(CacheSpec { path: Some(PathBuf::from(path)), most_bytes: None })
             }
             NodeValue::Map(_) => {
-                let mut inner = Table::open(node, table.path_of("cache"), problems)?;
+                let mut inner = MappingReader::open(node, table.path_of("cache"), problems)?;
                 let path = inner.text("path", problems).filter(|path| !path.is_empty()).map(PathBuf::from);
                 let most_bytes = read_size(&mut inner, problems);
                 inner.finish(problems);
@@ -46,7 +46,7 @@ impl CacheSpec {
     }
 }
 
-fn read_size(table: &mut Table<'_>, problems: &mut Problems) -> Option<u64> {
+fn read_size(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u64> {
     let node = table.get("size")?;
     let text = match &node.value {
         NodeValue::Text(text) => text.clone(),

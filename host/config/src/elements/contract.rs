@@ -4,7 +4,7 @@ use crate::elements::role::RoleType;
 
 /// Something that a step works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Datum {
+pub enum StepOutput {
     /// The Sample; there from the beginning.
     Sample,
     /// What a support step found for the model to read.
@@ -21,17 +21,17 @@ pub enum Datum {
     Scores,
 }
 
-impl Datum {
+impl StepOutput {
     /// What it is called in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Datum::Sample => "a Sample",
-            Datum::Context => "a context",
-            Datum::Answer => "an answer",
-            Datum::Similarity => "a similarity of meaning",
-            Datum::Judgement => "a judgement",
-            Datum::Extraction => "an extracted answer",
-            Datum::Scores => "scores",
+            StepOutput::Sample => "a Sample",
+            StepOutput::Context => "a context",
+            StepOutput::Answer => "an answer",
+            StepOutput::Similarity => "a similarity of meaning",
+            StepOutput::Judgement => "a judgement",
+            StepOutput::Extraction => "an extracted answer",
+            StepOutput::Scores => "scores",
         }
     }
 }
@@ -63,9 +63,9 @@ pub struct StepContract {
     /// Its name in a configuration.
     pub name: &'static str,
     /// What must be there before it.
-    pub needs: &'static [Datum],
+    pub needs: &'static [StepOutput],
     /// What is there behind it.
-    pub yields: &'static [Datum],
+    pub yields: &'static [StepOutput],
     /// The role that it asks where the suite names none.
     pub role: Option<RoleType>,
     /// The roles that it may ask where the suite names one.
@@ -83,48 +83,48 @@ pub const CONTRACTS: [StepContract; 7] = [
     StepContract {
         kind: StepKind::Support,
         name: "support",
-        needs: &[Datum::Sample],
-        yields: &[Datum::Context],
+        needs: &[StepOutput::Sample],
+        yields: &[StepOutput::Context],
         role: Some(RoleType::ContextProvider),
         may_ask: &[RoleType::ContextProvider, RoleType::HelperModel],
     },
     StepContract {
         kind: StepKind::Inference,
         name: "inference",
-        needs: &[Datum::Sample],
-        yields: &[Datum::Answer],
+        needs: &[StepOutput::Sample],
+        yields: &[StepOutput::Answer],
         role: Some(RoleType::DutModel),
         may_ask: MODELS,
     },
     StepContract {
         kind: StepKind::Embed,
         name: "embed",
-        needs: &[Datum::Sample, Datum::Answer],
-        yields: &[Datum::Similarity],
+        needs: &[StepOutput::Sample, StepOutput::Answer],
+        yields: &[StepOutput::Similarity],
         role: Some(RoleType::HelperModel),
         may_ask: &[RoleType::HelperModel],
     },
     StepContract {
         kind: StepKind::Judge,
         name: "judge",
-        needs: &[Datum::Sample, Datum::Answer],
-        yields: &[Datum::Judgement],
+        needs: &[StepOutput::Sample, StepOutput::Answer],
+        yields: &[StepOutput::Judgement],
         role: Some(RoleType::JudgeModel),
         may_ask: MODELS,
     },
     StepContract {
         kind: StepKind::Extract,
         name: "extract",
-        needs: &[Datum::Answer],
-        yields: &[Datum::Extraction],
+        needs: &[StepOutput::Answer],
+        yields: &[StepOutput::Extraction],
         role: None,
         may_ask: &[],
     },
     StepContract {
         kind: StepKind::AutoEval,
         name: "auto_eval",
-        needs: &[Datum::Sample, Datum::Answer],
-        yields: &[Datum::Scores],
+        needs: &[StepOutput::Sample, StepOutput::Answer],
+        yields: &[StepOutput::Scores],
         role: None,
         may_ask: &[],
     },
@@ -152,15 +152,15 @@ impl StepKind {
 }
 
 /// What the steps before one do not give it.
-pub(crate) fn missing(before: &[StepKind], step: StepKind) -> Option<Datum> {
-    let given = |datum: &Datum| {
-        *datum == Datum::Sample || before.iter().any(|one| one.contract().yields.contains(datum))
+pub(crate) fn missing(before: &[StepKind], step: StepKind) -> Option<StepOutput> {
+    let given = |datum: &StepOutput| {
+        *datum == StepOutput::Sample || before.iter().any(|one| one.contract().yields.contains(datum))
     };
     step.contract().needs.iter().copied().find(|datum| !given(datum))
 }
 
 /// The steps that give something, by name.
-pub(crate) fn givers(datum: Datum) -> impl Iterator<Item = StepKind> {
+pub(crate) fn givers(datum: StepOutput) -> impl Iterator<Item = StepKind> {
     CONTRACTS.iter().filter(move |contract| contract.yields.contains(&datum)).map(|contract| contract.kind)
 }
 
@@ -175,7 +175,7 @@ mod tests {
             assert_eq!(kind.contract().kind, *kind);
             assert_eq!(missing(&kinds[..place], *kind), None, "{}", kind.name());
         }
-        assert_eq!(missing(&[], StepKind::Judge), Some(Datum::Answer));
-        assert_eq!(givers(Datum::Answer).collect::<Vec<_>>(), [StepKind::Inference]);
+        assert_eq!(missing(&[], StepKind::Judge), Some(StepOutput::Answer));
+        assert_eq!(givers(StepOutput::Answer).collect::<Vec<_>>(), [StepKind::Inference]);
     }
 }

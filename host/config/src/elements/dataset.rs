@@ -7,7 +7,7 @@ mod source;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 pub use chain::{HookKind, HookSpec, PreprocessSpec};
 pub use media::MediaSpec;
 pub use source::{DataSource, FileFormat, FilesSpec, HubSpec};
@@ -141,7 +141,7 @@ impl DatasetSpans {
 
 impl DatasetSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<DatasetSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let dataset_id = table.required_id("dataset_id", problems);
         let loader = source::read_loader(&mut table, problems);
         let params = table.required("params", problems).cloned();
@@ -149,9 +149,9 @@ impl DatasetSpec {
         table.finish(problems);
 
         let params = params?;
-        let mut table = Table::open(&params, params_path, problems)?;
+        let mut table = MappingReader::open(&params, params_path, problems)?;
         let source = source::read(loader, &mut table, problems);
-        let span_of = |table: &mut Table<'_>, key| table.get(key).map_or(node.span, |node| node.span);
+        let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(node.span, |node| node.span);
         let path = match &source {
             Some(DataSource::Hub(_)) => span_of(&mut table, "hub_id"),
             _ => span_of(&mut table, "path"),
@@ -234,7 +234,7 @@ impl DatasetSpec {
     }
 }
 
-fn read_label_field(table: &mut Table<'_>, problems: &mut Problems) -> String {
+fn read_label_field(table: &mut MappingReader<'_>, problems: &mut Problems) -> String {
     let name = table.text("label_field", problems).unwrap_or_else(|| "label".to_owned());
     if name.trim().is_empty() {
         let span = table.get("label_field").map_or(table.span, |node| node.span);
@@ -245,7 +245,7 @@ fn read_label_field(table: &mut Table<'_>, problems: &mut Problems) -> String {
     name
 }
 
-fn read_sha256(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
+fn read_sha256(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
     let text = table.text(key, problems)?;
     let digits = text.strip_prefix("sha256:").unwrap_or(&text).to_ascii_lowercase();
     if digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

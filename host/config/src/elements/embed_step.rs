@@ -10,7 +10,7 @@
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::{FieldPath, Root};
 
 /// The step `embed`.
@@ -36,7 +36,7 @@ const LATER: [&str; 7] =
 
 impl EmbedStep {
     /// Reads the keys of the step behind `step`.
-    pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> EmbedStep {
+    pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> EmbedStep {
         let adapter_id = table.text("adapter_id", problems);
         let span = table.get("adapter_id").map_or(node.span, |node| node.span);
         let prediction = path(table, "prediction_field", Root::ModelOutput, "model_output.", problems);
@@ -63,7 +63,7 @@ impl EmbedStep {
 
 /// A path that must begin in one document.
 fn path(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     root: Root,
     begins: &str,

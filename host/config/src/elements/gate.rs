@@ -4,7 +4,7 @@ use crate::elements::task::TaskSpec;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// What one metric must hold against a baseline.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl GateSpec {
     }
 
     /// Reads the list `gate` of a table.
-    pub(crate) fn read_list(table: &mut Table<'_>, problems: &mut Problems) -> Vec<GateSpec> {
+    pub(crate) fn read_list(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<GateSpec> {
         let items = table.list("gate", problems);
         let gates: Vec<GateSpec> =
             items.into_iter().filter_map(|(node, path)| GateSpec::read(node, path, problems)).collect();
@@ -76,7 +76,7 @@ impl GateSpec {
     }
 
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<GateSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let metric_id = table.required_id("metric", problems);
         let task_id = table.text("task", problems);
         table.required("margin", problems);
@@ -133,19 +133,19 @@ const ALPHA_RANGE: &str = "a number from 1e-9 to 0.5";
 const MIN_ALPHA: f64 = 1e-9;
 const ALPHA_HELP: &str = "it is how often the gate may be wrong, such as 0.05";
 
-fn margin(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
+fn margin(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<f64> {
     let wanted = |number: f64| number > 0.0 && number.is_finite();
     number(table, "margin", wanted, (POSITIVE, "must be greater than 0", MARGIN_HELP), problems)
 }
 
-fn alpha(table: &mut Table<'_>, problems: &mut Problems) -> Option<f64> {
+fn alpha(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<f64> {
     let wanted = |number: f64| (MIN_ALPHA..=0.5).contains(&number);
     number(table, "alpha", wanted, (ALPHA_RANGE, "must be from 1e-9 to 0.5", ALPHA_HELP), problems)
 }
 
 /// A number of a kind; the texts say what is wanted, what it must be, and why.
 fn number(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     is_wanted: impl Fn(f64) -> bool,
     (wanted, must, help): (&str, &str, &str),
@@ -182,7 +182,7 @@ fn shown(number: f64) -> String {
 }
 
 /// `{f1: 0.02, mae: {margin: 0.1, higher_is_better: false}}`.
-fn read_sub_scores(table: &mut Table<'_>, problems: &mut Problems) -> Vec<SubScoreGate> {
+fn read_sub_scores(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<SubScoreGate> {
     let Some(node) = table.free_map("sub_scores", problems) else { return Vec::new() };
     let path = table.path_of("sub_scores");
     let entries = node.as_map().unwrap_or_default();
@@ -197,7 +197,7 @@ fn read_sub_scores(table: &mut Table<'_>, problems: &mut Problems) -> Vec<SubSco
                 return None;
             }
             None => {
-                let mut table = Table::open(&entry.node, path, problems)?;
+                let mut table = MappingReader::open(&entry.node, path, problems)?;
                 table.required("margin", problems);
                 let margin = margin(&mut table, problems);
                 let higher_is_better = table.boolean("higher_is_better", problems);

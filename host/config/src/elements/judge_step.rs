@@ -16,7 +16,7 @@ use crate::elements::plugin_call::PluginCall;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// How the scores of several judges become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ const COMBINES: [(&str, Combine); 2] = [("mean", Combine::Mean), ("vote", Combin
 
 impl JudgeStep {
     /// Reads the keys of the step behind `step`.
-    pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
+    pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeStep {
         let several = table.list("judges", problems);
         if let (Some(node), true) = (table.get("judges"), several.is_empty()) {
             problems.error(node.span, &table.path_of("judges"), "the list of judges is empty");
@@ -70,7 +70,7 @@ impl JudgeStep {
             false => several
                 .into_iter()
                 .filter_map(|(node, path)| {
-                    let mut table = Table::open(node, path, problems)?;
+                    let mut table = MappingReader::open(node, path, problems)?;
                     let judge = JudgeSpec::read_keys(&mut table, node, problems);
                     table.finish(problems);
                     Some(judge)
@@ -93,7 +93,7 @@ impl JudgeStep {
 }
 
 impl JudgeSpec {
-    fn read_keys(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> JudgeSpec {
+    fn read_keys(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> JudgeSpec {
         let judge_id = table.text("judge_id", problems);
         if let (Some(id), Some(node)) = (&judge_id, table.get("judge_id"))
             && let Err(message) = gage_core::check_name(id)

@@ -18,7 +18,7 @@ use crate::elements::{PluginReference, check_unique, is_aggregation, refuse_pyth
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// How scores become one figure.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct MetricSpec {
 impl MetricSpec {
     /// Reads a list of metrics.
     pub(crate) fn read_list(
-        table: &mut Table<'_>,
+        table: &mut MappingReader<'_>,
         key: &'static str,
         problems: &mut Problems,
     ) -> Vec<MetricSpec> {
@@ -89,7 +89,7 @@ impl MetricSpec {
                         MetricSpec::of(
                             &entry.key,
                             params,
-                            Place { node, path: &path, span: entry.key_span },
+                            MetricPosition { node, path: &path, span: entry.key_span },
                             problems,
                         )
                     }
@@ -120,10 +120,15 @@ impl MetricSpec {
                 return None;
             }
         };
-        MetricSpec::of(&name, params, Place { node, path, span: node.span }, problems)
+        MetricSpec::of(&name, params, MetricPosition { node, path, span: node.span }, problems)
     }
 
-    fn of(name: &str, params: Node, place: Place<'_>, problems: &mut Problems) -> Option<MetricSpec> {
+    fn of(
+        name: &str,
+        params: Node,
+        place: MetricPosition<'_>,
+        problems: &mut Problems,
+    ) -> Option<MetricSpec> {
         let implementation = PluginReference::read(place.node, place.path, name, "metric", problems)?;
         let metric_id = match &implementation {
             PluginReference::Name(name) => name.clone(),
@@ -142,7 +147,7 @@ impl MetricSpec {
     }
 
     fn read_full(node: &Node, path: String, problems: &mut Problems) -> Option<MetricSpec> {
-        let mut table = Table::open(node, path.clone(), problems)?;
+        let mut table = MappingReader::open(node, path.clone(), problems)?;
         for key in ["class_path", "module_path"] {
             if let Some(node) = table.refused(key) {
                 refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "metric", problems);
@@ -156,7 +161,7 @@ impl MetricSpec {
         let place = table.get("implementation").or_else(|| table.get("metric_id")).unwrap_or(node);
         table.finish(problems);
         let name = implementation.or_else(|| metric_id.clone())?;
-        let place = Place { node: place, path: &path, span: place.span };
+        let place = MetricPosition { node: place, path: &path, span: place.span };
         let spec = MetricSpec::of(&name, params, place, problems)?;
         let metric_id = metric_id.unwrap_or_else(|| spec.metric_id.clone());
         if let Err(message) = gage_core::check_name(&metric_id) {
@@ -167,7 +172,7 @@ impl MetricSpec {
 }
 
 /// A name that the host knows, or a component in the forms that metrics have.
-fn read_aggregation(table: &mut Table<'_>, problems: &mut Problems) -> Option<AggregationSpec> {
+fn read_aggregation(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<AggregationSpec> {
     let node = table.get("aggregation")?;
     match &node.value {
         NodeValue::Null => None,
@@ -179,7 +184,7 @@ fn read_aggregation(table: &mut Table<'_>, problems: &mut Problems) -> Option<Ag
     }
 }
 
-struct Place<'a> {
+struct MetricPosition<'a> {
     node: &'a Node,
     path: &'a str,
     span: Span,

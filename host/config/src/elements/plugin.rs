@@ -21,7 +21,7 @@ use crate::elements::PluginReference;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::Digest;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -161,7 +161,7 @@ const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OP
 
 impl PluginSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let id = table.required_id("id", problems);
         if let Some(text) = id.as_deref().filter(|text| text.contains('.')) {
             // What has a dot elsewhere is taken for a class path of the older program.
@@ -176,7 +176,7 @@ impl PluginSpec {
             }
         }
         let source = table.required_text("source", problems);
-        let span_of = |table: &mut Table<'_>, key| table.get(key).map_or(node.span, |node| node.span);
+        let span_of = |table: &mut MappingReader<'_>, key| table.get(key).map_or(node.span, |node| node.span);
         let spans = PluginSpans {
             entry: node.span,
             source: span_of(&mut table, "source"),
@@ -227,7 +227,7 @@ impl Grants {
     }
 
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<Grants> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let http: Vec<HttpGrant> = table
             .list("http", problems)
             .into_iter()
@@ -273,7 +273,7 @@ impl Grants {
 
 impl HttpGrant {
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<HttpGrant> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let text = table.required_text("host", problems);
         let span = table.get("host").map_or(node.span, |node| node.span);
         let methods = table.texts("methods", problems).unwrap_or_else(|| vec!["GET".to_owned()]);
@@ -364,7 +364,7 @@ impl SecretGrant {
         let (name, hosts) = match &node.value {
             NodeValue::Text(name) => (name.clone(), None),
             _ => {
-                let mut table = Table::open(node, path.clone(), problems)?;
+                let mut table = MappingReader::open(node, path.clone(), problems)?;
                 let name = table.required_text("name", problems);
                 let hosts = table.texts("hosts", problems);
                 table.finish(problems);
@@ -391,7 +391,7 @@ impl SecretGrant {
 
 impl LlmGrant {
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<LlmGrant> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let role = table.required_text("role", problems);
         table.required("max_calls", problems);
         let max_calls = table.integer("max_calls", 1..=u64::MAX, problems);
@@ -404,7 +404,7 @@ impl LlmGrant {
 
 impl PluginLimits {
     fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PluginLimits> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let mut bytes = |key, unit: u32, most: u64| {
             table.integer(key, 1..=most, problems).map(|number| to_usize(number << unit))
         };

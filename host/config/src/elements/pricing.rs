@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// What a price is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct PriceSpec {
 
 impl PriceSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PriceSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let backend = table.text("backend_id", problems);
         let model = table.text("model", problems);
         let mut price = |key| {

@@ -3,7 +3,7 @@
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::Role;
 
 /// One message of a prompt.
@@ -35,7 +35,7 @@ const ROLES: [(&str, Role); 3] =
 
 impl PromptSpec {
     pub(crate) fn read(node: &Node, path: String, problems: &mut Problems) -> Option<PromptSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let prompt_id = table.required_id("prompt_id", problems).unwrap_or_default();
         let params = table.free_map("params", problems).map(Node::to_json);
         let mut messages = Vec::new();
@@ -54,7 +54,7 @@ impl PromptSpec {
             );
         }
         for (node, path) in listed {
-            let Some(mut inner) = Table::open(node, path, problems) else { continue };
+            let Some(mut inner) = MappingReader::open(node, path, problems) else { continue };
             inner.required("role", problems);
             let role = inner.choice("role", &ROLES, problems);
             let template = inner.required_text("content", problems);

@@ -6,7 +6,7 @@ use crate::elements::{refuse_python, sampling};
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::SamplingParams;
 
 /// What a role does.
@@ -86,7 +86,7 @@ impl RoleAdapterSpec {
         path: String,
         problems: &mut Problems,
     ) -> Option<(RoleAdapterSpec, Option<BackendSpec>)> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let adapter_id = table.required_id("adapter_id", problems).unwrap_or_default();
         table.required("role_type", problems);
         let role_type = table.choice("role_type", &RoleType::CHOICES, problems);
@@ -146,7 +146,7 @@ impl RoleAdapterSpec {
 
 /// Reads the component of a role, which not every role may have.
 fn read_adapter(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     role_type: Option<RoleType>,
     problems: &mut Problems,
 ) -> Option<PluginCall> {
@@ -169,9 +169,9 @@ fn read_adapter(
     PluginCall::read(node, &path, "role-adapter", problems)
 }
 
-fn read_pool_size(table: &mut Table<'_>, problems: &mut Problems) -> Option<usize> {
+fn read_pool_size(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<usize> {
     let node = table.free_map("resource_requirement", problems)?;
-    let mut inner = Table::open(node, table.path_of("resource_requirement"), problems)?;
+    let mut inner = MappingReader::open(node, table.path_of("resource_requirement"), problems)?;
     let size = inner.integer("pool_size", 1..=100_000, problems);
     inner.finish(problems);
     size.and_then(|size| usize::try_from(size).ok())

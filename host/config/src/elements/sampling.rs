@@ -1,12 +1,16 @@
 //! Sampling parameters within a configuration.
 
 use crate::problems::Problems;
-use crate::table::Table;
+use crate::table::MappingReader;
 pub use gage_core::SamplingParams;
 use serde_json::Value;
 
 /// Reads the sampling parameters below a key; nothing there is the default.
-pub(crate) fn read(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> SamplingParams {
+pub(crate) fn read(
+    table: &mut MappingReader<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> SamplingParams {
     let Some(node) = table.free_map(key, problems) else { return SamplingParams::default() };
     let Value::Object(object) = node.to_json() else { return SamplingParams::default() };
     match SamplingParams::from_object(object) {

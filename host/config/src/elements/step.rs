@@ -4,11 +4,11 @@ use crate::elements::contract::{self, StepKind};
 use crate::elements::embed_step::EmbedStep;
 use crate::elements::judge_step::JudgeStep;
 use crate::elements::plugin_call::PluginCall;
-use crate::elements::support_step::{SupportStep, ToolLoop};
+use crate::elements::support_step::{SupportStep, ToolLoopSpec};
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// What the model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct InferenceStep {
     /// For log-likelihood: put between the prompt and that text; default nothing.
     pub continuation_prefix: String,
     /// Who answers the model's calls of tools; without it an answer with calls is the last one.
-    pub tools: Option<ToolLoop>,
+    pub tools: Option<ToolLoopSpec>,
     /// Where the step and its adapter are written.
     pub span: Span,
 }
@@ -93,11 +93,11 @@ const CONTINUATIONS: [(&str, ContinuationText); 2] =
 
 impl Steps {
     /// Reads the list `steps` of a table.
-    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Steps> {
+    pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Steps> {
         let place = table.get("steps")?.span;
         let key = table.path_of("steps");
         let before = problems.counts().0;
-        let mut found = Found::default();
+        let mut found = ParsedSteps::default();
         let mut listed: Vec<(StepKind, Span, String)> = Vec::new();
         for (node, path) in table.list("steps", problems) {
             if let Some(kind) = read_step(node, path.clone(), &mut found, problems) {
@@ -107,7 +107,7 @@ impl Steps {
         // What could not be read may have given what others need.
         let is_whole = problems.counts().0 == before;
         check_order(&listed, is_whole, problems);
-        let Found { support, inference, embed, judge, extract, auto_eval } = found;
+        let ParsedSteps { support, inference, embed, judge, extract, auto_eval } = found;
         if inference.is_none() && problems.counts().0 == before {
             problems
                 .error(place, &key, "the steps have no `inference`")
@@ -156,7 +156,7 @@ fn check_order(listed: &[(StepKind, Span, String)], is_whole: bool, problems: &m
 
 /// The steps that were read so far.
 #[derive(Default)]
-struct Found {
+struct ParsedSteps {
     support: Vec<SupportStep>,
     inference: Option<InferenceStep>,
     embed: Option<EmbedStep>,
@@ -165,8 +165,13 @@ struct Found {
     auto_eval: bool,
 }
 
-fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Problems) -> Option<StepKind> {
-    let mut table = Table::open(node, path, problems)?;
+fn read_step(
+    node: &Node,
+    path: String,
+    found: &mut ParsedSteps,
+    problems: &mut Problems,
+) -> Option<StepKind> {
+    let mut table = MappingReader::open(node, path, problems)?;
     table.required("step", problems);
     let kind = table.choice("step", &KINDS, problems)?;
     match kind {
@@ -195,7 +200,7 @@ fn read_step(node: &Node, path: String, found: &mut Found, problems: &mut Proble
     Some(kind)
 }
 
-fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
+fn read_inference(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> InferenceStep {
     let mut step = InferenceStep {
         adapter_id: None,
         request: RequestKind::Generate,
@@ -220,7 +225,7 @@ fn read_inference(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -
             )
             .help("add `request: loglikelihood`, or remove them");
     }
-    step.tools = ToolLoop::read(table, problems);
+    step.tools = ToolLoopSpec::read(table, problems);
     if let Some(tools) = step.tools.as_ref().filter(|_| step.request != RequestKind::Generate) {
         let message = format!("with `request: {}` no tool is ever called", step.request.name());
         problems

@@ -13,7 +13,7 @@
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::time::Duration;
 
 /// One step `support`: a role finds something for the model to read. A task may have several.
@@ -27,7 +27,7 @@ pub struct SupportStep {
 
 /// Who answers the calls of tools that the model makes, and how long that may go on.
 #[derive(Clone, Debug)]
-pub struct ToolLoop {
+pub struct ToolLoopSpec {
     /// The role that answers; where it is missing the only one of the type `tool_provider`.
     pub adapter_id: Option<String>,
     /// Most requests of the model for one sample; default 10.
@@ -47,18 +47,18 @@ const MAX_SECONDS: f64 = 86_400.0;
 
 impl SupportStep {
     /// Reads the keys of the step behind `step`.
-    pub(crate) fn read(table: &mut Table<'_>, node: &Node, problems: &mut Problems) -> SupportStep {
+    pub(crate) fn read(table: &mut MappingReader<'_>, node: &Node, problems: &mut Problems) -> SupportStep {
         let adapter_id = table.text("adapter_id", problems);
         SupportStep { adapter_id, span: table.get("adapter_id").map_or(node.span, |node| node.span) }
     }
 }
 
-impl ToolLoop {
+impl ToolLoopSpec {
     /// Reads the key `tools` of a step: a mapping, or the id of a role.
-    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<ToolLoop> {
+    pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<ToolLoopSpec> {
         let path = table.path_of("tools");
         let node = table.get("tools")?;
-        let usual = |adapter_id: Option<String>, span: Span| ToolLoop {
+        let usual = |adapter_id: Option<String>, span: Span| ToolLoopSpec {
             adapter_id,
             max_turns: DEFAULT_TURNS,
             max_tokens: None,
@@ -68,7 +68,7 @@ impl ToolLoop {
         if let Some(adapter_id) = node.as_text() {
             return Some(usual(Some(adapter_id.to_owned()), node.span));
         }
-        let mut inner = Table::open(node, path, problems)?;
+        let mut inner = MappingReader::open(node, path, problems)?;
         let adapter_id = inner.text("adapter_id", problems);
         let span = inner.get("adapter_id").map_or(node.span, |node| node.span);
         let turns = inner.integer("max_turns", 1..=1_000, problems);
@@ -82,7 +82,7 @@ impl ToolLoop {
         }
         inner.finish(problems);
         let usual = usual(adapter_id, span);
-        Some(ToolLoop {
+        Some(ToolLoopSpec {
             max_turns: turns.and_then(|turns| u32::try_from(turns).ok()).unwrap_or(usual.max_turns),
             max_tokens,
             max_time: max_time.map(Duration::from_secs_f64),

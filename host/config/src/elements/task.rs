@@ -6,7 +6,7 @@ use crate::elements::step::Steps;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::{FieldPath, Outcome, Root, SamplingParams};
 
 /// What a failed sample does to its task.
@@ -29,7 +29,7 @@ impl FailurePolicy {
     ];
 
     /// Reads the key of this name.
-    pub(crate) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<FailurePolicy> {
+    pub(crate) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<FailurePolicy> {
         table.choice("failure_policy", &FailurePolicy::CHOICES, problems)
     }
 
@@ -106,12 +106,12 @@ pub struct TaskSpans {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Template {
     pub(crate) steps: Option<Steps>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: TaskSettings,
 }
 
 /// What a task can say for itself and a template for all.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct TaskSettings {
     max_samples: Option<u64>,
     max_inflight: Option<usize>,
     concurrency: Option<usize>,
@@ -140,12 +140,12 @@ const MODES: [(&str, LoopMode); 2] =
 /// Samples that are prepared ahead, as a multiple of the concurrency, where the suite does not say it.
 const PREFETCH: usize = 2;
 
-impl Settings {
-    fn read(table: &mut Table<'_>, problems: &mut Problems) -> Settings {
+impl TaskSettings {
+    fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> TaskSettings {
         let mut size = |key, most| {
             table.integer(key, 1..=most, problems).and_then(|number| usize::try_from(number).ok())
         };
-        Settings {
+        TaskSettings {
             max_inflight: size("max_inflight", 1_000_000),
             concurrency: size("concurrency", 100_000),
             prefetch_factor: size("prefetch_factor", 1_000),
@@ -165,7 +165,11 @@ impl Settings {
 }
 
 /// Reads a list of paths into the Sample.
-fn read_paths(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<Vec<FieldPath>> {
+fn read_paths(
+    table: &mut MappingReader<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Option<Vec<FieldPath>> {
     let node = table.get(key)?;
     let paths = table.texts(key, problems)?;
     let mut read: Vec<FieldPath> = Vec::with_capacity(paths.len());
@@ -179,7 +183,7 @@ fn read_paths(table: &mut Table<'_>, key: &'static str, problems: &mut Problems)
     Some(read)
 }
 
-fn read_path(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<FieldPath> {
+fn read_path(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<FieldPath> {
     let node = table.get(key)?;
     let path = table.text(key, problems)?;
     of_sample(&path, node, &table.path_of(key), problems)
@@ -197,7 +201,7 @@ fn of_sample(text: &str, node: &Node, path: &str, problems: &mut Problems) -> Op
     None
 }
 
-fn read_outcomes(table: &mut Table<'_>, problems: &mut Problems) -> Option<Vec<Outcome>> {
+fn read_outcomes(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<Vec<Outcome>> {
     let node = table.get("score_outcomes")?;
     let names = table.texts("score_outcomes", problems)?;
     let mut outcomes = Vec::new();
@@ -220,16 +224,16 @@ fn read_outcomes(table: &mut Table<'_>, problems: &mut Problems) -> Option<Vec<O
 
 impl Template {
     pub(crate) fn read(node: &Node, path: &str, problems: &mut Problems) -> Option<Template> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let steps = Steps::read(&mut table, problems);
-        let settings = Settings::read(&mut table, problems);
+        let settings = TaskSettings::read(&mut table, problems);
         table.finish(problems);
         Some(Template { steps, settings })
     }
 }
 
 /// What a task is made from besides its own entry.
-pub(crate) struct Inherited<'a> {
+pub(crate) struct TaskDefaults<'a> {
     pub(crate) template: &'a Template,
     pub(crate) metrics: &'a [MetricSpec],
     /// What the run says of failed samples.
@@ -240,10 +244,10 @@ impl TaskSpec {
     pub(crate) fn read(
         node: &Node,
         path: String,
-        inherited: &Inherited<'_>,
+        inherited: &TaskDefaults<'_>,
         problems: &mut Problems,
     ) -> Option<TaskSpec> {
-        let mut table = Table::open(node, path, problems)?;
+        let mut table = MappingReader::open(node, path, problems)?;
         let task_id = table.required_id("task_id", problems).unwrap_or_default();
         let dataset_id = table.text("dataset_id", problems);
         if dataset_id.is_none() && table.get("dataset_id").is_none() {
@@ -255,12 +259,12 @@ impl TaskSpec {
         let dataset_span = table.get("dataset_id").map_or(node.span, |node| node.span);
         let own_steps = Steps::read(&mut table, problems);
         let overrides = MetricSpec::read_list(&mut table, "metric_overrides", problems);
-        let settings = Settings::read(&mut table, problems);
+        let settings = TaskSettings::read(&mut table, problems);
         let path = table.path.clone();
         table.finish(problems);
         let spans = TaskSpans { entry: node.span, dataset_id: dataset_span };
         let metrics = if overrides.is_empty() { inherited.metrics.to_vec() } else { overrides };
-        let task = Parts { task_id, dataset_id: dataset_id?, own_steps, metrics, settings, spans };
+        let task = TaskParts { task_id, dataset_id: dataset_id?, own_steps, metrics, settings, spans };
         task.build(&path, inherited, problems)
     }
 
@@ -268,32 +272,32 @@ impl TaskSpec {
     pub(crate) fn only(
         dataset_id: &str,
         span: Span,
-        inherited: &Inherited<'_>,
+        inherited: &TaskDefaults<'_>,
         problems: &mut Problems,
     ) -> Option<TaskSpec> {
-        let parts = Parts {
+        let parts = TaskParts {
             task_id: dataset_id.to_owned(),
             dataset_id: dataset_id.to_owned(),
             own_steps: None,
             metrics: inherited.metrics.to_vec(),
-            settings: Settings::default(),
+            settings: TaskSettings::default(),
             spans: TaskSpans { entry: span, dataset_id: span },
         };
         parts.build("", inherited, problems)
     }
 }
 
-struct Parts {
+struct TaskParts {
     task_id: String,
     dataset_id: String,
     own_steps: Option<Steps>,
     metrics: Vec<MetricSpec>,
-    settings: Settings,
+    settings: TaskSettings,
     spans: TaskSpans,
 }
 
-impl Parts {
-    fn build(self, path: &str, from: &Inherited<'_>, problems: &mut Problems) -> Option<TaskSpec> {
+impl TaskParts {
+    fn build(self, path: &str, from: &TaskDefaults<'_>, problems: &mut Problems) -> Option<TaskSpec> {
         let template = from.template;
         let (own, inherited) = (self.settings, &template.settings);
         let failure_policy = own.failure_policy.or(inherited.failure_policy).or(from.failure_policy);

@@ -188,7 +188,11 @@ fn check_pricing(config: &PipelineConfig, root: &Node, problems: &mut Problems) 
 fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Problems) {
     let asked = |step: StepKind| {
         let contract = step.contract();
-        contract.role.map(|role_type| Asked { name: contract.name, role_type, allowed: contract.may_ask })
+        contract.role.map(|role_type| RequestedInputs {
+            name: contract.name,
+            role_type,
+            allowed: contract.may_ask,
+        })
     };
     for step in &task.steps.support {
         check_role(config, asked(StepKind::Support), step.adapter_id.as_deref(), step.span, problems);
@@ -202,7 +206,7 @@ fn check_binding(config: &PipelineConfig, task: &TaskSpec, problems: &mut Proble
     check_role(config, asked(StepKind::Inference), step.adapter_id.as_deref(), step.span, problems);
     check_model("inference", step.span, config.inference_role_of(task), problems);
     if let Some(tools) = &step.tools {
-        let asked = Asked { name: "tools", role_type: RoleType::ToolProvider, allowed: TOOL_ROLES };
+        let asked = RequestedInputs { name: "tools", role_type: RoleType::ToolProvider, allowed: TOOL_ROLES };
         check_role(config, Some(asked), tools.adapter_id.as_deref(), tools.span, problems);
         check_support(config, "tools", tools.span, config.tool_role_of(tools), problems);
     }
@@ -261,7 +265,7 @@ fn check_support(
 }
 
 /// What asks a role, and which roles it may ask.
-struct Asked {
+struct RequestedInputs {
     name: &'static str,
     /// That of the role that is meant where none is named.
     role_type: RoleType,
@@ -270,12 +274,12 @@ struct Asked {
 
 fn check_role(
     config: &PipelineConfig,
-    asked: Option<Asked>,
+    asked: Option<RequestedInputs>,
     adapter_id: Option<&str>,
     span: Span,
     problems: &mut Problems,
 ) {
-    let Some(Asked { name: step_name, role_type, allowed }) = asked else { return };
+    let Some(RequestedInputs { name: step_name, role_type, allowed }) = asked else { return };
     let all = || config.role_adapters.iter().map(|role| role.adapter_id.as_str());
     let candidates: Vec<&str> = config
         .role_adapters

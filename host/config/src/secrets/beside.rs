@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 
 /// The keys of a mapping, and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Beside<'n> {
+pub struct SecretContext<'n> {
     entries: &'n [Entry],
     /// Whether it lies within the settings of a backend.
     is_backend: bool,
 }
 
-impl<'n> Beside<'n> {
+impl<'n> SecretContext<'n> {
     /// The entries of a mapping; `path` are the keys above it, an item of a list being any text.
-    pub fn new<S: AsRef<str>>(entries: &'n [Entry], path: &[S]) -> Beside<'n> {
+    pub fn new<S: AsRef<str>>(entries: &'n [Entry], path: &[S]) -> SecretContext<'n> {
         let key = |place: usize| path.get(place).map(AsRef::as_ref);
         let is_backend = match key(0) {
             Some("backends") => key(2) == Some("config"),
@@ -23,7 +23,7 @@ impl<'n> Beside<'n> {
             Some("definition") => key(1) == Some("backends") && key(3) == Some("config"),
             _ => false,
         };
-        Beside { entries, is_backend }
+        SecretContext { entries, is_backend }
     }
 
     /// Whether the value of an entry, and all below it, is never written down. `pass`, `key` and `tokens` are ordinary names, and

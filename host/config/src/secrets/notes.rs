@@ -1,17 +1,17 @@
 //! Makes the values of secrets known to the process, as a document is read: see [`gage_core::keep_secret`].
 
 use super::addresses::secrets_in;
-use super::beside::{Beside, granted_names};
+use super::beside::{SecretContext, granted_names};
 use super::{SECRET, is_plain, is_secret_name, literals, names_secret};
 use crate::expand::closing_brace;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use gage_core::{keep_name, keep_ordinary, keep_secret};
+use gage_core::{register_public_name, register_public_word, register_secret};
 use std::collections::BTreeSet;
 
 /// What a document says of a value by the keys above it.
 #[derive(Clone, Copy)]
-struct Place<'k> {
+struct SecretPosition<'k> {
     /// The nearest of them.
     key: &'k str,
     /// Whether it is never written down.
@@ -22,17 +22,18 @@ struct Place<'k> {
     is_known: bool,
 }
 
-/// Notes every secret of a document, whether its variables were replaced or not, and where they stand.
+/// SecretRegistration every secret of a document, whether its variables were replaced or not, and where they stand.
 pub(crate) fn note(root: &Node, problems: &mut Problems) {
-    let place = Place { key: "", is_secret: false, is_headers: false, is_known: false };
+    let place = SecretPosition { key: "", is_secret: false, is_headers: false, is_known: false };
     let granted = granted_names(root);
-    granted.iter().for_each(|name| keep_name(name));
-    let mut notes = Notes { path: Vec::new(), granted: &granted, ordinary: String::new(), problems };
+    granted.iter().for_each(|name| register_public_name(name));
+    let mut notes =
+        SecretRegistration { path: Vec::new(), granted: &granted, ordinary: String::new(), problems };
     notes.walk(root, root.written.as_deref(), place);
-    keep_ordinary(&notes.ordinary);
+    register_public_word(&notes.ordinary);
 }
 
-struct Notes<'p> {
+struct SecretRegistration<'p> {
     /// The keys above what is looked at.
     path: Vec<&'p str>,
     /// Names of variables, which are no secrets.
@@ -42,11 +43,11 @@ struct Notes<'p> {
     problems: &'p mut Problems,
 }
 
-impl<'p> Notes<'p> {
-    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: Place<'_>) {
+impl<'p> SecretRegistration<'p> {
+    fn walk(&mut self, node: &'p Node, written: Option<&str>, place: SecretPosition<'_>) {
         match &node.value {
             NodeValue::Map(entries) => {
-                let beside = Beside::new(entries, &self.path);
+                let beside = SecretContext::new(entries, &self.path);
                 for entry in entries {
                     let key = entry.key.as_str();
                     let is_own = beside.is_secret(entry);
@@ -56,7 +57,7 @@ impl<'p> Notes<'p> {
                     // A header is found elsewhere only where its own name says that it is secret: `application/json` is none.
                     let is_known = !is_headers && (is_own || place.is_known && !place.is_headers);
                     let is_secret = place.is_secret || is_own;
-                    let below = Place { key, is_secret, is_headers, is_known };
+                    let below = SecretPosition { key, is_secret, is_headers, is_known };
                     self.path.push(key);
                     self.walk(&entry.node, entry.written.as_deref(), below);
                     self.path.pop();
@@ -73,7 +74,7 @@ impl<'p> Notes<'p> {
             NodeValue::Int(_) | NodeValue::Float(_) => {
                 if let Some(text) = node.plain.as_deref().filter(|_| place.is_secret) {
                     if place.is_known {
-                        keep_secret(text);
+                        register_secret(text);
                     }
                     self.problems.hide(node.span, text, true);
                 }
@@ -93,7 +94,13 @@ impl<'p> Notes<'p> {
     }
 }
 
-fn note_text(node: &Node, text: &str, written: Option<&str>, place: Place<'_>, problems: &mut Problems) {
+fn note_text(
+    node: &Node,
+    text: &str,
+    written: Option<&str>,
+    place: SecretPosition<'_>,
+    problems: &mut Problems,
+) {
     // What a parameter of a RunConfig is, is known when it was put there.
     if text.is_empty() || text.contains(SECRET) || text.contains('\u{1}') {
         return;
@@ -107,47 +114,47 @@ fn note_text(node: &Node, text: &str, written: Option<&str>, place: Place<'_>, p
             .iter()
             .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     if place.is_known || is_bearer {
-        literals(text).into_iter().for_each(keep_secret);
+        literals(text).into_iter().for_each(register_secret);
     }
     note_defaults(text);
     for place in secrets_in(place.key, text) {
         let secret = &text[place];
         problems.hide(node.span, secret, false);
         if secret.contains("${") {
-            literals(secret).into_iter().for_each(keep_secret);
+            literals(secret).into_iter().for_each(register_secret);
             continue;
         }
-        keep_secret(secret);
-        keep_secret(&unescaped(secret));
+        register_secret(secret);
+        register_secret(&unescaped(secret));
         if let Some((_, password)) = secret.split_once(':') {
             problems.hide(node.span, password, false);
-            keep_secret(password);
-            keep_secret(&unescaped(password));
+            register_secret(password);
+            register_secret(&unescaped(password));
         }
     }
 }
 
-/// Notes what a variable stands for, where its name says that it is secret. Numbers and truth values are none then: what
+/// SecretRegistration what a variable stands for, where its name says that it is secret. Numbers and truth values are none then: what
 /// `${MAX_KEYS}` sets must be seen.
 pub(crate) fn note_variable(name: &str, value: &str) {
     if is_secret_name(name) && !is_plain(value) && !value.contains('\u{1}') {
-        keep_secret(value);
+        register_secret(value);
     }
 }
 
-/// Notes the users and the secret parameters of the addresses with a scheme in a text from elsewhere: an argument, a variable.
+/// SecretRegistration the users and the secret parameters of the addresses with a scheme in a text from elsewhere: an argument, a variable.
 pub fn keep_addresses(text: &str) {
     // `model=name:tag@revision` is no address.
     for place in secrets_in("model", text) {
-        keep_secret(&text[place.clone()]);
+        register_secret(&text[place.clone()]);
         if let Some((_, password)) = text[place].split_once(':') {
-            keep_secret(password);
-            keep_secret(&unescaped(password));
+            register_secret(password);
+            register_secret(&unescaped(password));
         }
     }
 }
 
-/// Notes the defaults of variables that are not replaced yet and whose names say that they are secret.
+/// SecretRegistration the defaults of variables that are not replaced yet and whose names say that they are secret.
 fn note_defaults(text: &str) {
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -155,7 +162,7 @@ fn note_defaults(text: &str) {
         let Some(length) = closing_brace(inner) else { return };
         if let Some((name, default)) = inner[..length].split_once(":-") {
             match is_secret_name(name) && !is_plain(default) {
-                true => literals(default).into_iter().for_each(keep_secret),
+                true => literals(default).into_iter().for_each(register_secret),
                 false => note_defaults(default),
             }
         }
@@ -187,7 +194,7 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::pipeline::{Environment, parse_document};
-    use gage_core::without_secrets;
+    use gage_core::redact;
 
     #[test]
     fn what_a_document_holds_under_names_of_secrets_is_known_and_ordinary_values_are_not() {
@@ -237,10 +244,10 @@ secret: *a
             "of-a-variable-1",
             "anchored-value-1",
         ] {
-            assert_eq!(without_secrets(secret), SECRET, "{secret}");
+            assert_eq!(redact(secret), SECRET, "{secret}");
         }
         for ordinary in ["ordinary-kind-1", "innocent-value-1", "123456789", "host"] {
-            assert_eq!(without_secrets(ordinary), ordinary);
+            assert_eq!(redact(ordinary), ordinary);
         }
     }
 }

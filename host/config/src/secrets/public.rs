@@ -1,6 +1,6 @@
 //! A document as it may be written down.
 
-use super::beside::{Beside, granted_names};
+use super::beside::{SecretContext, granted_names};
 use super::{SECRET, names_secret, public_part, public_text, without_users};
 use crate::node::{Node, NodeValue};
 use serde_json::Value;
@@ -10,13 +10,13 @@ impl Node {
     /// The value as JSON that may be written down: a secret is replaced by the name of the variable that holds it, or left
     /// out.
     pub fn to_public_json(&self) -> Value {
-        Public { path: Vec::new(), granted: granted_names(self) }.value(self, "", false)
+        PublicConfig { path: Vec::new(), granted: granted_names(self) }.value(self, "", false)
     }
 
     /// The same for the settings of a backend.
     pub(crate) fn backend_to_public_json(&self) -> Value {
         let path = ["backends", "", "config"].map(str::to_owned).to_vec();
-        Public { path, granted: BTreeSet::new() }.value(self, "", false)
+        PublicConfig { path, granted: BTreeSet::new() }.value(self, "", false)
     }
 
     /// Whether it is a number or a truth value. Behind a name that is none of a secret it is none either, whatever the
@@ -26,14 +26,14 @@ impl Node {
     }
 }
 
-struct Public {
+struct PublicConfig {
     /// The keys above what is looked at.
     path: Vec<String>,
     /// Names of variables, which are no secrets.
     granted: BTreeSet<String>,
 }
 
-impl Public {
+impl PublicConfig {
     /// `key` is the one that a value stands under.
     fn value(&mut self, node: &Node, key: &str, is_secret: bool) -> Value {
         match &node.value {
@@ -46,7 +46,7 @@ impl Public {
             }
             NodeValue::Map(entries) => {
                 let beside: Vec<bool> = {
-                    let beside = Beside::new(entries, &self.path);
+                    let beside = SecretContext::new(entries, &self.path);
                     entries.iter().map(|entry| beside.is_secret(entry)).collect()
                 };
                 let mut public = gage_core::Object::new();

@@ -2,39 +2,39 @@
 
 use super::read::read_tool_call;
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::reading::direct::{Direct, Text, give_up, next, next_checked};
-use crate::{Object, RareObject};
+use crate::reading::direct::{StreamingDecode, TextVisitor, give_up, next, next_checked};
+use crate::{LazyObject, Object};
 use serde::de::{MapAccess, SeqAccess};
 
 /// `content` or `answer`: a list of parts, or one string.
-pub(crate) struct Content(pub(crate) Vec<ContentPart>);
+pub(crate) struct ContentVisitor(pub(crate) Vec<ContentPart>);
 
-impl<'t> Direct<'t> for Content {
+impl<'t> StreamingDecode<'t> for ContentVisitor {
     fn of_items<A: SeqAccess<'t>>(items: A) -> Result<Self, A::Error> {
-        Vec::of_items(items).map(Content)
+        Vec::of_items(items).map(ContentVisitor)
     }
 
     fn of_string(text: &str) -> Option<Self> {
-        Some(Content(vec![ContentPart::text(text)]))
+        Some(ContentVisitor(vec![ContentPart::text(text)]))
     }
 }
 
 /// What a part shows, under the key that is also its type.
-enum Shown {
+enum PartKind {
     Text(String),
-    Media(MediaKind, Media),
+    Media(MediaKind, MediaFields),
 }
 
-impl<'t> Direct<'t> for ContentPart {
+impl<'t> StreamingDecode<'t> for ContentPart {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut name, mut shown, mut extra) = (None, None, RareObject::default());
-        while let Some(Text(key)) = members.next_key()? {
+        let (mut name, mut shown, mut extra) = (None, None, LazyObject::default());
+        while let Some(TextVisitor(key)) = members.next_key()? {
             let found = if key == "text" {
-                Shown::Text(next(&mut members)?)
+                PartKind::Text(next(&mut members)?)
             } else if let Some(kind) = MediaKind::from_type_name(&key) {
-                Shown::Media(kind, next(&mut members)?)
+                PartKind::Media(kind, next(&mut members)?)
             } else if key == "type" {
-                name = Some(members.next_value::<Text>()?);
+                name = Some(members.next_value::<TextVisitor>()?);
                 continue;
             } else {
                 extra.insert(key.into_owned(), members.next_value()?);
@@ -45,13 +45,13 @@ impl<'t> Direct<'t> for ContentPart {
                 return Err(give_up());
             }
         }
-        let (Some(Text(name)), Some(shown)) = (name, shown) else { return Err(give_up()) };
+        let (Some(TextVisitor(name)), Some(shown)) = (name, shown) else { return Err(give_up()) };
         match shown {
-            Shown::Text(text) if name == "text" => Ok(ContentPart::Text { text, extra }),
-            Shown::Media(kind, Media { url, options }) if name == kind.type_name() => {
+            PartKind::Text(text) if name == "text" => Ok(ContentPart::Text { text, extra }),
+            PartKind::Media(kind, MediaFields { url, options }) if name == kind.type_name() => {
                 Ok(ContentPart::Media { kind, url, options: options.into(), extra })
             }
-            Shown::Text(_) | Shown::Media(..) => Err(give_up()),
+            PartKind::Text(_) | PartKind::Media(..) => Err(give_up()),
         }
     }
 
@@ -61,38 +61,38 @@ impl<'t> Direct<'t> for ContentPart {
 }
 
 /// The URL of a media part and what stands beside it. A string alone is the URL.
-struct Media {
+struct MediaFields {
     url: String,
     options: Object,
 }
 
-impl<'t> Direct<'t> for Media {
+impl<'t> StreamingDecode<'t> for MediaFields {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
         let (mut url, mut options) = (None, Object::new());
-        while let Some(Text(key)) = members.next_key()? {
+        while let Some(TextVisitor(key)) = members.next_key()? {
             if key == "url" {
                 url = Some(next(&mut members)?);
             } else {
                 options.insert(key.into_owned(), members.next_value()?);
             }
         }
-        Ok(Media { url: url.ok_or_else(give_up)?, options })
+        Ok(MediaFields { url: url.ok_or_else(give_up)?, options })
     }
 
     fn of_string(text: &str) -> Option<Self> {
-        Some(Media { url: text.to_owned(), options: Object::new() })
+        Some(MediaFields { url: text.to_owned(), options: Object::new() })
     }
 }
 
-impl<'t> Direct<'t> for Message {
+impl<'t> StreamingDecode<'t> for Message {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
         let (mut role, mut content) = (None, None);
         let (mut name, mut tool_calls, mut tool_call_id) = (None, Vec::new(), None);
-        let mut extra = RareObject::default();
-        while let Some(Text(key)) = members.next_key()? {
+        let mut extra = LazyObject::default();
+        while let Some(TextVisitor(key)) = members.next_key()? {
             match key.as_ref() {
-                "role" => role = Role::from_name(&members.next_value::<Text>()?.0),
-                "content" => content = next::<Option<Content>, _>(&mut members)?,
+                "role" => role = Role::from_name(&members.next_value::<TextVisitor>()?.0),
+                "content" => content = next::<Option<ContentVisitor>, _>(&mut members)?,
                 "name" => name = next(&mut members)?,
                 "tool_calls" => {
                     tool_calls =
@@ -105,7 +105,7 @@ impl<'t> Direct<'t> for Message {
             }
         }
         let content = match content {
-            Some(Content(parts)) => parts,
+            Some(ContentVisitor(parts)) => parts,
             None if tool_calls.is_empty() => return Err(give_up()),
             None => Vec::new(),
         };

@@ -1,13 +1,13 @@
 //! Reads messages, their parts, and the functions that they call.
 
 use super::{ContentPart, MediaKind, Message, Role};
-use crate::reading::Reading;
-use crate::{Object, RareObject};
+use crate::reading::FieldReader;
+use crate::{LazyObject, Object};
 use serde_json::Value;
 
 impl ContentPart {
     /// Reads one part, which must be an object.
-    fn read(value: Value, reading: &mut Reading<'_>) -> Option<ContentPart> {
+    fn read(value: Value, reading: &mut FieldReader<'_>) -> Option<ContentPart> {
         let members = reading.members(value)?;
         let kind = match members.get("type") {
             Some(Value::String(name)) => match name.as_str() {
@@ -25,7 +25,7 @@ impl ContentPart {
         };
         let name = kind.map_or("text", MediaKind::type_name);
         let mut main = Value::Null;
-        let mut extra = RareObject::default();
+        let mut extra = LazyObject::default();
         for (key, value) in members {
             match key.as_str() {
                 "type" => {}
@@ -46,7 +46,7 @@ impl ContentPart {
     }
 
     /// Reads `content` or `answer`: a list of parts, in which a string is a text part, or one string.
-    pub(crate) fn read_all(value: Value, reading: &mut Reading<'_>) -> Vec<ContentPart> {
+    pub(crate) fn read_all(value: Value, reading: &mut FieldReader<'_>) -> Vec<ContentPart> {
         match value {
             Value::String(text) => vec![ContentPart::text(text)],
             Value::Array(_) => reading.items(value, |part, reading| match part {
@@ -61,7 +61,7 @@ impl ContentPart {
     }
 }
 
-fn media_kind(name: &str, reading: &mut Reading<'_>) -> Option<MediaKind> {
+fn media_kind(name: &str, reading: &mut FieldReader<'_>) -> Option<MediaKind> {
     let kind = MediaKind::from_type_name(name);
     if kind.is_none() {
         reading.key("type").problem(format!(
@@ -72,7 +72,7 @@ fn media_kind(name: &str, reading: &mut Reading<'_>) -> Option<MediaKind> {
 }
 
 /// The URL of a media part and what stands beside it. A string alone is the URL.
-fn read_media(value: Value, reading: &mut Reading<'_>) -> Option<(String, Object)> {
+fn read_media(value: Value, reading: &mut FieldReader<'_>) -> Option<(String, Object)> {
     match value {
         Value::String(url) => Some((url, Object::new())),
         Value::Object(mut options) => {
@@ -90,7 +90,7 @@ fn read_media(value: Value, reading: &mut Reading<'_>) -> Option<(String, Object
     }
 }
 
-fn required_string(value: Value, reading: &mut Reading<'_>) -> Option<String> {
+fn required_string(value: Value, reading: &mut FieldReader<'_>) -> Option<String> {
     if value.is_null() {
         reading.problem("this field is required, and is a string");
     }
@@ -99,7 +99,7 @@ fn required_string(value: Value, reading: &mut Reading<'_>) -> Option<String> {
 
 impl Message {
     /// Reads one message, which must be an object.
-    pub(crate) fn read(value: Value, reading: &mut Reading<'_>) -> Option<Message> {
+    pub(crate) fn read(value: Value, reading: &mut FieldReader<'_>) -> Option<Message> {
         let members = reading.members(value)?;
         let mut role = Value::Null;
         let mut content = Value::Null;
@@ -109,7 +109,7 @@ impl Message {
             name: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
-            extra: RareObject::default(),
+            extra: LazyObject::default(),
         };
         for (key, value) in members {
             let mut reading = reading.key(&key);
@@ -134,7 +134,7 @@ impl Message {
     }
 }
 
-fn read_role(value: &Value, reading: &mut Reading<'_>) -> Option<Role> {
+fn read_role(value: &Value, reading: &mut FieldReader<'_>) -> Option<Role> {
     let found = match value {
         Value::String(name) => match Role::from_name(name) {
             Some(role) => return Some(role),
@@ -147,7 +147,7 @@ fn read_role(value: &Value, reading: &mut Reading<'_>) -> Option<Role> {
     None
 }
 
-pub(super) fn read_tool_call(call: Value, reading: &mut Reading<'_>) -> Option<Value> {
+pub(super) fn read_tool_call(call: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     check_function(&call, "arguments", reading);
     if let Some(arguments) = call.pointer("/function/arguments")
         && !matches!(arguments, Value::Null | Value::String(_) | Value::Object(_))
@@ -158,7 +158,7 @@ pub(super) fn read_tool_call(call: Value, reading: &mut Reading<'_>) -> Option<V
 }
 
 /// Reads the definition of a tool, which is kept as it is.
-pub(crate) fn read_tool(tool: Value, reading: &mut Reading<'_>) -> Option<Value> {
+pub(crate) fn read_tool(tool: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     check_function(&tool, "parameters", reading);
     if let Some(parameters) = tool.pointer("/function/parameters")
         && !matches!(parameters, Value::Null | Value::Object(_))
@@ -172,7 +172,7 @@ pub(crate) fn read_tool(tool: Value, reading: &mut Reading<'_>) -> Option<Value>
 }
 
 /// Tools and calls are sent on as they are, but nothing can call a function without a name.
-fn check_function(value: &Value, what: &str, reading: &mut Reading<'_>) {
+fn check_function(value: &Value, what: &str, reading: &mut FieldReader<'_>) {
     match value {
         Value::Object(members) => match members.get("function") {
             Some(Value::Object(function)) => match function.get("name") {

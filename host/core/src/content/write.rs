@@ -2,16 +2,16 @@
 
 use super::{ContentPart, Message};
 use crate::Object;
-use crate::written::{Media, Member, Written, always, list, serialize, text};
+use crate::written::{JsonMembers, MediaMember, Member, always, list, serialize, text};
 
 serialize!(ContentPart, Message);
 
-impl Written for ContentPart {
+impl JsonMembers for ContentPart {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         let (name, main) = match self {
             ContentPart::Text { text, .. } => ("text", Member::Text(text)),
             ContentPart::Media { kind, url, options, .. } => {
-                (kind.type_name(), Member::Media(Media { url, options }))
+                (kind.type_name(), Member::Media(MediaMember { url, options }))
             }
         };
         [("type", Member::Text(name)), (name, main)].into_iter()
@@ -24,7 +24,7 @@ impl Written for ContentPart {
     }
 }
 
-impl Written for Message {
+impl JsonMembers for Message {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         let has_content = !self.content.is_empty() || self.tool_calls.is_empty();
         [

@@ -4,7 +4,7 @@
 //! [`Value`], which can say what is wrong and where; so an error here holds nothing of interest. Of a
 //! key that occurs twice the last value counts, as it does in a [`Value`].
 
-use super::Reading;
+use super::FieldReader;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::fmt::{Formatter, Result as FormatResult};
 use std::marker::PhantomData;
 
 /// What can be read straight from a text. A kind of JSON that a type does not name is given up.
-pub(crate) trait Direct<'t>: Sized {
+pub(crate) trait StreamingDecode<'t>: Sized {
     /// Reads an object.
     fn of_members<A: MapAccess<'t>>(_members: A) -> Result<Self, A::Error> {
         Err(give_up())
@@ -35,12 +35,12 @@ pub(crate) trait Direct<'t>: Sized {
     }
 }
 
-impl<'t, T: Direct<'t>> Direct<'t> for Vec<T> {
+impl<'t, T: StreamingDecode<'t>> StreamingDecode<'t> for Vec<T> {
     fn of_items<A: SeqAccess<'t>>(mut items: A) -> Result<Self, A::Error> {
-        let Some(first) = items.next_element_seed(Seed::new())? else { return Ok(Vec::new()) };
+        let Some(first) = items.next_element_seed(DecodeSeed::new())? else { return Ok(Vec::new()) };
         // Most lists of a Sample have one item, and a Sample is kept for long: no spare room for it.
         let mut all = vec![first];
-        while let Some(item) = items.next_element_seed(Seed::new())? {
+        while let Some(item) = items.next_element_seed(DecodeSeed::new())? {
             all.push(item);
         }
         Ok(all)
@@ -48,7 +48,7 @@ impl<'t, T: Direct<'t>> Direct<'t> for Vec<T> {
 }
 
 /// Null counts as missing.
-impl<'t, T: Direct<'t>> Direct<'t> for Option<T> {
+impl<'t, T: StreamingDecode<'t>> StreamingDecode<'t> for Option<T> {
     fn of_members<A: MapAccess<'t>>(members: A) -> Result<Self, A::Error> {
         T::of_members(members).map(Some)
     }
@@ -66,22 +66,22 @@ impl<'t, T: Direct<'t>> Direct<'t> for Option<T> {
     }
 }
 
-impl Direct<'_> for String {
+impl StreamingDecode<'_> for String {
     fn of_string(text: &str) -> Option<Self> {
         Some(text.to_owned())
     }
 }
 
 /// Reads one value by its type, whatever kind of JSON it is.
-struct Seed<T>(PhantomData<T>);
+struct DecodeSeed<T>(PhantomData<T>);
 
-impl<T> Seed<T> {
-    fn new() -> Seed<T> {
-        Seed(PhantomData)
+impl<T> DecodeSeed<T> {
+    fn new() -> DecodeSeed<T> {
+        DecodeSeed(PhantomData)
     }
 }
 
-impl<'t, T: Direct<'t>> DeserializeSeed<'t> for Seed<T> {
+impl<'t, T: StreamingDecode<'t>> DeserializeSeed<'t> for DecodeSeed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<T, D::Error> {
@@ -89,7 +89,7 @@ impl<'t, T: Direct<'t>> DeserializeSeed<'t> for Seed<T> {
     }
 }
 
-impl<'t, T: Direct<'t>> Visitor<'t> for Seed<T> {
+impl<'t, T: StreamingDecode<'t>> Visitor<'t> for DecodeSeed<T> {
     type Value = T;
 
     fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
@@ -116,26 +116,26 @@ impl<'t, T: Direct<'t>> Visitor<'t> for Seed<T> {
 /// A string that is only looked at: a key, or a name of something known.
 #[derive(Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'t>(#[serde(borrow)] pub(crate) Cow<'t, str>);
+pub(crate) struct TextVisitor<'t>(#[serde(borrow)] pub(crate) Cow<'t, str>);
 
 /// Reads the value of a member.
-pub(crate) fn next<'t, T: Direct<'t>, A: MapAccess<'t>>(members: &mut A) -> Result<T, A::Error> {
-    members.next_value_seed(Seed::new())
+pub(crate) fn next<'t, T: StreamingDecode<'t>, A: MapAccess<'t>>(members: &mut A) -> Result<T, A::Error> {
+    members.next_value_seed(DecodeSeed::new())
 }
 
 /// Reads the value of a member as a [`Value`], and gives up where a problem is found in it.
 pub(crate) fn next_checked<'t, T, A: MapAccess<'t>>(
     members: &mut A,
-    read: impl FnOnce(Value, &mut Reading<'_>) -> T,
+    read: impl FnOnce(Value, &mut FieldReader<'_>) -> T,
 ) -> Result<T, A::Error> {
     let value = members.next_value()?;
     checked(|reading| read(value, reading))
 }
 
 /// Does what can find problems, and gives up where it finds one.
-pub(crate) fn checked<T, E: Error>(check: impl FnOnce(&mut Reading<'_>) -> T) -> Result<T, E> {
+pub(crate) fn checked<T, E: Error>(check: impl FnOnce(&mut FieldReader<'_>) -> T) -> Result<T, E> {
     let mut problems = Vec::new();
-    let found = check(&mut Reading::document(&mut problems));
+    let found = check(&mut FieldReader::document(&mut problems));
     if problems.is_empty() { Ok(found) } else { Err(give_up()) }
 }
 

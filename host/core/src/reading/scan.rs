@@ -7,14 +7,14 @@
 /// Whether a text surely is a JSON object, read without any loss by whoever reads numbers into 64 bits. `false`
 /// says nothing about it.
 pub fn is_surely_object(text: &str) -> bool {
-    let mut scan = Scan::new(text);
+    let mut scan = Scanner::new(text);
     scan.next_is(b'{') && scan.skip().is_some() && scan.is_at_end()
 }
 
 /// Whether a text surely is what would be written of the JSON object that is read in it: without blanks, names that come
 /// twice, or numbers and escapes that are written in another way. `false` says nothing about it.
 pub(crate) fn is_surely_as_written(text: &str) -> bool {
-    let mut scan = Scan::new(text);
+    let mut scan = Scanner::new(text);
     text.starts_with('{') && scan.as_written(0).is_some() && scan.at == text.len()
 }
 
@@ -51,30 +51,30 @@ const MAX_DEPTH: usize = 64;
 const MAX_DIGITS: usize = 15;
 
 /// A place in a text.
-pub(crate) struct Scan<'t> {
+pub(crate) struct Scanner<'t> {
     text: &'t str,
     at: usize,
 }
 
 /// A string as it stands between its quotes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw<'t> {
+pub(crate) struct RawJson<'t> {
     /// The text, with whatever escapes it has.
     pub(crate) text: &'t str,
     /// Whether it has any.
     pub(crate) is_escaped: bool,
 }
 
-impl<'t> Raw<'t> {
+impl<'t> RawJson<'t> {
     /// What it says, where that is what stands there.
     pub(crate) fn plain(self) -> Option<&'t str> {
         (!self.is_escaped).then_some(self.text)
     }
 }
 
-impl<'t> Scan<'t> {
-    pub(crate) fn new(text: &'t str) -> Scan<'t> {
-        Scan { text, at: 0 }
+impl<'t> Scanner<'t> {
+    pub(crate) fn new(text: &'t str) -> Scanner<'t> {
+        Scanner { text, at: 0 }
     }
 
     /// The next byte that is no white space; it is still to be taken.
@@ -105,7 +105,7 @@ impl<'t> Scan<'t> {
     /// Walks over an object; `value` walks over the value of each member, whose name it gets.
     pub(crate) fn object(
         &mut self,
-        mut value: impl FnMut(&mut Scan<'t>, Raw<'t>) -> Option<()>,
+        mut value: impl FnMut(&mut Scanner<'t>, RawJson<'t>) -> Option<()>,
     ) -> Option<()> {
         self.take(b'{')?;
         if self.next_is(b'}') {
@@ -128,7 +128,7 @@ impl<'t> Scan<'t> {
     }
 
     /// Walks over a list; `item` walks over each item.
-    pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Scan<'t>) -> Option<()>) -> Option<()> {
+    pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Scanner<'t>) -> Option<()>) -> Option<()> {
         self.take(b'[')?;
         if self.next_is(b']') {
             self.at += 1;
@@ -148,7 +148,7 @@ impl<'t> Scan<'t> {
     }
 
     /// Takes a string.
-    pub(crate) fn string(&mut self) -> Option<Raw<'t>> {
+    pub(crate) fn string(&mut self) -> Option<RawJson<'t>> {
         self.take(b'"')?;
         let (bytes, begin) = (self.text.as_bytes(), self.at);
         let mut is_escaped = false;
@@ -158,7 +158,7 @@ impl<'t> Scan<'t> {
                 b'"' => {
                     let text = self.text.get(begin..self.at)?;
                     self.at += 1;
-                    return Some(Raw { text, is_escaped });
+                    return Some(RawJson { text, is_escaped });
                 }
                 b'\\' => {
                     is_escaped = true;
@@ -231,7 +231,7 @@ impl<'t> Scan<'t> {
     fn items_as_written(
         &mut self,
         end: u8,
-        mut item: impl FnMut(&mut Scan<'t>, usize) -> Option<()>,
+        mut item: impl FnMut(&mut Scanner<'t>, usize) -> Option<()>,
     ) -> Option<()> {
         self.at += 1;
         if self.byte()? == end {
@@ -254,7 +254,7 @@ impl<'t> Scan<'t> {
 
     fn string_as_written(&mut self) -> Option<&'t str> {
         (self.byte()? == b'"').then_some(())?;
-        let Raw { text, is_escaped } = self.string()?;
+        let RawJson { text, is_escaped } = self.string()?;
         let mut escapes = text.bytes();
         while is_escaped && escapes.any(|byte| byte == b'\\') {
             matches!(escapes.next()?, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't').then_some(())?;

@@ -3,7 +3,7 @@
 
 use super::FewShotExample;
 use crate::Object;
-use crate::reading::Reading;
+use crate::reading::FieldReader;
 use crate::schema::SCHEMA_VERSION;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ const MAX_ID_BYTES: usize = 512;
 /// What may be said of tools in a word; `any` is what some servers call `required`.
 const TOOL_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
 
-pub(super) fn schema_version(value: &Value, reading: &mut Reading<'_>) {
+pub(super) fn schema_version(value: &Value, reading: &mut FieldReader<'_>) {
     match value {
         Value::String(version) if version == SCHEMA_VERSION => {}
         Value::String(other) => reading.problem(format!("expected '{SCHEMA_VERSION}', found '{other}'")),
@@ -24,7 +24,7 @@ pub(super) fn schema_version(value: &Value, reading: &mut Reading<'_>) {
 }
 
 /// Ids stand in file names, logs, tables and prompts.
-pub(super) fn id(id: &str, reading: &mut Reading<'_>) {
+pub(super) fn id(id: &str, reading: &mut FieldReader<'_>) {
     if id.trim().is_empty() {
         reading.problem("expected a string that is not empty");
     }
@@ -40,7 +40,10 @@ pub(super) fn id(id: &str, reading: &mut Reading<'_>) {
 }
 
 /// An answer that names an option must name one. An option without an id is another problem.
-pub(super) fn distinct_option_ids<'v>(ids: impl Iterator<Item = Option<&'v str>>, reading: &mut Reading<'_>) {
+pub(super) fn distinct_option_ids<'v>(
+    ids: impl Iterator<Item = Option<&'v str>>,
+    reading: &mut FieldReader<'_>,
+) {
     let mut earlier = BTreeSet::new();
     for (index, id) in ids.enumerate() {
         if let Some(id) = id
@@ -54,7 +57,7 @@ pub(super) fn distinct_option_ids<'v>(ids: impl Iterator<Item = Option<&'v str>>
     }
 }
 
-pub(super) fn tool_choice(value: Value, reading: &mut Reading<'_>) -> Option<Value> {
+pub(super) fn tool_choice(value: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::String(word) if !TOOL_CHOICES.contains(&word.as_str()) => {
@@ -73,7 +76,7 @@ pub(super) fn tool_choice(value: Value, reading: &mut Reading<'_>) -> Option<Val
 }
 
 /// Whoever asks a model reads the prompt.
-pub(super) fn inputs(inputs: Object, reading: &mut Reading<'_>) -> Object {
+pub(super) fn inputs(inputs: Object, reading: &mut FieldReader<'_>) -> Object {
     match inputs.get("prompt") {
         None | Some(Value::Null | Value::String(_)) => {}
         Some(other) => reading.key("prompt").mistyped("a string", other),
@@ -81,7 +84,7 @@ pub(super) fn inputs(inputs: Object, reading: &mut Reading<'_>) -> Object {
     inputs
 }
 
-pub(super) fn unconditioned_input(value: Value, reading: &mut Reading<'_>) -> Option<Value> {
+pub(super) fn unconditioned_input(value: Value, reading: &mut FieldReader<'_>) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::String(_) | Value::Array(_) => Some(value),
@@ -93,7 +96,7 @@ pub(super) fn unconditioned_input(value: Value, reading: &mut Reading<'_>) -> Op
 }
 
 /// Results are sliced by tags: each is one label or a list of them.
-pub(super) fn tags(tags: Object, reading: &mut Reading<'_>) -> Object {
+pub(super) fn tags(tags: Object, reading: &mut FieldReader<'_>) -> Object {
     let is_scalar = |value: &Value| !value.is_array() && !value.is_object();
     for (key, value) in &tags {
         match value {
@@ -110,7 +113,7 @@ pub(super) fn tags(tags: Object, reading: &mut Reading<'_>) -> Object {
 }
 
 /// The files of a sandbox lie below its folder.
-pub(super) fn sandbox_files(files: Object, reading: &mut Reading<'_>) -> Object {
+pub(super) fn sandbox_files(files: Object, reading: &mut FieldReader<'_>) -> Object {
     for (path, source) in &files {
         let mut reading = reading.key(path);
         if !is_relative_path(path) {
@@ -137,7 +140,7 @@ fn is_relative_path(path: &str) -> bool {
 }
 
 /// The names and values that a process can be given.
-pub(super) fn environment(variables: Object, reading: &mut Reading<'_>) -> Object {
+pub(super) fn environment(variables: Object, reading: &mut FieldReader<'_>) -> Object {
     for (name, value) in &variables {
         let mut reading = reading.key(name);
         if name.is_empty() || name.chars().any(|character| character == '=' || character.is_control()) {
@@ -157,7 +160,7 @@ pub(super) fn environment(variables: Object, reading: &mut Reading<'_>) -> Objec
 }
 
 /// An example without an answer would teach the model to say nothing.
-pub(super) fn few_shot_answer(example: &FewShotExample, reading: &mut Reading<'_>) {
+pub(super) fn few_shot_answer(example: &FewShotExample, reading: &mut FieldReader<'_>) {
     if example.references.is_empty() && example.label.is_none() && !example.is_answered() {
         reading.key("references").problem(
             "the example has no answer; allowed: a reference, a label, or messages that end with one of the \

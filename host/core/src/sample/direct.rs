@@ -3,12 +3,12 @@
 
 use super::read::{NOT_IN_FEW_SHOT, nothing, read_id, read_sandbox};
 use super::{ChoiceOption, FewShotExample, Reference, Sample, TaskType, checks, label};
-use crate::content::direct::Content;
+use crate::content::direct::ContentVisitor;
 use crate::content::{ContentPart, read_tool};
-use crate::reading::Reading;
-use crate::reading::direct::{Direct, Text, checked, give_up, next, next_checked};
+use crate::reading::FieldReader;
+use crate::reading::direct::{StreamingDecode, TextVisitor, checked, give_up, next, next_checked};
 use crate::schema::SCHEMA_VERSION;
-use crate::{Object, RareObject};
+use crate::{LazyObject, Object};
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt::{Formatter, Result as FormatResult};
@@ -26,16 +26,16 @@ pub(super) fn sample(text: &str) -> Option<Arc<Sample>> {
     }
     let mut sample = Arc::new(nothing());
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_map(Filling(Arc::get_mut(&mut sample)?)).ok()?;
+    deserializer.deserialize_map(SampleBuilder(Arc::get_mut(&mut sample)?)).ok()?;
     deserializer.end().ok()?;
     Some(sample)
 }
 
 /// Fills a Sample of which nothing is read yet. A Sample is large, and moving it takes longer than
 /// reading a field.
-struct Filling<'s>(&'s mut Sample);
+struct SampleBuilder<'s>(&'s mut Sample);
 
-impl<'t> Visitor<'t> for Filling<'_> {
+impl<'t> Visitor<'t> for SampleBuilder<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut Formatter<'_>) -> FormatResult {
@@ -43,14 +43,14 @@ impl<'t> Visitor<'t> for Filling<'_> {
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
-        let Filling(sample) = self;
+        let SampleBuilder(sample) = self;
         let (mut is_versioned, mut label) = (false, Value::Null);
         let (mut messages, mut references) = (None, None);
-        while let Some(Text(key)) = members.next_key()? {
+        while let Some(TextVisitor(key)) = members.next_key()? {
             let members = &mut members;
             match key.as_ref() {
                 "schema_version" => {
-                    let Text(version) = members.next_value()?;
+                    let TextVisitor(version) = members.next_value()?;
                     if version != SCHEMA_VERSION {
                         return Err(give_up());
                     }
@@ -58,8 +58,8 @@ impl<'t> Visitor<'t> for Filling<'_> {
                 }
                 "id" => sample.id = next_checked(members, read_id)?,
                 "task_type" => {
-                    let name: Option<Text> = members.next_value()?;
-                    sample.task_type = name.map(|Text(name)| TaskType::from_name(&name));
+                    let name: Option<TextVisitor> = members.next_value()?;
+                    sample.task_type = name.map(|TextVisitor(name)| TaskType::from_name(&name));
                 }
                 "messages" => messages = Some(next(members)?),
                 "options" => sample.options = options(members)?,
@@ -106,12 +106,12 @@ impl<'t> Visitor<'t> for Filling<'_> {
     }
 }
 
-impl<'t> Direct<'t> for FewShotExample {
+impl<'t> StreamingDecode<'t> for FewShotExample {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
         let (mut messages, mut references) = (None, None);
         let (mut all_options, mut all_tools) = (Vec::new(), Vec::new());
-        let (mut label, mut tool_choice, mut extra) = (Value::Null, None, RareObject::default());
-        while let Some(Text(key)) = members.next_key()? {
+        let (mut label, mut tool_choice, mut extra) = (Value::Null, None, LazyObject::default());
+        while let Some(TextVisitor(key)) = members.next_key()? {
             let members = &mut members;
             match key.as_ref() {
                 "messages" => messages = Some(next(members)?),
@@ -142,10 +142,10 @@ impl<'t> Direct<'t> for FewShotExample {
     }
 }
 
-impl<'t> Direct<'t> for Reference {
+impl<'t> StreamingDecode<'t> for Reference {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut answer, mut meta, mut extra) = (None, RareObject::default(), RareObject::default());
-        while let Some(Text(key)) = members.next_key()? {
+        let (mut answer, mut meta, mut extra) = (None, LazyObject::default(), LazyObject::default());
+        while let Some(TextVisitor(key)) = members.next_key()? {
             match key.as_ref() {
                 "answer" => answer = Some(next(&mut members)?),
                 "meta" => meta = object(&mut members)?.into(),
@@ -154,23 +154,23 @@ impl<'t> Direct<'t> for Reference {
                 }
             }
         }
-        let Content(answer) = answer.ok_or_else(give_up)?;
+        let ContentVisitor(answer) = answer.ok_or_else(give_up)?;
         Ok(Reference { answer, meta, extra })
     }
 
     fn of_string(text: &str) -> Option<Self> {
         Some(Reference {
             answer: vec![ContentPart::text(text)],
-            meta: RareObject::default(),
-            extra: RareObject::default(),
+            meta: LazyObject::default(),
+            extra: LazyObject::default(),
         })
     }
 }
 
-impl<'t> Direct<'t> for ChoiceOption {
+impl<'t> StreamingDecode<'t> for ChoiceOption {
     fn of_members<A: MapAccess<'t>>(mut members: A) -> Result<Self, A::Error> {
-        let (mut id, mut content, mut extra) = (None, None, RareObject::default());
-        while let Some(Text(key)) = members.next_key()? {
+        let (mut id, mut content, mut extra) = (None, None, LazyObject::default());
+        while let Some(TextVisitor(key)) = members.next_key()? {
             match key.as_ref() {
                 "id" => id = Some(next::<String, _>(&mut members)?),
                 "content" => content = Some(next(&mut members)?),
@@ -202,28 +202,30 @@ fn agreed<E: Error>(
 }
 
 /// A list of what can be read this way; null counts as an empty one.
-fn list<'t, T: Direct<'t>, A: MapAccess<'t>>(members: &mut A) -> Result<Vec<T>, A::Error> {
+fn list<'t, T: StreamingDecode<'t>, A: MapAccess<'t>>(members: &mut A) -> Result<Vec<T>, A::Error> {
     next::<Option<Vec<T>>, A>(members).map(Option::unwrap_or_default)
 }
 
 fn values<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Vec<Value>, A::Error> {
-    next_checked(members, |value, reading: &mut Reading<'_>| reading.list(value))
+    next_checked(members, |value, reading: &mut FieldReader<'_>| reading.list(value))
 }
 
 fn object<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {
-    next_checked(members, |value, reading: &mut Reading<'_>| reading.object(value))
+    next_checked(members, |value, reading: &mut FieldReader<'_>| reading.object(value))
 }
 
 fn inputs<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {
-    next_checked(members, |value, reading: &mut Reading<'_>| checks::inputs(reading.object(value), reading))
+    next_checked(members, |value, reading: &mut FieldReader<'_>| {
+        checks::inputs(reading.object(value), reading)
+    })
 }
 
 fn tags<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Object, A::Error> {
-    next_checked(members, |value, reading: &mut Reading<'_>| checks::tags(reading.object(value), reading))
+    next_checked(members, |value, reading: &mut FieldReader<'_>| checks::tags(reading.object(value), reading))
 }
 
 fn tools<'t, A: MapAccess<'t>>(members: &mut A) -> Result<Vec<Value>, A::Error> {
-    next_checked(members, |value, reading: &mut Reading<'_>| reading.items(value, read_tool))
+    next_checked(members, |value, reading: &mut FieldReader<'_>| reading.items(value, read_tool))
 }
 
 #[cfg(test)]

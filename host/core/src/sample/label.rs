@@ -2,7 +2,7 @@
 
 use super::{ChoiceOption, Reference};
 use crate::content::ContentPart;
-use crate::reading::Reading;
+use crate::reading::FieldReader;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(super) fn read(
     value: Value,
     references: &[Reference],
     options: &[ChoiceOption],
-    reading: &mut Reading<'_>,
+    reading: &mut FieldReader<'_>,
 ) -> Option<String> {
     let first = references.first();
     let label = match value {
@@ -99,14 +99,14 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RareObject;
+    use crate::LazyObject;
 
     #[test]
     fn labels_agree_in_their_normal_form() {
         let options = [("A", "Shark"), ("B", "Dolphin")].map(|(id, content)| ChoiceOption {
             id: id.to_owned(),
             content: content.to_owned(),
-            extra: RareObject::default(),
+            extra: LazyObject::default(),
         });
         let cases = [
             ("Paris", "Paris", true),
@@ -127,7 +127,7 @@ mod tests {
         ];
         for (label, text, expected) in cases {
             let answer = vec![ContentPart::text(text)];
-            let reference = Reference { answer, meta: RareObject::default(), extra: RareObject::default() };
+            let reference = Reference { answer, meta: LazyObject::default(), extra: LazyObject::default() };
             assert_eq!(agrees(label, &reference, &options), expected, "{label} / {text}");
         }
     }

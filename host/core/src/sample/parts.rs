@@ -1,7 +1,7 @@
 //! What a Sample consists of, beside messages.
 
 use crate::content::{ContentPart, Message, Role, text_of};
-use crate::{Object, RareObject};
+use crate::{LazyObject, Object};
 use serde_json::Value;
 
 /// One candidate of a multiple-choice question. The order of the list is the order of display.
@@ -12,7 +12,7 @@ pub struct ChoiceOption {
     /// Its text.
     pub content: String,
     /// Keys that are not known.
-    pub extra: RareObject,
+    pub extra: LazyObject,
 }
 
 /// A right answer.
@@ -21,9 +21,9 @@ pub struct Reference {
     /// The answer's parts.
     pub answer: Vec<ContentPart>,
     /// About the answer.
-    pub meta: RareObject,
+    pub meta: LazyObject,
     /// Keys that are not known.
-    pub extra: RareObject,
+    pub extra: LazyObject,
 }
 
 impl Reference {
@@ -52,7 +52,7 @@ pub struct FewShotExample {
     /// Which tool to use.
     pub tool_choice: Option<Value>,
     /// Keys that are not known.
-    pub extra: RareObject,
+    pub extra: LazyObject,
 }
 
 impl FewShotExample {

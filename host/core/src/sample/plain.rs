@@ -6,15 +6,15 @@
 use super::checks;
 use crate::content::Role;
 use crate::reading::direct::checked;
-use crate::reading::scan::{Raw, Scan};
+use crate::reading::scan::{RawJson, Scanner};
 use crate::schema::SCHEMA_VERSION;
 use serde::de::value::Error as Problem;
 
 /// The id of such a Sample: its messages are texts, it holds nothing for whoever samples, renders or runs
 /// tools, and its answer is a text, that of an option's id where there are options.
 pub(super) fn id(text: &str) -> Option<String> {
-    let mut scan = Scan::new(text);
-    let mut plain = Plain::default();
+    let mut scan = Scanner::new(text);
+    let mut plain = FastValidator::default();
     scan.object(|scan, name| plain.member(scan, name))?;
     let id = plain.id?;
     let is_whole = plain.has_version && plain.has_messages && plain.has_references && scan.is_at_end();
@@ -23,9 +23,9 @@ pub(super) fn id(text: &str) -> Option<String> {
     (is_whole && has_id && is_sound).then(|| id.to_owned())
 }
 
-/// What is known of a Sample. A name that is not among [`Plain::member`]'s is one that somebody looks at.
+/// What is known of a Sample. A name that is not among [`FastValidator::member`]'s is one that somebody looks at.
 #[derive(Default)]
-struct Plain<'t> {
+struct FastValidator<'t> {
     has_version: bool,
     id: Option<&'t str>,
     has_task_type: bool,
@@ -33,17 +33,17 @@ struct Plain<'t> {
     options: Option<Vec<&'t str>>,
     has_references: bool,
     /// The text of the first reference, if it is one text alone.
-    first_answer: Option<Raw<'t>>,
+    first_answer: Option<RawJson<'t>>,
     /// Whether there is a first reference.
     has_answer: bool,
-    label: Option<Option<Raw<'t>>>,
+    label: Option<Option<RawJson<'t>>>,
     has_metadata: bool,
     has_choices: bool,
 }
 
-impl<'t> Plain<'t> {
+impl<'t> FastValidator<'t> {
     /// Reads a member; nothing where it is none of a plain Sample, or comes twice.
-    fn member(&mut self, scan: &mut Scan<'t>, name: Raw<'t>) -> Option<()> {
+    fn member(&mut self, scan: &mut Scanner<'t>, name: RawJson<'t>) -> Option<()> {
         match name.plain()? {
             "schema_version" => {
                 (scan.string()?.plain()? == SCHEMA_VERSION).then_some(())?;
@@ -136,11 +136,11 @@ fn first(is_there: &mut bool) -> Option<()> {
     (!std::mem::replace(is_there, true)).then_some(())
 }
 
-fn text_or_null<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+fn text_or_null<'t>(scan: &mut Scanner<'t>) -> Option<Option<RawJson<'t>>> {
     if scan.null() { Some(None) } else { scan.string().map(Some) }
 }
 
-fn message(scan: &mut Scan<'_>) -> Option<()> {
+fn message(scan: &mut Scanner<'_>) -> Option<()> {
     let (mut has_role, mut has_content) = (false, false);
     scan.object(|scan, name| match name.plain()? {
         "role" => {
@@ -157,7 +157,7 @@ fn message(scan: &mut Scan<'_>) -> Option<()> {
 }
 
 /// The text of a reference, if it is one text alone.
-fn reference<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+fn reference<'t>(scan: &mut Scanner<'t>) -> Option<Option<RawJson<'t>>> {
     let mut answer = None;
     scan.object(|scan, name| match name.plain()? {
         "answer" if answer.is_none() => {
@@ -170,7 +170,7 @@ fn reference<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
 }
 
 /// A text, or a list of parts that are texts: the text, if there is one alone.
-fn content<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
+fn content<'t>(scan: &mut Scanner<'t>) -> Option<Option<RawJson<'t>>> {
     if scan.next_is(b'"') {
         return scan.string().map(Some);
     }
@@ -196,7 +196,7 @@ fn content<'t>(scan: &mut Scan<'t>) -> Option<Option<Raw<'t>>> {
 }
 
 /// The id of an option.
-fn option<'t>(scan: &mut Scan<'t>) -> Option<&'t str> {
+fn option<'t>(scan: &mut Scanner<'t>) -> Option<&'t str> {
     let (mut id, mut has_content) = (None, false);
     scan.object(|scan, name| match name.plain()? {
         "id" if id.is_none() => {

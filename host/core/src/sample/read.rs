@@ -2,10 +2,10 @@
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec, TaskType, checks, label};
 use crate::content::{ContentPart, Message, read_tool};
-use crate::fields::Problem;
-use crate::reading::Reading;
+use crate::fields::FieldError;
+use crate::reading::FieldReader;
 use crate::schema::SCHEMA_VERSION;
-use crate::{Object, RareObject};
+use crate::{LazyObject, Object};
 use serde_json::Value;
 
 /// What a few-shot example may not hold: examples of its own, what a run writes, what a whole
@@ -35,8 +35,8 @@ pub(super) const NOT_IN_FEW_SHOT: [&str; 19] = [
 /// The two lists that must be there, even if they are empty.
 const REQUIRED: [&str; 2] = ["messages", "references"];
 
-pub(super) fn sample(value: Value, problems: &mut Vec<Problem>) -> Option<Sample> {
-    let mut reading = Reading::document(problems);
+pub(super) fn sample(value: Value, problems: &mut Vec<FieldError>) -> Option<Sample> {
+    let mut reading = FieldReader::document(problems);
     let members = reading.members(value)?;
     require(&members, &mut reading);
     let mut sample = nothing();
@@ -88,7 +88,7 @@ pub(super) fn sample(value: Value, problems: &mut Vec<Problem>) -> Option<Sample
     Some(sample)
 }
 
-fn require(members: &Object, reading: &mut Reading<'_>) {
+fn require(members: &Object, reading: &mut FieldReader<'_>) {
     for key in REQUIRED {
         if members.get(key).is_none_or(Value::is_null) {
             reading.key(key).problem("this field is required; it may be an empty list");
@@ -97,7 +97,7 @@ fn require(members: &Object, reading: &mut Reading<'_>) {
 }
 
 /// The id of a sample; a number is another spelling of its digits.
-pub(super) fn read_id(value: Value, reading: &mut Reading<'_>) -> String {
+pub(super) fn read_id(value: Value, reading: &mut FieldReader<'_>) -> String {
     let id = match value {
         Value::Number(number) => number.to_string(),
         Value::String(id) => id,
@@ -110,15 +110,15 @@ pub(super) fn read_id(value: Value, reading: &mut Reading<'_>) -> String {
     id
 }
 
-fn read_options(value: Value, reading: &mut Reading<'_>) -> Vec<ChoiceOption> {
+fn read_options(value: Value, reading: &mut FieldReader<'_>) -> Vec<ChoiceOption> {
     let ids = value.as_array().into_iter().flatten().map(|option| option.get("id").and_then(Value::as_str));
     checks::distinct_option_ids(ids, reading);
     reading.items(value, read_option)
 }
 
-fn read_option(value: Value, reading: &mut Reading<'_>) -> Option<ChoiceOption> {
+fn read_option(value: Value, reading: &mut FieldReader<'_>) -> Option<ChoiceOption> {
     let members = reading.members(value)?;
-    let (mut id, mut content, mut extra) = (None, None, RareObject::default());
+    let (mut id, mut content, mut extra) = (None, None, LazyObject::default());
     for (key, value) in members {
         match key.as_str() {
             "id" => id = Some(value),
@@ -142,15 +142,15 @@ fn read_option(value: Value, reading: &mut Reading<'_>) -> Option<ChoiceOption> 
     Some(ChoiceOption { id: id?, content: content?, extra })
 }
 
-fn read_reference(value: Value, reading: &mut Reading<'_>) -> Option<Reference> {
+fn read_reference(value: Value, reading: &mut FieldReader<'_>) -> Option<Reference> {
     if let Value::String(text) = value {
         let answer = vec![ContentPart::text(text)];
-        return Some(Reference { answer, meta: RareObject::default(), extra: RareObject::default() });
+        return Some(Reference { answer, meta: LazyObject::default(), extra: LazyObject::default() });
     }
     let members = reading.members(value)?;
     let mut answer = Value::Null;
     let mut reference =
-        Reference { answer: Vec::new(), meta: RareObject::default(), extra: RareObject::default() };
+        Reference { answer: Vec::new(), meta: LazyObject::default(), extra: LazyObject::default() };
     for (key, value) in members {
         match key.as_str() {
             "answer" => answer = value,
@@ -169,7 +169,7 @@ fn read_reference(value: Value, reading: &mut Reading<'_>) -> Option<Reference> 
     Some(reference)
 }
 
-fn read_few_shot(value: Value, reading: &mut Reading<'_>) -> Option<FewShotExample> {
+fn read_few_shot(value: Value, reading: &mut FieldReader<'_>) -> Option<FewShotExample> {
     let members = reading.members(value)?;
     require(&members, reading);
     let mut label = Value::Null;
@@ -180,7 +180,7 @@ fn read_few_shot(value: Value, reading: &mut Reading<'_>) -> Option<FewShotExamp
         label: None,
         tools: Vec::new(),
         tool_choice: None,
-        extra: RareObject::default(),
+        extra: LazyObject::default(),
     };
     for (key, value) in members {
         let mut reading = reading.key(&key);
@@ -209,7 +209,7 @@ fn read_few_shot(value: Value, reading: &mut Reading<'_>) -> Option<FewShotExamp
     Some(example)
 }
 
-fn read_trajectory(value: Value, reading: &mut Reading<'_>) -> Option<Vec<Message>> {
+fn read_trajectory(value: Value, reading: &mut FieldReader<'_>) -> Option<Vec<Message>> {
     if !value.is_array() {
         reading.mistyped("a list of messages", &value);
         return None;
@@ -217,7 +217,7 @@ fn read_trajectory(value: Value, reading: &mut Reading<'_>) -> Option<Vec<Messag
     Some(reading.items(value, Message::read))
 }
 
-pub(super) fn read_sandbox(value: Value, reading: &mut Reading<'_>) -> Option<SandboxSpec> {
+pub(super) fn read_sandbox(value: Value, reading: &mut FieldReader<'_>) -> Option<SandboxSpec> {
     if value.is_null() {
         return None;
     }
@@ -252,18 +252,18 @@ pub(super) fn nothing() -> Sample {
         golden_trajectories: Vec::new(),
         sandbox: None,
         metadata: Object::new(),
-        data_tag: RareObject::default(),
-        raw_assets: RareObject::default(),
+        data_tag: LazyObject::default(),
+        raw_assets: LazyObject::default(),
         tools: Vec::new(),
         tool_choice: None,
-        sampling_params: RareObject::default(),
-        generation_params: RareObject::default(),
-        eval_config: RareObject::default(),
+        sampling_params: LazyObject::default(),
+        generation_params: LazyObject::default(),
+        eval_config: LazyObject::default(),
         unconditioned_input: None,
         predict_result: Vec::new(),
-        eval_result: RareObject::default(),
+        eval_result: LazyObject::default(),
         choices: Vec::new(),
-        inputs: RareObject::default(),
+        inputs: LazyObject::default(),
         dataset_id: None,
         dataset_metadata: Object::new(),
         chat_template_mode: None,
@@ -271,7 +271,7 @@ pub(super) fn nothing() -> Sample {
         template_source: None,
         cache_suffix: None,
         tokenizer_path: None,
-        media_meta: RareObject::default(),
-        extra: RareObject::default(),
+        media_meta: LazyObject::default(),
+        extra: LazyObject::default(),
     }
 }

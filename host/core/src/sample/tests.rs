@@ -172,7 +172,7 @@ fn few_shot_examples_hold_no_examples_and_nothing_of_a_run() {
             [format!("/few_shot_examples/0/{key}: {refusal}")]
         );
         let read = Sample::from_value(changed(example(json!({(key): null})))).expect("null is nothing");
-        assert_eq!(read.few_shot_examples[0].extra, RareObject::default());
+        assert_eq!(read.few_shot_examples[0].extra, LazyObject::default());
     }
     assert_eq!(
         problems(example(json!({"references": null, "tool_choice": 1, "label": "a"}))),

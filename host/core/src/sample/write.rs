@@ -2,11 +2,11 @@
 
 use super::{ChoiceOption, FewShotExample, Reference, Sample, SandboxSpec};
 use crate::Object;
-use crate::written::{Member, Written, always, list, object, serialize, text, value};
+use crate::written::{JsonMembers, Member, always, list, object, serialize, text, value};
 
 serialize!(Sample, ChoiceOption, Reference, FewShotExample, SandboxSpec);
 
-impl Written for Sample {
+impl JsonMembers for Sample {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
             always("schema_version", Member::Text(self.schema_version)),
@@ -50,7 +50,7 @@ impl Written for Sample {
     }
 }
 
-impl Written for ChoiceOption {
+impl JsonMembers for ChoiceOption {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [("id", Member::Text(&self.id)), ("content", Member::Text(&self.content))].into_iter()
     }
@@ -60,7 +60,7 @@ impl Written for ChoiceOption {
     }
 }
 
-impl Written for Reference {
+impl JsonMembers for Reference {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [always("answer", Member::Parts(&self.answer)), object("meta", &self.meta)].into_iter().flatten()
     }
@@ -70,7 +70,7 @@ impl Written for Reference {
     }
 }
 
-impl Written for FewShotExample {
+impl JsonMembers for FewShotExample {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
             always("messages", Member::Messages(&self.messages)),
@@ -89,7 +89,7 @@ impl Written for FewShotExample {
     }
 }
 
-impl Written for SandboxSpec {
+impl JsonMembers for SandboxSpec {
     fn members(&self) -> impl Iterator<Item = (&'static str, Member<'_>)> {
         [
             text("image", self.image.as_deref()),

@@ -1,7 +1,7 @@
 //! What a scorer saw.
 
 use crate::reading::scan::is_surely_as_written;
-use crate::{Object, blank_secrets, without_secrets};
+use crate::{Object, redact, redact_value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -48,13 +48,12 @@ impl Detail {
     /// Blanks the secrets that are known out of every text and every name within it.
     pub fn blank_secrets(&mut self) {
         // Only the escapes of JSON could hide one in its text.
-        let is_clean =
-            |text: &String| !text.contains('\\') && matches!(without_secrets(text), Cow::Borrowed(_));
+        let is_clean = |text: &String| !text.contains('\\') && matches!(redact(text), Cow::Borrowed(_));
         if self.text.as_ref().is_some_and(is_clean) {
             return;
         }
         let mut value = Value::Object(std::mem::take(self.object_mut()));
-        blank_secrets(&mut value);
+        redact_value(&mut value);
         if let Value::Object(object) = value {
             self.object = object;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The spellings of one value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spellings {
+pub(super) struct SecretSpellings {
     /// Its characters, each of which may be spelled in several ways.
     characters: Vec<char>,
     /// What it is within Base64 and as hexadecimal digits.
@@ -18,8 +18,8 @@ const MIN_ENCODED_CHARS: usize = 8;
 /// this allows six levels. Without a limit, a scan would read a run of backslashes again from each of its positions.
 const MAX_BACKSLASHES: usize = 64;
 
-impl Spellings {
-    pub(super) fn of(value: &str) -> Spellings {
+impl SecretSpellings {
+    pub(super) fn of(value: &str) -> SecretSpellings {
         let mut encoded: Vec<String> = Vec::new();
         for offset in 0..3 {
             for alphabet in [STANDARD, FOR_ADDRESSES] {
@@ -31,7 +31,7 @@ impl Spellings {
         encoded.retain(|spelling| spelling.len() >= MIN_ENCODED_CHARS && spelling != value);
         encoded.sort();
         encoded.dedup();
-        Spellings { characters: value.chars().collect(), encoded }
+        SecretSpellings { characters: value.chars().collect(), encoded }
     }
 
     /// The bytes that a spelling may begin with, each once.

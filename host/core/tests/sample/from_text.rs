@@ -1,7 +1,7 @@
 //! A text is read as its value is, however it is spelled and whatever is wrong with it.
 
 use crate::generated;
-use gage_core::{Problem, Sample};
+use gage_core::{FieldError, Sample};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -75,12 +75,13 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 /// What reading the text as a value comes to.
-fn by_way_of_a_value(text: &str) -> Result<Sample, Vec<Problem>> {
+fn by_way_of_a_value(text: &str) -> Result<Sample, Vec<FieldError>> {
     match serde_json::from_str(text) {
         Ok(value) => Sample::from_value(value),
-        Err(error) => {
-            Err(vec![Problem { pointer: String::new(), message: format!("the Sample is not JSON: {error}") }])
-        }
+        Err(error) => Err(vec![FieldError {
+            pointer: String::new(),
+            message: format!("the Sample is not JSON: {error}"),
+        }]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is read comes back in its standard form, which stays what it is.
 
 use crate::generated::{self, UNKNOWN};
-use gage_core::{Document, FieldPath, Roots, Sample};
+use gage_core::{EvalContext, FieldPath, JsonView, Sample};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -44,11 +44,11 @@ proptest! {
             let mut places = Vec::new();
             generated::pointers(&written, "", &mut places);
             let roots =
-                |sample| Roots { sample, model_output: nothing.into(), judge_output: nothing, support_output: nothing };
+                |sample| EvalContext { sample, model_output: nothing.into(), judge_output: nothing, support_output: nothing };
             for place in places {
                 let path = FieldPath::new(&format!("sample{}", place.replace('/', ".")));
-                let found = path.resolve(roots(Document::Sample(&sample)));
-                prop_assert_eq!(found, path.resolve(roots(Document::Json(&written))), "{}", path);
+                let found = path.resolve(roots(JsonView::Sample(&sample)));
+                prop_assert_eq!(found, path.resolve(roots(JsonView::Json(&written))), "{}", path);
             }
         }
     }

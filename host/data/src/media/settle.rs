@@ -4,7 +4,7 @@ use super::error::{MediaError, MediaErrorKind};
 use super::ledger::{KINDS, Ledger};
 use super::roots::PathOrder;
 use super::store::{MediaStore, Purpose};
-use gage_core::{ContentPart, MediaKind, Message, Object, RareObject, Role, Sample};
+use gage_core::{ContentPart, LazyObject, MediaKind, Message, Object, Role, Sample};
 use serde_json::Value;
 
 const MULTI_MODAL: &str = "multi_modal_data";
@@ -202,7 +202,7 @@ fn add_hooked(
         });
         if !stands {
             let url = ledger.look(kind, &source, true)?.url.clone();
-            added.push(ContentPart::Media { kind, url, options: RareObject::default(), extra: extra.into() });
+            added.push(ContentPart::Media { kind, url, options: LazyObject::default(), extra: extra.into() });
         }
     }
     Ok(added)
@@ -221,7 +221,7 @@ fn add_brought(
             .look(kind, &entry.url, true)
             .map_err(|error| error.at(format!("{MULTI_MODAL_POINTER}/{key}/{index}")))?;
         let url = found.url.clone();
-        let (options, extra) = (entry.options.clone().into(), RareObject::default());
+        let (options, extra) = (entry.options.clone().into(), LazyObject::default());
         added.push(ContentPart::Media { kind, url, options, extra });
     }
     Ok(())

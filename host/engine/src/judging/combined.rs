@@ -1,4 +1,4 @@
-//! What the judges of an answer said, as one output.
+//! JournalItem the judges of an answer said, as one output.
 
 use gage_config::Combine;
 use gage_core::Object;
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 /// A score from which on a judge is for the answer.
 const IN_FAVOUR: f64 = 0.5;
 
-/// What one judge said.
+/// JournalItem one judge said.
 pub(super) enum Judgement {
     /// Its output, as metrics read it.
     Output(Object),
     /// Nothing that could be read: why, and what was said and taken all the same.
-    Unparseable { reason: String, heard: Heard },
+    Unparseable { reason: String, heard: JudgeReplies },
 }
 
-/// What a judge was heard to say, word by word, and what that took.
+/// JournalItem a judge was heard to say, word by word, and what that took.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct JudgeReplies {
     /// Its last replies, one for each prompt.
     pub(super) replies: Vec<String>,
     /// Those of earlier attempts, which could not be read.
@@ -26,7 +26,7 @@ pub(super) struct Heard {
     pub(super) usage: Object,
 }
 
-impl Heard {
+impl JudgeReplies {
     /// Puts it into the output of a judge.
     pub(super) fn add_to(self, output: &mut Object) {
         output.insert("attempts".to_owned(), (self.earlier.len() + 1).into());
@@ -118,7 +118,7 @@ mod tests {
         };
         let unread = || Judgement::Unparseable {
             reason: "no line".to_owned(),
-            heard: Heard { replies: vec!["x".to_owned()], ..Heard::default() },
+            heard: JudgeReplies { replies: vec!["x".to_owned()], ..JudgeReplies::default() },
         };
         for (said, combine, score, answer) in [
             (

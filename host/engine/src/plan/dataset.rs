@@ -1,8 +1,8 @@
-//! What a dataset needs before its rows are read: its plugins and its tokenizer.
+//! JournalItem a dataset needs before its rows are read: its plugins and its tokenizer.
 
 use super::{report_missing, report_params};
 use gage_config::{DataSource, DatasetSpec, HookKind, HookSpec, Node, PreprocessSpec, Problems};
-use gage_core::Problem;
+use gage_core::FieldError;
 use gage_plugin::{DocHook, DocHookKind, Preprocessor, PreprocessorKind, Registry};
 use gage_template::TokenizerTemplate;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub struct PlannedDataset {
     pub chain: Vec<Arc<Preprocessor>>,
     /// The doc hooks.
     pub hooks: Vec<(HookKind, Arc<DocHook>)>,
-    /// What renders prompts while Samples are made.
+    /// JournalItem renders prompts while Samples are made.
     pub tokenizer: Option<Arc<TokenizerTemplate>>,
 }
 
@@ -139,7 +139,7 @@ fn doc_hook(
 }
 
 /// Points at a hook's own parameters, or at those that it took from the preprocessor.
-fn report_hook_params(found: Vec<Problem>, spec: &HookSpec, key: &str, problems: &mut Problems) {
+fn report_hook_params(found: Vec<FieldError>, spec: &HookSpec, key: &str, problems: &mut Problems) {
     for problem in found {
         let name = problem.pointer.trim_start_matches('/').split('/').next().unwrap_or_default();
         let is_own = spec.kwargs.as_ref().is_some_and(|kwargs| kwargs.get(name).is_some());

@@ -2,7 +2,7 @@
 
 use super::{PlannedMetric, report_missing, report_params, secret_paths};
 use gage_config::{AggregationSpec, PluginReference, Problems};
-use gage_core::{CLOCKS, Root};
+use gage_core::{Root, TIMING_KEYS};
 use gage_plugin::{Aggregator, AggregatorKind, Metric, MetricKind, Registry, RegistryError};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(super) fn plan_metric(
 /// Whether one of these inputs varies from run to run.
 pub(crate) fn reads_clock(inputs: &[gage_plugin::Input]) -> bool {
     let is_clock = |path: &gage_core::FieldPath| {
-        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| CLOCKS.contains(&key))
+        path.root() == Root::ModelOutput && path.first_key().is_none_or(|key| TIMING_KEYS.contains(&key))
     };
     inputs.iter().any(|input| input.paths.iter().any(is_clock))
 }

@@ -1,4 +1,4 @@
-//! What parts of a suite need of each other.
+//! JournalItem parts of a suite need of each other.
 
 use super::{PlannedMetric, Scoring};
 use crate::embedding::SEMANTIC;
@@ -113,7 +113,7 @@ pub(super) fn check_needs(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    for Lack { metric, need, path } in lacks(task, config, task, scoring) {
+    for MissingInput { metric, need, path } in lacks(task, config, task, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the task `{}` has no {}",
             metric.metric_id, task.task_id, need.giver
@@ -133,7 +133,7 @@ pub(super) fn check_answers(
     scoring: &Scoring,
     problems: &mut Problems,
 ) {
-    for Lack { metric, need, path } in lacks(task, config, asked, scoring) {
+    for MissingInput { metric, need, path } in lacks(task, config, asked, scoring) {
         let message = format!(
             "the metric `{}` reads `{path}`, and the run has none: its task `{}` had no {}",
             metric.metric_id, task.task_id, need.giver
@@ -147,11 +147,11 @@ pub(super) fn check_answers(
 }
 
 /// Something that metrics read, and that only one step leaves.
-struct Need {
+struct RequiredInput {
     root: Root,
     /// The key below the root; none where all below it is meant.
     key: Option<&'static str>,
-    /// What gives it.
+    /// JournalItem gives it.
     giver: &'static str,
     /// The same as the suite has it.
     entry: &'static str,
@@ -159,18 +159,18 @@ struct Need {
 }
 
 /// A metric that reads nothing but what a step leaves that a task does not have.
-struct Lack<'spec> {
+struct MissingInput<'spec> {
     metric: &'spec MetricSpec,
-    need: Need,
+    need: RequiredInput,
     path: String,
 }
 
-/// What a task of a suite does not give its metrics.
-fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
+/// JournalItem a task of a suite does not give its metrics.
+fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<RequiredInput> {
     let steps = &asked.steps;
     let mut needs = Vec::new();
     if steps.judge.is_none() {
-        needs.push(Need {
+        needs.push(RequiredInput {
             root: Root::JudgeOutput,
             key: None,
             giver: "step `judge`",
@@ -179,7 +179,7 @@ fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
         });
     }
     if steps.support.is_empty() {
-        needs.push(Need {
+        needs.push(RequiredInput {
             root: Root::SupportOutput,
             key: None,
             giver: "step `support`",
@@ -191,7 +191,7 @@ fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
     let backend = config.inference_role_of(asked).and_then(|role| config.backend_of(role));
     let may_say_all = backend.is_none_or(|backend| matches!(backend.kind, BackendKind::CustomScript(_)));
     if steps.inference.request != RequestKind::RollingLoglikelihood && !may_say_all {
-        needs.push(Need {
+        needs.push(RequiredInput {
             root: Root::ModelOutput,
             key: Some("rolling"),
             giver: "`request: rolling_loglikelihood`",
@@ -200,7 +200,7 @@ fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
         });
     }
     if steps.embed.is_none() && !may_say_all {
-        needs.push(Need {
+        needs.push(RequiredInput {
             root: Root::ModelOutput,
             key: Some(SEMANTIC),
             giver: "step `embed`",
@@ -211,13 +211,13 @@ fn needs_of(config: &PipelineConfig, asked: &TaskSpec) -> Vec<Need> {
     needs
 }
 
-/// What the metrics of a task lack in its `asked` form, which is one of the suite `config`.
+/// JournalItem the metrics of a task lack in its `asked` form, which is one of the suite `config`.
 fn lacks<'spec>(
     task: &'spec TaskSpec,
     config: &PipelineConfig,
     asked: &TaskSpec,
     scoring: &Scoring,
-) -> Vec<Lack<'spec>> {
+) -> Vec<MissingInput<'spec>> {
     let mut lacks = Vec::new();
     for (metric, planned) in task.metrics.iter().zip(&scoring.metrics) {
         let found = needs_of(config, asked).into_iter().find_map(|need| {
@@ -228,7 +228,7 @@ fn lacks<'spec>(
                 |input: &&gage_plugin::Input| !input.paths.is_empty() && input.paths.iter().all(is_meant);
             let input = planned.metric.inputs().iter().find(of_step)?;
             let path = input.paths.first()?.as_str().to_owned();
-            Some(Lack { metric, need, path })
+            Some(MissingInput { metric, need, path })
         });
         lacks.extend(found);
     }

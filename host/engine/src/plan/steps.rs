@@ -33,7 +33,7 @@ pub struct PlannedJudge {
     pub judge_id: String,
     /// The role that is asked.
     pub role: RoleAdapterSpec,
-    /// What renders the prompt; without it the component does.
+    /// JournalItem renders the prompt; without it the component does.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// How the suite names the component.
     pub reference: PluginReference,
@@ -61,7 +61,7 @@ pub(super) fn plan_extractors(
                 let message = "an extractor cannot read what varies from run to run".to_owned();
                 problems.error(call.span, "extractors", message).help(format!(
                     "name another path than model_output.{}",
-                    gage_core::CLOCKS.join(", model_output.")
+                    gage_core::TIMING_KEYS.join(", model_output.")
                 ));
                 return None;
             }

@@ -4,7 +4,7 @@ use super::plan_prompt;
 use super::steps::configure;
 use gage_config::{
     BackendKind, BackendSpec, HttpProtocol, PipelineConfig, PluginReference, Problems, RoleAdapterSpec,
-    TaskSpec, ToolLoop,
+    TaskSpec, ToolLoopSpec,
 };
 use gage_plugin::{Registry, RoleAdapter, RoleAdapterKind};
 use gage_template::PromptRenderer;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct PlannedHelper {
     /// The role.
     pub role: RoleAdapterSpec,
-    /// What renders its request, where it has no component.
+    /// JournalItem renders its request, where it has no component.
     pub prompt: Option<Arc<PromptRenderer>>,
     /// Its component.
     pub adapter: Option<Arc<RoleAdapter>>,
@@ -49,7 +49,7 @@ pub struct PlannedTools {
     /// The role.
     pub helper: Arc<PlannedHelper>,
     /// How long that may go on.
-    pub bounds: ToolLoop,
+    pub bounds: ToolLoopSpec,
 }
 
 /// The roles of the support steps of a task, in order.

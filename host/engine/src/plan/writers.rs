@@ -1,4 +1,4 @@
-//! What writes the prompts of a task, as its results name it.
+//! JournalItem writes the prompts of a task, as its results name it.
 
 use super::PlannedTask;
 use gage_config::{HookKind, PipelineConfig, RoleAdapterSpec, TaskSpec};
@@ -9,13 +9,13 @@ use gage_template::PromptRenderer;
 
 /// The name and the digest of each prompt or component that writes something for a model.
 #[derive(Default)]
-struct Writers<'t> {
+struct PromptProvenance<'t> {
     found: Vec<(&'t str, String)>,
     /// The roles whose prompts are among them.
     roles: Vec<&'t str>,
 }
 
-impl<'t> Writers<'t> {
+impl<'t> PromptProvenance<'t> {
     /// Adds the prompt of a role, each role once, and tells whether it has one.
     fn add_prompt(&mut self, role: &'t RoleAdapterSpec, prompt: Option<&'t PromptRenderer>) -> bool {
         let Some(prompt) = prompt else { return false };
@@ -35,7 +35,7 @@ impl<'t> Writers<'t> {
 /// its judges. Where a role has a prompt it is that. Otherwise it is the component that makes the messages: that of the
 /// judge or of the role, and for the model under test the preprocessors of the dataset with its text hook.
 pub(super) fn version_of(task: &PlannedTask) -> String {
-    let mut writers = Writers::default();
+    let mut writers = PromptProvenance::default();
     if !writers.add_prompt(&task.role, task.prompt.as_deref()) {
         let text_hooks = task.dataset.hooks.iter().filter(|(kind, _)| *kind == HookKind::Text);
         task.dataset.chain.iter().for_each(|link| writers.add_component(link));

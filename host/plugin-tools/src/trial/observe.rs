@@ -2,7 +2,7 @@
 
 use super::samples::{converted, raw_row};
 use crate::cases::Case;
-use gage_core::{Message, Object, Problem, Roots, ScoreCard};
+use gage_core::{EvalContext, FieldError, Message, Object, ScoreCard};
 use gage_plugin::{
     AdapterReply, Aggregator, AggregatorRow, AggregatorState, AnyFamily, BackendComponent, DocHook,
     Extractor, FinishReason, GenerateRequest, Generation, Hooked, ItemError, Judge, JudgeCase, JudgeReply,
@@ -28,7 +28,7 @@ impl Trial {
         family: &AnyFamily,
         member: Option<&str>,
         params: Value,
-    ) -> Result<Trial, Vec<Problem>> {
+    ) -> Result<Trial, Vec<FieldError>> {
         Ok(match family {
             AnyFamily::Metric(family) => Trial::Metric(family.configure(member, params)?),
             AnyFamily::Preprocessor(family) => Trial::Preprocessor(family.configure(member, params)?),
@@ -136,8 +136,8 @@ fn shown(result: Result<Value, ItemError>) -> Value {
     )
 }
 
-fn roots(case: &Case) -> Roots<'_> {
-    Roots {
+fn roots(case: &Case) -> EvalContext<'_> {
+    EvalContext {
         sample: case.get("sample").into(),
         model_output: case.get("model_output").into(),
         judge_output: case.get("judge_output"),

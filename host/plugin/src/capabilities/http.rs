@@ -96,7 +96,7 @@ impl HttpAccess {
             .user_agent(concat!("gage-host/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| format!("HTTP client: {error}"))?;
-        secrets.values().for_each(|(_, value)| gage_core::keep_secret(value));
+        secrets.values().for_each(|(_, value)| gage_core::register_secret(value));
         let redactor =
             Redactor::new(secrets.iter().map(|(name, (_, value))| (name.as_str(), value.as_str())));
         let permits = grants.http.iter().map(|grant| Semaphore::new(grant.max_concurrency)).collect();

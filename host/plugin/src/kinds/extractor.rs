@@ -11,7 +11,7 @@ use crate::family::{Configured, Declared, Family, Further, Kind};
 use crate::inputs::Input;
 use crate::sandbox::GuestState;
 use crate::world::World;
-use gage_core::{Object, Roots};
+use gage_core::{EvalContext, Object};
 use wasmtime::Store;
 
 /// The bindings of extractors.
@@ -68,7 +68,7 @@ impl Extractor {
     }
 
     /// Resolves the inputs of one sample.
-    pub fn resolve(&self, sample_id: &str, roots: Roots<'_>) -> MetricItem {
+    pub fn resolve(&self, sample_id: &str, roots: EvalContext<'_>) -> MetricItem {
         let inputs = self.inputs.resolve(self.name(), sample_id, roots);
         MetricItem(inputs.map(|inputs| Item { sample_id: sample_id.to_owned(), inputs }))
     }

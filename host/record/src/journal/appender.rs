@@ -1,6 +1,6 @@
 //! Appends batches of lines so that a failed one leaves nothing behind.
 
-use super::line::{self, Seed};
+use super::line::{self, ChecksumSeed};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write};
@@ -37,7 +37,7 @@ pub(super) struct Appender<S> {
     /// Whether there may be more than the good bytes.
     is_torn: bool,
     buffer: Vec<u8>,
-    seed: Seed,
+    seed: ChecksumSeed,
     /// The number of the next line; none where lines do not say theirs.
     next: Option<u64>,
 }
@@ -45,11 +45,11 @@ pub(super) struct Appender<S> {
 impl<S: Store> Appender<S> {
     /// Appends to a store whose first `length` bytes are good and all that there are.
     pub(super) fn new(store: S, length: u64) -> Appender<S> {
-        Appender { store, length, is_torn: false, buffer: Vec::new(), seed: Seed::NONE, next: None }
+        Appender { store, length, is_torn: false, buffer: Vec::new(), seed: ChecksumSeed::NONE, next: None }
     }
 
     /// Appends records of a run from now on, of which the next is the line of this number.
-    pub(super) fn begin_records(&mut self, seed: Seed, next: u64) {
+    pub(super) fn begin_records(&mut self, seed: ChecksumSeed, next: u64) {
         self.seed = seed;
         self.next = Some(next);
     }
@@ -166,7 +166,7 @@ mod tests {
         appender.append([4]).unwrap();
         let lines: Vec<&[u8]> = appender.store.bytes.split_inclusive(|byte| *byte == b'\n').collect();
         assert_eq!(
-            lines.iter().filter_map(|line| line::decode(line, Seed::NONE).ok()).collect::<Vec<_>>(),
+            lines.iter().filter_map(|line| line::decode(line, ChecksumSeed::NONE).ok()).collect::<Vec<_>>(),
             [b"1", b"4"]
         );
     }

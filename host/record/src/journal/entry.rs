@@ -3,7 +3,7 @@
 use crate::sample_record::finite;
 use crate::{ErrorNote, SampleRecord, SampleTiming};
 use compact_str::CompactString;
-use gage_core::{Document, MetricResult, Object, Outcome};
+use gage_core::{JsonView, MetricResult, Object, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,12 +34,12 @@ pub struct AnswerEntry<'a> {
     /// `scored`, unless the scorers find a reason against it.
     pub outcome: Outcome,
     /// The Sample as it was asked.
-    pub sample: Document<'a>,
+    pub sample: JsonView<'a>,
     /// What support steps found, by adapter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub support_output: Option<&'a Value>,
     /// What the model said.
-    pub model_output: Document<'a>,
+    pub model_output: JsonView<'a>,
     /// What the judge said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_output: Option<&'a Value>,

@@ -1,8 +1,8 @@
 //! Where the records of a journal are, without holding them.
 
-use super::line::Seed;
-use super::scan::{GoodLine, Scanned, scan};
-use super::{Header, check_number, recorded, recorded_lines, seed_of, segment_name, segment_paths};
+use super::line::ChecksumSeed;
+use super::scan::{GoodLine, ScanResult, scan};
+use super::{Header, check_number, durable_lines, recorded, seed_of, segment_name, segment_paths};
 use crate::format::JOURNAL_VERSION;
 use crate::{RecordError, RunFolder, SampleRecord};
 use gage_core::{Outcome, OutcomeCounts};
@@ -17,10 +17,10 @@ use std::path::PathBuf;
 mod entries;
 mod records;
 
-use entries::{Entries, Entry, Line, State};
-pub use records::{Answers, RecordsInOrder, RecordsSoFar, SampleStage};
+use entries::{Entries, EntryState, LinePosition, SampleEntry};
+pub use records::{AnswerReader, PartialRecords, RecordsInOrder, SampleStage};
 
-/// Where the last record of every sample is. Holds about 33 bytes a sample, however large it is.
+/// Where the last record of every sample is. EntryKind about 33 bytes a sample, however large it is.
 #[derive(Debug)]
 pub struct JournalIndex {
     segments: Vec<Segment>,
@@ -35,7 +35,7 @@ pub struct JournalIndex {
 struct Segment {
     path: PathBuf,
     start: u64,
-    seed: Seed,
+    seed: ChecksumSeed,
 }
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ struct TaskEntries {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum EntryKind {
     Whole,
     Unjudged,
     Answer,
@@ -61,7 +61,7 @@ pub struct IndexedSample {
     /// scores, or the program that made them did not say it.
     pub scored_together: Option<u16>,
     row: u64,
-    state: State,
+    state: EntryState,
 }
 
 impl IndexedSample {
@@ -84,12 +84,12 @@ impl IndexedSample {
 
     /// Whether the model's answer is there, and what its judges said, so that only scores may be wanting.
     pub fn is_answered(&self) -> bool {
-        matches!(self.state, State::Awaits | State::Scored)
+        matches!(self.state, EntryState::Awaits | EntryState::Scored)
     }
 
     /// Whether the model's answer is there, and its judges are still to be asked.
     pub fn awaits_judges(&self) -> bool {
-        self.state == State::Unjudged
+        self.state == EntryState::Unjudged
     }
 }
 
@@ -101,7 +101,7 @@ impl JournalIndex {
     /// run had recorded, when it is that of another run or of a newer format, and those of the file system.
     pub fn read(folder: &RunFolder) -> Result<JournalIndex, RecordError> {
         // Before the journal, which may grow in the meantime.
-        let recorded = recorded_lines(folder)?;
+        let recorded = durable_lines(folder)?;
         let (index, lines) = JournalIndex::read_lines(folder)?;
         recorded::check(folder, recorded, lines)?;
         Ok(index)
@@ -121,7 +121,7 @@ impl JournalIndex {
 
     /// What is known of a sample.
     pub fn get(&self, task_id: &str, index: u64) -> Option<IndexedSample> {
-        self.entries(task_id)?.get(index).map(Entry::sample)
+        self.entries(task_id)?.get(index).map(SampleEntry::sample)
     }
 
     /// The samples of a task with their indices, in order; those that await their judges or their scores too.
@@ -131,14 +131,14 @@ impl JournalIndex {
 
     /// Reads the samples of a task, in order, that are finished and were never to be scored.
     pub fn whole_records(&self, task_id: &str) -> impl Iterator<Item = Result<SampleRecord, RecordError>> {
-        let mut reader = Answers::new(self);
-        let whole = self.iter(task_id).filter(|(_, entry)| entry.state == State::Whole);
+        let mut reader = AnswerReader::new(self);
+        let whole = self.iter(task_id).filter(|(_, entry)| entry.state == EntryState::Whole);
         whole.map(move |(_, entry)| reader.read_at(entry.record()))
     }
 
     /// Reads answers back that need scores.
-    pub fn answers(&self) -> Answers<'_> {
-        Answers::new(self)
+    pub fn answers(&self) -> AnswerReader<'_> {
+        AnswerReader::new(self)
     }
 
     /// Whether there is a record of a sample.
@@ -177,7 +177,7 @@ impl JournalIndex {
     }
 
     /// Reads the records in the order of tasks that is given and of their indices, one at a
-    /// time. Tasks that have records and are not named come after the others, by name. Answers that
+    /// time. Tasks that have records and are not named come after the others, by name. AnswerReader that
     /// await their judges or their scores are passed over.
     pub fn records_in_order<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsInOrder<'_> {
         RecordsInOrder::new(self.records_so_far(task_order))
@@ -185,7 +185,7 @@ impl JournalIndex {
 
     /// The same with the answers that await their judges or their scores, each in its place: these have neither judges'
     /// replies nor scores.
-    pub fn records_so_far<T: AsRef<str>>(&self, task_order: &[T]) -> RecordsSoFar<'_> {
+    pub fn records_so_far<T: AsRef<str>>(&self, task_order: &[T]) -> PartialRecords<'_> {
         let mut order: Vec<usize> = Vec::with_capacity(self.tasks.len());
         let named = task_order.iter().map(AsRef::as_ref);
         for task_id in named.chain(self.task_ids()) {
@@ -194,14 +194,14 @@ impl JournalIndex {
                 _ => {}
             }
         }
-        RecordsSoFar::new(self, order)
+        PartialRecords::new(self, order)
     }
 
     fn entries(&self, task_id: &str) -> Option<&Entries> {
         self.tasks.get(*self.positions.get(task_id)?).map(|task| &task.entries)
     }
 
-    fn iter(&self, task_id: &str) -> impl Iterator<Item = (u64, &Entry)> {
+    fn iter(&self, task_id: &str) -> impl Iterator<Item = (u64, &SampleEntry)> {
         self.entries(task_id).map(Entries::iter).unwrap_or_default()
     }
 }
@@ -256,7 +256,7 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Adds the next file. Only the last one may have a torn end.
-    pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<Scanned, RecordError> {
+    pub(super) fn add_segment(&mut self, path: PathBuf, is_last: bool) -> Result<ScanResult, RecordError> {
         let expected = segment_name(self.index.segments.len() as u64 + 1);
         if path.file_name().is_some_and(|name| name != expected.as_str()) {
             let reason = format!(
@@ -266,10 +266,10 @@ impl<'a> IndexBuilder<'a> {
         }
         let file = File::open(&path).map_err(|source| RecordError::io("open", &path, source))?;
         let start = self.length;
-        let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, Seed::NONE);
+        let (run_id, mut version, mut seed) = (self.run_id, JOURNAL_VERSION, ChecksumSeed::NONE);
         let mut lines = 0;
         let index = &mut self.index;
-        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), Seed::NONE, |line| {
+        let scanned = scan(&path, BufReader::with_capacity(1 << 16, file), ChecksumSeed::NONE, |line| {
             if line.number == 1 {
                 version = Header::check(&path, line.json, run_id)?;
                 seed = seed_of(version, run_id);
@@ -304,16 +304,16 @@ impl JournalIndex {
         let key: RecordKey<'_> =
             serde_json::from_slice(line.json).map_err(|error| format!("not a sample record: {error}"))?;
         check_number(version, line.number, key.line)?;
-        let found = Line {
+        let found = LinePosition {
             index: key.index,
             row: row_key(&key.row_digest),
             outcome: key.outcome,
             scored_together: key.scores.as_ref().map_or(0, |scores| scores.scored_together),
             holds: match (&key.scores, key.awaits_scores) {
-                (Some(_), _) => Holds::Scores,
-                (None, true) if key.awaits_judges => Holds::Unjudged,
-                (None, true) => Holds::Answer,
-                (None, false) => Holds::Whole,
+                (Some(_), _) => EntryKind::Scores,
+                (None, true) if key.awaits_judges => EntryKind::Unjudged,
+                (None, true) => EntryKind::Answer,
+                (None, false) => EntryKind::Whole,
             },
             offset: start + line.offset,
         };

@@ -13,15 +13,15 @@ const MAX_JSON_DEPTH: usize = 120;
 /// Where the checksums of lines begin: those of one run fit no other, so that a line which strayed from one journal into
 /// another is no good line there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seed(u32);
+pub(super) struct ChecksumSeed(u32);
 
-impl Seed {
+impl ChecksumSeed {
     /// Of lines that belong to no run in particular: headers, and all lines of older journals.
-    pub(super) const NONE: Seed = Seed(0);
+    pub(super) const NONE: ChecksumSeed = ChecksumSeed(0);
 
     /// Of the records of a run.
-    pub(super) fn of_run(run_id: &str) -> Seed {
-        Seed(crc32fast::hash(run_id.as_bytes()))
+    pub(super) fn of_run(run_id: &str) -> ChecksumSeed {
+        ChecksumSeed(crc32fast::hash(run_id.as_bytes()))
     }
 
     fn checksum(self, json: &[u8]) -> u32 {
@@ -32,7 +32,7 @@ impl Seed {
 }
 
 /// Some JSON as a line.
-pub(super) fn framed(json: &[u8], seed: Seed) -> Vec<u8> {
+pub(super) fn framed(json: &[u8], seed: ChecksumSeed) -> Vec<u8> {
     [format!("{:08x} ", seed.checksum(json)).as_bytes(), json, b"\n"].concat()
 }
 
@@ -40,7 +40,7 @@ pub(super) fn framed(json: &[u8], seed: Seed) -> Vec<u8> {
 pub(super) fn encode(
     value: &impl Serialize,
     number: Option<u64>,
-    seed: Seed,
+    seed: ChecksumSeed,
     buffer: &mut Vec<u8>,
 ) -> io::Result<()> {
     let start = buffer.len();
@@ -73,7 +73,7 @@ pub(super) fn encode(
 }
 
 /// The JSON of a line that ends with a newline and fits its checksum.
-pub(super) fn decode(line: &[u8], seed: Seed) -> Result<&[u8], &'static str> {
+pub(super) fn decode(line: &[u8], seed: ChecksumSeed) -> Result<&[u8], &'static str> {
     let line = line.strip_suffix(b"\n").ok_or("the line has no end")?;
     let (digits, rest) = line.split_first_chunk::<8>().ok_or("the line is too short")?;
     let json = rest.strip_prefix(b" ").ok_or("the line does not begin with a checksum")?;
@@ -107,46 +107,46 @@ mod tests {
     #[test]
     fn a_line_is_checksum_blank_json_newline() {
         let mut buffer = b"before ".to_vec();
-        encode(&json!({"a": "é"}), None, Seed::NONE, &mut buffer).unwrap();
+        encode(&json!({"a": "é"}), None, ChecksumSeed::NONE, &mut buffer).unwrap();
         let line = &buffer[7..];
         // By `python3 -c "import zlib; print(f'{zlib.crc32(bytes):08x}')"`.
         assert_eq!(line, "20f000a5 {\"a\":\"é\"}\n".as_bytes());
-        assert_eq!(decode(line, Seed::NONE).unwrap(), "{\"a\":\"é\"}".as_bytes());
-        let seed = Seed::of_run("one");
+        assert_eq!(decode(line, ChecksumSeed::NONE).unwrap(), "{\"a\":\"é\"}".as_bytes());
+        let seed = ChecksumSeed::of_run("one");
         assert!(decode(line, seed).is_err());
         let mut of_run = Vec::new();
         encode(&json!({"a": "é"}), None, seed, &mut of_run).unwrap();
         // By `zlib.crc32(bytes, zlib.crc32(b"one"))`.
         assert_eq!(&of_run[..8], b"056da456");
-        assert!(decode(&of_run, seed).is_ok() && decode(&of_run, Seed::of_run("two")).is_err());
+        assert!(decode(&of_run, seed).is_ok() && decode(&of_run, ChecksumSeed::of_run("two")).is_err());
     }
 
     #[test]
     fn a_line_may_say_its_number() {
         let mut buffer = Vec::new();
-        encode(&json!({"a": 1}), Some(7), Seed::NONE, &mut buffer).unwrap();
-        assert_eq!(decode(&buffer, Seed::NONE).unwrap(), br#"{"line":7,"a":1}"#);
-        assert_eq!(buffer, framed(br#"{"line":7,"a":1}"#, Seed::NONE));
-        assert!(encode(&json!([1]), Some(7), Seed::NONE, &mut Vec::new()).is_err());
+        encode(&json!({"a": 1}), Some(7), ChecksumSeed::NONE, &mut buffer).unwrap();
+        assert_eq!(decode(&buffer, ChecksumSeed::NONE).unwrap(), br#"{"line":7,"a":1}"#);
+        assert_eq!(buffer, framed(br#"{"line":7,"a":1}"#, ChecksumSeed::NONE));
+        assert!(encode(&json!([1]), Some(7), ChecksumSeed::NONE, &mut Vec::new()).is_err());
     }
 
     #[test]
     fn a_line_that_is_not_whole_is_refused() {
         let mut line = Vec::new();
-        encode(&json!({"a": 1}), None, Seed::NONE, &mut line).unwrap();
+        encode(&json!({"a": 1}), None, ChecksumSeed::NONE, &mut line).unwrap();
         for length in 0..line.len() {
-            assert!(decode(&line[..length], Seed::NONE).is_err(), "{length}");
+            assert!(decode(&line[..length], ChecksumSeed::NONE).is_err(), "{length}");
         }
         let upper = line.to_ascii_uppercase();
-        assert!(decode(&upper, Seed::NONE).is_err());
+        assert!(decode(&upper, ChecksumSeed::NONE).is_err());
     }
 
     #[test]
     fn what_could_not_be_read_back_is_not_written() {
         let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| json!([inner]));
         let mut line = Vec::new();
-        encode(&nested(MAX_JSON_DEPTH), None, Seed::NONE, &mut line).unwrap();
-        assert!(serde_json::from_slice::<Value>(decode(&line, Seed::NONE).unwrap()).is_ok());
-        assert!(encode(&nested(MAX_JSON_DEPTH + 1), None, Seed::NONE, &mut Vec::new()).is_err());
+        encode(&nested(MAX_JSON_DEPTH), None, ChecksumSeed::NONE, &mut line).unwrap();
+        assert!(serde_json::from_slice::<Value>(decode(&line, ChecksumSeed::NONE).unwrap()).is_ok());
+        assert!(encode(&nested(MAX_JSON_DEPTH + 1), None, ChecksumSeed::NONE, &mut Vec::new()).is_err());
     }
 }

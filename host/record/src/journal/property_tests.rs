@@ -1,8 +1,8 @@
 //! What must hold whatever happens to the bytes.
 
-use super::line::Seed;
+use super::line::ChecksumSeed;
 use super::scan::scan;
-use super::{JournalIndex, JournalWriter, Recorded};
+use super::{DurableCount, JournalIndex, JournalWriter};
 use crate::format::JOURNAL_FOLDER;
 use crate::sample_record::tests::record;
 use crate::{Manifest, RecordError, RunFolder, SampleRecord};
@@ -41,11 +41,11 @@ fn records(answers: &[String]) -> Vec<SampleRecord> {
 /// The records of a journal in memory.
 fn records_of(bytes: &[u8]) -> Result<Vec<SampleRecord>, RecordError> {
     let mut records = Vec::new();
-    scan(Path::new("j"), bytes, Seed::NONE, |line| {
+    scan(Path::new("j"), bytes, ChecksumSeed::NONE, |line| {
         if line.number > 1 {
             records.push(serde_json::from_slice(line.json).unwrap());
         }
-        Ok(Seed::of_run("run"))
+        Ok(ChecksumSeed::of_run("run"))
     })?;
     Ok(records)
 }
@@ -103,7 +103,7 @@ proptest! {
             let error = JournalWriter::open(&journal.folder).unwrap_err().to_string();
             prop_assert!(error.contains(&format!("it has {lines} whole lines")), "{}", error);
         }
-        Recorded::begin(journal.folder.path(), "run", lines).unwrap();
+        DurableCount::begin(journal.folder.path(), "run", lines).unwrap();
 
         let mut opened = JournalWriter::open(&journal.folder).unwrap();
         prop_assert_eq!(opened.index.len(), kept);

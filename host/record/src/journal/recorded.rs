@@ -6,7 +6,7 @@
 //! The larger valid number counts. Only the start and the end of a run sync the file: after a power loss it may hold a
 //! smaller number than the journal has lines, never a larger one.
 
-use super::line::{self, Seed};
+use super::line::{self, ChecksumSeed};
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, RECORDED_FILE};
 use crate::{RecordError, RunFolder};
@@ -22,29 +22,29 @@ const READ_ATTEMPTS: usize = 8;
 const SLOT_OFFSETS: [usize; 2] = [0, 4096];
 
 #[derive(Deserialize)]
-struct Count {
+struct CountLine {
     lines: u64,
 }
 
 /// The file, open for writing.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct DurableCount {
     file: File,
-    seed: Seed,
+    seed: ChecksumSeed,
     /// The slot that is written next.
     next_slot: usize,
 }
 
-impl Recorded {
+impl DurableCount {
     /// Writes the number of lines into both slots, creates the file if needed, and syncs it.
     ///
     /// # Errors
     /// Those of the file system.
-    pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<Recorded, RecordError> {
+    pub(crate) fn begin(folder: &Path, run_id: &str, lines: u64) -> Result<DurableCount, RecordError> {
         let path = path_in(folder);
         let failed = |source| RecordError::io("write", &path, source);
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        let mut recorded = Recorded { file, seed: Seed::of_run(run_id), next_slot: 0 };
+        let mut recorded = DurableCount { file, seed: ChecksumSeed::of_run(run_id), next_slot: 0 };
         recorded.write_both(lines).map_err(failed)?;
         sync_folder(&folder.join(JOURNAL_FOLDER))?;
         Ok(recorded)
@@ -52,7 +52,7 @@ impl Recorded {
 
     /// Stores how many lines the journal has. If that fails, the file keeps a smaller number, which is still a lower bound,
     /// and the next call writes to the same slot.
-    pub(super) fn note(&mut self, lines: u64) {
+    pub(super) fn store(&mut self, lines: u64) {
         let _ = self.write_next(lines);
     }
 
@@ -77,12 +77,12 @@ impl Recorded {
 }
 
 /// The larger of the valid numbers in the two slots.
-fn decode(bytes: &[u8], seed: Seed) -> Result<u64, &'static str> {
+fn decode(bytes: &[u8], seed: ChecksumSeed) -> Result<u64, &'static str> {
     let slots = SLOT_OFFSETS.map(|offset| {
         let slot = bytes.get(offset..).unwrap_or_default();
         let end = slot.iter().position(|byte| *byte == b'\n').map_or(slot.len(), |end| end + 1);
         let json = line::decode(&slot[..end], seed)?;
-        let count = serde_json::from_slice::<Count>(json).map_err(|_| "it holds no number of lines")?;
+        let count = serde_json::from_slice::<CountLine>(json).map_err(|_| "it holds no number of lines")?;
         Ok(count.lines)
     });
     match slots {
@@ -96,7 +96,7 @@ fn decode(bytes: &[u8], seed: Seed) -> Result<u64, &'static str> {
 ///
 /// # Errors
 /// When the run counts its lines and the file is gone, or cannot be read.
-pub(crate) fn recorded_lines(folder: &RunFolder) -> Result<Option<u64>, RecordError> {
+pub(crate) fn durable_lines(folder: &RunFolder) -> Result<Option<u64>, RecordError> {
     let path = path_in(folder.path());
     let mut reason = "";
     for _ in 0..READ_ATTEMPTS {
@@ -113,7 +113,7 @@ pub(crate) fn recorded_lines(folder: &RunFolder) -> Result<Option<u64>, RecordEr
             }
             read => read.map_err(|source| RecordError::io("read", &path, source))?,
         };
-        match decode(&bytes, Seed::of_run(folder.run_id())) {
+        match decode(&bytes, ChecksumSeed::of_run(folder.run_id())) {
             Ok(lines) => return Ok(Some(lines)),
             Err(wrong) => reason = wrong,
         }
@@ -254,20 +254,20 @@ mod tests {
         let (root, _) = killed();
         let folder = RunFolder::resume(root.path(), "run").unwrap();
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut recorded = Recorded { file: full, seed: Seed::of_run("run"), next_slot: 1 };
-        recorded.note(6);
+        let mut recorded = DurableCount { file: full, seed: ChecksumSeed::of_run("run"), next_slot: 1 };
+        recorded.store(6);
         assert_eq!(recorded.next_slot, 1);
-        assert_eq!(recorded_lines(&folder).unwrap(), Some(5));
+        assert_eq!(durable_lines(&folder).unwrap(), Some(5));
     }
 
     #[test]
     fn more_than_was_noted_is_no_harm() {
         let (root, _) = killed();
-        Recorded::begin(&root.path().join("run"), "run", 3).unwrap();
+        DurableCount::begin(&root.path().join("run"), "run", 3).unwrap();
         let folder = RunFolder::resume(root.path(), "run").unwrap();
         let opened = JournalWriter::open(&folder).unwrap();
         assert_eq!(opened.index.len(), 4);
-        assert_eq!(recorded_lines(&folder).unwrap(), Some(5));
+        assert_eq!(durable_lines(&folder).unwrap(), Some(5));
     }
 
     #[test]
@@ -304,7 +304,8 @@ mod tests {
         let older = |line: &str| {
             let mut json: serde_json::Value = serde_json::from_str(&line[9..]).unwrap();
             let keys = json.as_object_mut().unwrap();
-            let seed = if keys.contains_key("format") { Seed::NONE } else { Seed::of_run("run") };
+            let seed =
+                if keys.contains_key("format") { ChecksumSeed::NONE } else { ChecksumSeed::of_run("run") };
             keys.retain(|key, _| key != "line");
             keys.entry("format_version").and_modify(|version| *version = 4.into());
             line::framed(json.to_string().as_bytes(), seed)
@@ -323,7 +324,7 @@ mod tests {
         opened.writer.append_whole(&[record("t", 9, "b")]).unwrap();
         let second = fs::read_to_string(path.with_file_name("000002.jsonl")).unwrap();
         assert!(second.contains(r#""format_version":5"#) && second.contains(r#"{"line":2,"#), "{second}");
-        assert_eq!(recorded_lines(&folder).unwrap(), Some(7));
+        assert_eq!(durable_lines(&folder).unwrap(), Some(7));
         assert_eq!(JournalIndex::read(&folder).unwrap().len(), 5);
     }
 }

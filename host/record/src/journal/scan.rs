@@ -1,6 +1,6 @@
 //! Walks through a journal file from its beginning and finds where its good part ends.
 
-use super::line::{self, Seed};
+use super::line::{self, ChecksumSeed};
 use crate::RecordError;
 use std::io::BufRead;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) struct GoodLine<'a> {
 
 /// How a file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scanned {
+pub(super) struct ScanResult {
     /// Bytes up to the end of the last good line.
     pub(super) good_bytes: u64,
     /// Bytes of the torn end behind it.
@@ -26,7 +26,7 @@ pub(super) struct Scanned {
     pub(super) torn_lines: u64,
 }
 
-/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. Holds one line in
+/// Visits every good line, of which the first has its checksum made with `seed`; the visitor says with which seed the checksum of the next one was made. EntryKind one line in
 /// memory.
 ///
 /// # Errors
@@ -35,9 +35,9 @@ pub(super) struct Scanned {
 pub(super) fn scan(
     path: &Path,
     mut reader: impl BufRead,
-    mut seed: Seed,
-    mut visit: impl FnMut(GoodLine<'_>) -> Result<Seed, RecordError>,
-) -> Result<Scanned, RecordError> {
+    mut seed: ChecksumSeed,
+    mut visit: impl FnMut(GoodLine<'_>) -> Result<ChecksumSeed, RecordError>,
+) -> Result<ScanResult, RecordError> {
     let mut buffer = Vec::new();
     let mut first_bad = None;
     let (mut number, mut offset, mut good_bytes, mut torn_lines) = (0, 0, 0, 0);
@@ -46,7 +46,7 @@ pub(super) fn scan(
         let length =
             reader.read_until(b'\n', &mut buffer).map_err(|source| RecordError::io("read", path, source))?;
         if length == 0 {
-            return Ok(Scanned { good_bytes, torn_bytes: offset - good_bytes, torn_lines });
+            return Ok(ScanResult { good_bytes, torn_bytes: offset - good_bytes, torn_lines });
         }
         number += 1;
         match (line::decode(&buffer, seed), first_bad) {
@@ -78,18 +78,18 @@ mod tests {
     fn lines(count: u64) -> Vec<Vec<u8>> {
         let encoded = |number| {
             let mut line = Vec::new();
-            line::encode(&json!({"n": number}), None, Seed::NONE, &mut line).unwrap();
+            line::encode(&json!({"n": number}), None, ChecksumSeed::NONE, &mut line).unwrap();
             line
         };
         (0..count).map(encoded).collect()
     }
 
-    fn scan_bytes(bytes: &[u8]) -> Result<(Scanned, u64), RecordError> {
+    fn scan_bytes(bytes: &[u8]) -> Result<(ScanResult, u64), RecordError> {
         let mut count = 0;
-        let scanned = scan(Path::new("j"), bytes, Seed::NONE, |line| {
+        let scanned = scan(Path::new("j"), bytes, ChecksumSeed::NONE, |line| {
             count += 1;
             assert_eq!(line.number, count);
-            Ok(Seed::NONE)
+            Ok(ChecksumSeed::NONE)
         })?;
         Ok((scanned, count))
     }
@@ -100,8 +100,8 @@ mod tests {
         let whole = lines.concat();
         let last = lines[2].len() as u64;
         let good_bytes = whole.len() as u64 - last;
-        assert_eq!(scan_bytes(b"").unwrap(), (Scanned { good_bytes: 0, torn_bytes: 0, torn_lines: 0 }, 0));
-        let untorn = Scanned { good_bytes: whole.len() as u64, torn_bytes: 0, torn_lines: 0 };
+        assert_eq!(scan_bytes(b"").unwrap(), (ScanResult { good_bytes: 0, torn_bytes: 0, torn_lines: 0 }, 0));
+        let untorn = ScanResult { good_bytes: whole.len() as u64, torn_bytes: 0, torn_lines: 0 };
         assert_eq!(scan_bytes(&whole).unwrap(), (untorn, 3));
         // The pages of a line that never came to the disk are zeros.
         let mut zeroed = whole.clone();
@@ -109,12 +109,12 @@ mod tests {
         zeroed[place] = 0;
         assert_eq!(
             scan_bytes(&zeroed).unwrap(),
-            (Scanned { good_bytes, torn_bytes: last, torn_lines: 1 }, 2)
+            (ScanResult { good_bytes, torn_bytes: last, torn_lines: 1 }, 2)
         );
         let without_newline = &whole[..whole.len() - 1];
         assert_eq!(
             scan_bytes(without_newline).unwrap(),
-            (Scanned { good_bytes, torn_bytes: last - 1, torn_lines: 0 }, 2)
+            (ScanResult { good_bytes, torn_bytes: last - 1, torn_lines: 0 }, 2)
         );
 
         let mut damaged = whole.clone();
@@ -142,6 +142,6 @@ mod tests {
         let lines = lines(2);
         let torn = [&lines[0][..], &lines[1][..], b"xx\n\0\0\n"].concat();
         let good_bytes = (lines[0].len() + lines[1].len()) as u64;
-        assert_eq!(scan_bytes(&torn).unwrap(), (Scanned { good_bytes, torn_bytes: 6, torn_lines: 2 }, 2));
+        assert_eq!(scan_bytes(&torn).unwrap(), (ScanResult { good_bytes, torn_bytes: 6, torn_lines: 2 }, 2));
     }
 }

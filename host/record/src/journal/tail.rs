@@ -1,6 +1,6 @@
 //! Follows a journal while another process writes to it.
 
-use super::line::Seed;
+use super::line::ChecksumSeed;
 use super::scan::scan;
 use super::{Header, Scores, check_number, seed_of, segment_paths};
 use crate::{RecordError, SampleTiming};
@@ -17,18 +17,18 @@ pub struct JournalTail {
     folder: PathBuf,
     run_id: String,
     /// How far the file that was read last is known to be good.
-    at: Option<Place>,
+    at: Option<TailPosition>,
 }
 
 /// A place in a journal file.
 #[derive(Clone, Debug)]
-struct Place {
+struct TailPosition {
     path: PathBuf,
     /// Bytes before it, and lines.
     bytes: u64,
     lines: u64,
     /// How checksums begin behind it, and the version of the file.
-    seed: Seed,
+    seed: ChecksumSeed,
     version: u32,
 }
 
@@ -78,9 +78,15 @@ impl JournalTail {
             let place = match &self.at {
                 Some(last) if path < last.path => continue,
                 Some(last) if path == last.path => last.clone(),
-                _ => Place { path: path.clone(), bytes: 0, lines: 0, seed: Seed::NONE, version: 0 },
+                _ => TailPosition {
+                    path: path.clone(),
+                    bytes: 0,
+                    lines: 0,
+                    seed: ChecksumSeed::NONE,
+                    version: 0,
+                },
             };
-            let Place { bytes: start, lines: before, mut seed, mut version, .. } = place;
+            let TailPosition { bytes: start, lines: before, mut seed, mut version, .. } = place;
             let failed = |source| RecordError::io("read", &path, source);
             let mut file = File::open(&path).map_err(failed)?;
             let length = file.metadata().map_err(failed)?.len();
@@ -110,7 +116,7 @@ impl JournalTail {
                     Ok(seed)
                 })?;
                 let bytes = start + scanned.good_bytes;
-                self.at = Some(Place { path, bytes, lines, seed, version });
+                self.at = Some(TailPosition { path, bytes, lines, seed, version });
             }
         }
         Ok(TailRead::Added(count))

@@ -2,8 +2,10 @@
 
 use super::appender::{Appender, Store as _};
 use super::index::{IndexBuilder, JournalIndex};
-use super::scan::Scanned;
-use super::{Header, JournalEntry, Recorded, recorded, recorded_lines, seed_of, segment_name, segment_paths};
+use super::scan::ScanResult;
+use super::{
+    DurableCount, Header, JournalEntry, durable_lines, recorded, seed_of, segment_name, segment_paths,
+};
 use crate::atomic_file::sync_folder;
 use crate::format::{JOURNAL_FOLDER, JOURNAL_VERSION, SET_ASIDE_BEGIN};
 use crate::{RecordError, RunFolder};
@@ -18,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub struct JournalWriter {
     path: PathBuf,
     appender: Appender<File>,
-    recorded: Recorded,
+    recorded: DurableCount,
     /// The lines of all files.
     lines: u64,
 }
@@ -34,12 +36,12 @@ pub struct OpenedJournal {
     /// acknowledged.
     pub dropped_bytes: u64,
     /// Where that end was put, where whole lines are in it, which no process that was killed leaves behind.
-    pub set_aside: Option<SetAside>,
+    pub set_aside: Option<QuarantinedTail>,
 }
 
 /// Lines at the end of a journal that are none of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetAside {
+pub struct QuarantinedTail {
     /// The journal file that they stood in.
     pub journal: PathBuf,
     /// The file that has them now.
@@ -60,7 +62,7 @@ impl JournalWriter {
     /// another run or of a newer format, and those of the file system.
     pub fn open(folder: &RunFolder) -> Result<OpenedJournal, RecordError> {
         folder.check_writable()?;
-        let recorded = recorded_lines(folder)?;
+        let recorded = durable_lines(folder)?;
         let mut builder = IndexBuilder::new(folder.run_id());
         let mut paths = segment_paths(folder.path())?;
         if paths.is_empty() {
@@ -74,13 +76,13 @@ impl JournalWriter {
         sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
         let end = builder.add_segment(path.clone(), true)?;
         recorded::check(folder, recorded, builder.lines)?;
-        let set_aside = if end.torn_lines > 0 { Some(set_aside(&path, &end)?) } else { None };
+        let set_aside = if end.torn_lines > 0 { Some(quarantine(&path, &end)?) } else { None };
         file.cut(end.good_bytes).map_err(|source| RecordError::io("cut the torn end of", &path, source))?;
         // What older programs would misunderstand does not go into a file that they read.
         let is_older = end.good_bytes > 0 && builder.version < JOURNAL_VERSION;
         let (path, file, good_bytes, own_lines) = match is_older {
             true => {
-                let path = following(&path);
+                let path = next_segment(&path);
                 let file = open_to_write(&path)?;
                 sync_folder(&folder.path_of(JOURNAL_FOLDER))?;
                 (path, file, 0, 0)
@@ -88,7 +90,7 @@ impl JournalWriter {
             false => (path, file, end.good_bytes, builder.last_lines),
         };
         let lines = builder.lines;
-        let recorded = Recorded::begin(folder.path(), folder.run_id(), lines)?;
+        let recorded = DurableCount::begin(folder.path(), folder.run_id(), lines)?;
         let appender = Appender::new(file, good_bytes);
         let mut writer = JournalWriter { path, appender, recorded, lines };
         if good_bytes == 0 {
@@ -114,13 +116,13 @@ impl JournalWriter {
     fn append<T: Serialize>(&mut self, values: impl IntoIterator<Item = T>) -> Result<(), RecordError> {
         let appended = self.appender.append(values);
         self.lines += appended.map_err(|source| RecordError::Append { path: self.path.clone(), source })?;
-        self.recorded.note(self.lines);
+        self.recorded.store(self.lines);
         Ok(())
     }
 }
 
 /// Puts what stands behind the good part of a journal file into a new file beside it, safe on the disk.
-fn set_aside(journal: &Path, end: &Scanned) -> Result<SetAside, RecordError> {
+fn quarantine(journal: &Path, end: &ScanResult) -> Result<QuarantinedTail, RecordError> {
     let failed = |source| RecordError::io("set aside what stands behind", journal, source);
     let mut from = File::open(journal).map_err(failed)?;
     from.seek(SeekFrom::Start(end.good_bytes)).map_err(failed)?;
@@ -142,12 +144,12 @@ fn set_aside(journal: &Path, end: &Scanned) -> Result<SetAside, RecordError> {
         }
         sync_folder(journal.parent().unwrap_or(Path::new(".")))?;
         let (lines, bytes) = (end.torn_lines, end.torn_bytes);
-        return Ok(SetAside { journal: journal.to_owned(), path, lines, bytes });
+        return Ok(QuarantinedTail { journal: journal.to_owned(), path, lines, bytes });
     }
 }
 
 /// The journal file behind another.
-fn following(path: &Path) -> PathBuf {
+fn next_segment(path: &Path) -> PathBuf {
     let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok()).unwrap_or(0);
     path.with_file_name(format!("{:06}.jsonl", number + 1))
 }
@@ -242,7 +244,7 @@ mod tests {
         crate::journal::line::encode(
             &record("t", 1, "b"),
             Some(2),
-            crate::journal::Seed::of_run("other"),
+            crate::journal::ChecksumSeed::of_run("other"),
             &mut strayed,
         )
         .unwrap();

@@ -4,8 +4,8 @@ use crate::{Aggregation, MetricFigure, ReportError, Summary, Timings};
 use gage_config::{GateSpec, PipelineConfig, load_recorded};
 use gage_record::format::{JOURNAL_FOLDER, SUMMARY_FILE};
 use gage_record::{
-    Edited, JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
-    SampleTiming,
+    JournalIndex, Manifest, RecordError, RunReader, RunStatus, SampleLine, SampleRecord, SampleStage,
+    SampleTiming, TamperedPart,
 };
 use std::path::Path;
 
@@ -84,7 +84,7 @@ impl ComparedSource {
     }
 
     /// What of the run was edited, if anything: then nothing that it says can be trusted.
-    pub fn edited(&self) -> Option<Edited> {
+    pub fn edited(&self) -> Option<TamperedPart> {
         self.reader.edited()
     }
 

@@ -1,6 +1,6 @@
 //! What of a configuration can change a figure.
 
-use gage_config::{ENTRY_IDS, Withheld, withheld_json};
+use gage_config::{ENTRY_IDS, RedactedValue, withheld_json};
 use gage_core::Object;
 use serde_json::{Map, Value};
 
@@ -50,7 +50,7 @@ const BACKEND: &[&str] = &[
 pub(super) const WITHHELD: &str = "withheld";
 
 /// The configuration without what is for people, says where things are, or how fast they go, as a cache of answers.
-pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
+pub(super) fn settings(document: &Value, withheld: &[RedactedValue]) -> Value {
     let mut kept = Object::new();
     for (key, section) in document.as_object().into_iter().flatten() {
         if ["api_version", "kind", "metadata", "cache"].contains(&key.as_str()) {
@@ -77,7 +77,7 @@ pub(super) fn settings(document: &Value, withheld: &[Withheld]) -> Value {
             },
         );
     }
-    let pinned: Vec<Withheld> = withheld.iter().filter(|one| !is_left_out(&one.path)).cloned().collect();
+    let pinned: Vec<RedactedValue> = withheld.iter().filter(|one| !is_left_out(&one.path)).cloned().collect();
     if !pinned.is_empty() {
         kept.insert(WITHHELD.to_owned(), withheld_json(&pinned));
     }

@@ -1,7 +1,7 @@
 //! What a member of the corpus comes to in the real host.
 
 use gage_config::PluginLimits;
-use gage_core::{Outcome, Roots};
+use gage_core::{EvalContext, Outcome};
 use gage_plugin::{
     BackendFamily, Configured, Converted, Family, GenerateRequest, HostOptions, ItemError, LoadError,
     LoglikelihoodRequest, MediaSet, Message, Metric, MetricFamily, PluginHost, PreprocessorFamily, RawRow,
@@ -85,7 +85,7 @@ fn loaded<T>(family: Result<T, LoadError>) -> Result<T, Ended> {
 /// Scores one item.
 pub fn score(metric: &Metric) -> Ended {
     let output = json!({"answer": "yes"});
-    let roots = Roots {
+    let roots = EvalContext {
         sample: (&Value::Null).into(),
         model_output: (&output).into(),
         judge_output: &Value::Null,

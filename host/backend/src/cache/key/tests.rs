@@ -30,8 +30,8 @@ fn info(kind: &'static str, details: &Value) -> BackendInfo {
     }
 }
 
-fn server(settings: &str) -> Keys {
-    Keys::new(&spec("openai_http", settings), &info("openai_http", &json!({})), None).expect("keys")
+fn server(settings: &str) -> CacheKeys {
+    CacheKeys::new(&spec("openai_http", settings), &info("openai_http", &json!({})), None).expect("keys")
 }
 
 fn question() -> GenerateRequest {
@@ -42,11 +42,11 @@ fn question() -> GenerateRequest {
         params: SamplingParams::default(),
         tools: Vec::new(),
         tool_choice: None,
-        draw: Some(Draw::default()),
+        draw: Some(DrawIndex::default()),
     }
 }
 
-fn key_of(keys: &Keys) -> Digest {
+fn key_of(keys: &CacheKeys) -> Digest {
     keys.of_generate(&question()).expect("a key")
 }
 
@@ -65,8 +65,8 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
         "{base_url: 'http://a/v1', model: m, omit_params: [top_p]}",
         "{base_url: 'http://a/v1', model: m, embedding_model: e}",
         "{base_url: 'http://a/v1', model: m, extra_body: {user: u}}",
-        "{base_url: 'http://a/v1', model: m, headers: {X-Mode: a}}",
-        "{base_url: 'http://a/v1', model: m, headers: {X-Mode: b}}",
+        "{base_url: 'http://a/v1', model: m, headers: {X-RecordingMode: a}}",
+        "{base_url: 'http://a/v1', model: m, headers: {X-RecordingMode: b}}",
         "{base_url: 'http://a/v1', model: m, default_params: {temperature: 0.5}}",
         "{base_url: 'http://a/v1', model: m, default_params: {max_new_tokens: 5}}",
         "{base_url: 'http://a/v1', model: m, default_params: {stop: [x]}}",
@@ -91,7 +91,7 @@ fn every_setting_that_an_answer_may_hang_on_makes_another_key() {
 fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
     let of = |settings: &str, model: &str, details: Value| {
         let info = BackendInfo { model: model.to_owned(), ..info("llama_cpp", &details) };
-        key_of(&Keys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
+        key_of(&CacheKeys::new(&spec("llama_cpp", settings), &info, None).expect("keys"))
     };
     let base = || json!({"file_digest": "a", "slots": 8, "threads": 2});
     let settings = "{model_path: a.gguf}";
@@ -117,7 +117,11 @@ fn every_fact_of_a_model_file_counts_but_its_name_and_the_threads() {
 fn a_component_that_asks_models_has_no_keys_and_others_are_told_apart() {
     let settings = |config: &str| format!("{{component: custom, config: {config}}}");
     let of = |config: &str, details: Value, grants: &Grants| {
-        Keys::new(&spec("custom_script", &settings(config)), &info("custom_script", &details), Some(grants))
+        CacheKeys::new(
+            &spec("custom_script", &settings(config)),
+            &info("custom_script", &details),
+            Some(grants),
+        )
     };
     let none = Grants::default();
     let base = of("{a: 1}", json!({"digest": "d"}), &none).expect("keys");
@@ -187,7 +191,7 @@ prop_compose! {
             params,
             tools: Vec::new(),
             tool_choice: None,
-            draw: Some(Draw { repeat, ..Draw::default() }),
+            draw: Some(DrawIndex { repeat, ..DrawIndex::default() }),
         }
     }
 }
@@ -245,7 +249,7 @@ proptest! {
             prop_assert_ne!(keys.of_generate(&changed), key, "{}", name);
         }
         let mut changed = request.clone();
-        changed.draw = Some(Draw { prompt: number + 1, ..request.draw.unwrap_or_default() });
+        changed.draw = Some(DrawIndex { prompt: number + 1, ..request.draw.unwrap_or_default() });
         prop_assert_ne!(keys.of_generate(&changed), key, "the number of the prompt");
         // The kind of request is part of the key.
         let scored = LoglikelihoodRequest {

@@ -9,12 +9,12 @@ fn open(folder: &Path, most_bytes: u64) -> AnswerCache {
 
 fn found(cache: &AnswerCache, key: Digest) -> Option<String> {
     match cache.get(key) {
-        Found::Answer(text) => Some(text),
-        Found::Nothing | Found::Damaged => None,
+        Lookup::Answer(text) => Some(text),
+        Lookup::Nothing | Lookup::Damaged => None,
     }
 }
 
-/// Keys that lie in one folder.
+/// CacheKeys that lie in one folder.
 fn neighbours(count: usize) -> Vec<Digest> {
     let keys = (0_u64..).map(|number| Digest::of_bytes(&number.to_le_bytes()));
     keys.filter(|key| key.hex().starts_with("00")).take(count).collect()
@@ -41,7 +41,7 @@ fn a_file_under_another_key_is_no_answer() {
     let keys = neighbours(2);
     assert!(cache.put(keys[0], "one").expect("written"));
     std::fs::copy(cache.path_of(keys[0]), cache.path_of(keys[1])).expect("copied");
-    assert!(matches!(cache.get(keys[1]), Found::Damaged));
+    assert!(matches!(cache.get(keys[1]), Lookup::Damaged));
     assert!(cache.put(keys[1], "two").expect("written"));
     assert_eq!(found(&cache, keys[1]).as_deref(), Some("two"));
 }
@@ -128,7 +128,7 @@ proptest! {
         damaged[flipped % whole.len()] ^= 1 << bit;
         for bytes in [torn, damaged] {
             std::fs::write(cache.path_of(key), bytes).expect("written");
-            prop_assert!(matches!(cache.get(key), Found::Damaged));
+            prop_assert!(matches!(cache.get(key), Lookup::Damaged));
         }
         std::fs::write(cache.path_of(key), whole).expect("written");
         prop_assert!(found(&cache, key).is_some());

@@ -55,9 +55,9 @@ impl Server {
         in_flight: usize,
         now: Duration,
         bucket: &mut Bucket,
-    ) -> (End, Duration, bool) {
-        let refused = (End::Refused, REFUSAL, false);
-        let answered = (End::Taken, ANSWER, true);
+    ) -> (RequestEnd, Duration, bool) {
+        let refused = (RequestEnd::Refused, REFUSAL, false);
+        let answered = (RequestEnd::Taken, ANSWER, true);
         match self {
             Server::Rate(rate) if !bucket.takes(now, rate) => refused,
             Server::Rate(_) => answered,
@@ -68,13 +68,13 @@ impl Server {
             Server::StormySlots(_) => answered,
             Server::Storm => match chance {
                 0..20 => refused,
-                20..28 => (End::Taken, REFUSAL, false),
-                28 => (End::Late, HANG, false),
+                20..28 => (RequestEnd::Taken, REFUSAL, false),
+                28 => (RequestEnd::Late, HANG, false),
                 _ => answered,
             },
             Server::Shared(slots) => {
                 let took = ANSWER.mul_f64(in_flight.max(slots) as f64 / slots as f64);
-                if took > HANG { (End::Late, HANG, false) } else { (End::Taken, took, true) }
+                if took > HANG { (RequestEnd::Late, HANG, false) } else { (RequestEnd::Taken, took, true) }
             }
         }
     }
@@ -87,12 +87,12 @@ struct Played {
     answering: f64,
     /// The most attempts of a request.
     attempts: u32,
-    concurrency: Concurrency,
+    concurrency: AdaptiveConcurrency,
 }
 
 /// Whoever has nothing else to do asks again: as many requests as the limit allows, for twenty seconds.
 fn play(server: Server, most: usize) -> Played {
-    let mut concurrency = Concurrency::new(most, true);
+    let mut concurrency = AdaptiveConcurrency::new(most, true);
     // What happens when: a request ends, or may be sent again.
     let mut events: BinaryHeap<Reverse<(Duration, u64, Option<(u64, u8)>)>> = BinaryHeap::new();
     let (mut ready, mut attempts, mut next) = (VecDeque::<u64>::new(), HashMap::<u64, u32>::new(), 0);
@@ -100,7 +100,7 @@ fn play(server: Server, most: usize) -> Played {
     let (mut busy, mut answering) = (Duration::ZERO, Duration::ZERO);
     let mut most_attempts = 0;
     let mut bucket = Bucket::default();
-    let ends = [End::Taken, End::Refused, End::Late];
+    let ends = [RequestEnd::Taken, RequestEnd::Refused, RequestEnd::Late];
     let mut under_way: HashMap<u64, (Duration, bool)> = HashMap::new();
     while now < Duration::from_secs(20) {
         while in_flight < concurrency.limit() {
@@ -175,9 +175,9 @@ fn a_host_that_is_overloaded_gets_about_what_it_takes() {
 
 #[test]
 fn a_host_that_takes_all_soon_gets_all() {
-    assert_eq!(Concurrency::new(4_096, true).limit(), 256);
+    assert_eq!(AdaptiveConcurrency::new(4_096, true).limit(), 256);
     for (most, first) in [(8, 8), (64, 32), (256, 32)] {
-        assert_eq!(Concurrency::new(most, true).limit(), first);
+        assert_eq!(AdaptiveConcurrency::new(most, true).limit(), first);
         let played = play(Server::Willing, most);
         assert_eq!((played.concurrency.limit(), played.concurrency.cuts()), (most, 0));
         assert!(played.busy >= 0.99 * most as f64, "{most}: {:.1}", played.busy);
@@ -187,23 +187,23 @@ fn a_host_that_takes_all_soon_gets_all() {
 #[test]
 fn answers_that_come_at_once_double_the_limit_and_a_few_in_flight_do_not() {
     for (in_flight, limit) in [(32, 62), (20, 41), (8, 32)] {
-        let mut concurrency = Concurrency::new(256, true);
+        let mut concurrency = AdaptiveConcurrency::new(256, true);
         let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(in_flight.min(number + 1))).collect();
-        rounds.iter().for_each(|round| concurrency.ended(*round, End::Taken, ANSWER));
+        rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Taken, ANSWER));
         assert_eq!(concurrency.limit(), limit, "{in_flight} at once");
     }
 }
 
 #[test]
 fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
-    let mut concurrency = Concurrency::new(4_096, true);
+    let mut concurrency = AdaptiveConcurrency::new(4_096, true);
     let rounds: Vec<u64> = (0..256).map(|number| concurrency.sent(number + 1)).collect();
     for limit in [512, 1_024] {
         concurrency.hurry();
         assert_eq!(concurrency.limit(), limit);
     }
     for round in rounds.iter().take(40) {
-        concurrency.ended(*round, End::Refused, REFUSAL);
+        concurrency.ended(*round, RequestEnd::Refused, REFUSAL);
     }
     concurrency.hurry();
     assert_eq!(concurrency.limit(), 1_024, "the host has had enough");
@@ -211,13 +211,13 @@ fn the_limit_doubles_before_the_answers_are_there_until_one_is_refused() {
 
 #[test]
 fn a_request_that_was_given_up_is_not_waited_for() {
-    let mut concurrency = Concurrency::new(256, true);
+    let mut concurrency = AdaptiveConcurrency::new(256, true);
     let rounds: Vec<u64> = (0..32).map(|number| concurrency.sent(number + 1)).collect();
     for round in rounds.iter().take(16) {
         concurrency.abandoned(*round);
     }
     for round in rounds.iter().skip(16) {
-        concurrency.ended(*round, End::Late, HANG);
+        concurrency.ended(*round, RequestEnd::Late, HANG);
     }
     assert_eq!(concurrency.cuts(), 1);
 }
@@ -225,10 +225,10 @@ fn a_request_that_was_given_up_is_not_waited_for() {
 #[test]
 fn one_is_always_left_and_a_fixed_limit_stays() {
     for (is_adaptive, limit) in [(true, 1), (false, 100)] {
-        let mut concurrency = Concurrency::new(100, is_adaptive);
+        let mut concurrency = AdaptiveConcurrency::new(100, is_adaptive);
         for _ in 0..50 {
             let rounds: Vec<u64> = (0..128).map(|number| concurrency.sent(number + 1)).collect();
-            rounds.iter().for_each(|round| concurrency.ended(*round, End::Refused, REFUSAL));
+            rounds.iter().for_each(|round| concurrency.ended(*round, RequestEnd::Refused, REFUSAL));
         }
         assert_eq!(concurrency.limit(), limit);
         assert!(concurrency.is_refusing());

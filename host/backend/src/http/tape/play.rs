@@ -1,6 +1,6 @@
 //! Finds exchanges in a file. Only where they are is kept in memory.
 
-use super::{Exchange, FORMAT, Head, TapeError, VERSION};
+use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -16,7 +16,7 @@ const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// The whole frames of a file.
 pub(super) struct Frames {
     /// Where each exchange is, by digest, in the order of the file.
-    places: HashMap<Box<str>, Vec<Place>>,
+    places: HashMap<Box<str>, Vec<FramePosition>>,
     /// Where the last whole frame ends.
     pub(super) end: u64,
     /// Bytes behind it, of a frame that was cut off.
@@ -24,26 +24,26 @@ pub(super) struct Frames {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct FramePosition {
     frame: u64,
     line: u32,
 }
 
 /// Reads a file through, and notes where everything is. A frame that was cut off may stand at the end, and nowhere else.
-pub(super) fn frames_of(path: &Path) -> Result<Frames, TapeError> {
-    let file_error = |source| TapeError::file(path, source);
+pub(super) fn frames_of(path: &Path) -> Result<Frames, RecordingError> {
+    let file_error = |source| RecordingError::file(path, source);
     let mut reader = BufReader::new(File::open(path).map_err(file_error)?);
     let mut frames = Frames { places: HashMap::new(), end: 0, torn: 0 };
     while !reader.fill_buf().map_err(file_error)?.is_empty() {
         let start = frames.end;
         let text = match read_frame(&mut reader) {
             Ok(text) => text,
-            Err(error) if start == 0 => return Err(TapeError::format(path, error.to_string())),
+            Err(error) if start == 0 => return Err(RecordingError::format(path, error.to_string())),
             Err(error) => {
                 let rest = read_from(path, start).map_err(file_error)?;
                 if holds_frame(&rest) {
                     let message = format!("it is damaged at byte {start}, before its end: {error}");
-                    return Err(TapeError::format(path, message));
+                    return Err(RecordingError::format(path, message));
                 }
                 frames.torn = rest.len() as u64;
                 return Ok(frames);
@@ -51,17 +51,18 @@ pub(super) fn frames_of(path: &Path) -> Result<Frames, TapeError> {
         };
         for (number, line) in text.lines().enumerate() {
             if start == 0 && number == 0 {
-                let head: Head = serde_json::from_str(line)
-                    .map_err(|error| TapeError::format(path, format!("its first line: {error}")))?;
+                let head: RecordingHead = serde_json::from_str(line)
+                    .map_err(|error| RecordingError::format(path, format!("its first line: {error}")))?;
                 if head.format != FORMAT || head.version != VERSION {
                     let message = format!("it is {} {}, not {FORMAT} {VERSION}", head.format, head.version);
-                    return Err(TapeError::format(path, message));
+                    return Err(RecordingError::format(path, message));
                 }
                 continue;
             }
-            let exchange: Exchange = serde_json::from_str(line)
-                .map_err(|error| TapeError::format(path, format!("the frame at byte {start}: {error}")))?;
-            let place = Place { frame: start, line: u32::try_from(number).unwrap_or(u32::MAX) };
+            let exchange: Exchange = serde_json::from_str(line).map_err(|error| {
+                RecordingError::format(path, format!("the frame at byte {start}: {error}"))
+            })?;
+            let place = FramePosition { frame: start, line: u32::try_from(number).unwrap_or(u32::MAX) };
             frames.places.entry(exchange.digest.into_boxed_str()).or_default().push(place);
         }
         frames.end = reader.stream_position().map_err(file_error)?;
@@ -102,19 +103,19 @@ fn read_frame(reader: &mut BufReader<File>) -> std::io::Result<String> {
     Ok(text)
 }
 
-pub(super) struct Player {
+pub(super) struct Replayer {
     path: Arc<PathBuf>,
     /// Bytes at its end that are of a frame that was cut off.
     torn: u64,
     /// Where the exchanges are, and how many of a digest were given out.
-    places: Mutex<HashMap<Box<str>, (Vec<Place>, usize)>>,
+    places: Mutex<HashMap<Box<str>, (Vec<FramePosition>, usize)>>,
 }
 
-impl Player {
-    pub(super) fn open(path: &Path) -> Result<Player, TapeError> {
+impl Replayer {
+    pub(super) fn open(path: &Path) -> Result<Replayer, RecordingError> {
         let frames = frames_of(path)?;
         if frames.end == 0 {
-            return Err(TapeError::format(path, "it is empty"));
+            return Err(RecordingError::format(path, "it is empty"));
         }
         if frames.torn > 0 {
             let (path, bytes) = (path.display(), frames.torn);
@@ -123,7 +124,7 @@ impl Player {
             tracing::warn!(path = %path.display(), "the tape holds no exchange");
         }
         let places = frames.places.into_iter().map(|(digest, places)| (digest, (places, 0))).collect();
-        Ok(Player { path: Arc::new(path.to_owned()), torn: frames.torn, places: Mutex::new(places) })
+        Ok(Replayer { path: Arc::new(path.to_owned()), torn: frames.torn, places: Mutex::new(places) })
     }
 
     /// The next exchange with this digest; after the last one that one again.
@@ -154,7 +155,7 @@ impl Player {
     }
 }
 
-fn read_exchange(path: &Path, place: Place) -> std::io::Result<Exchange> {
+fn read_exchange(path: &Path, place: FramePosition) -> std::io::Result<Exchange> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(place.frame))?;
     let text = read_frame(&mut BufReader::new(file))?;

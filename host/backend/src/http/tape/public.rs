@@ -1,6 +1,6 @@
 //! What of an exchange may lie on a tape.
 
-use gage_core::{Object, without_secrets};
+use gage_core::{Object, redact};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ fn put(entries: &mut Object, added: &Object, public: &Object) {
 
 /// A body that was answered, without secrets: also without those that came in the pieces of a stream.
 pub(in crate::http) fn without_secrets_of(body: String, content_type: &str) -> String {
-    let body = match without_secrets(&body) {
+    let body = match redact(&body) {
         Cow::Owned(clean) => clean,
         Cow::Borrowed(_) => body,
     };
@@ -48,7 +48,7 @@ fn joined(body: &str) -> Option<String> {
     }
     let mut clean: HashMap<String, String> = HashMap::new();
     for (place, text) in texts {
-        if let Cow::Owned(text) = without_secrets(&text) {
+        if let Cow::Owned(text) = redact(&text) {
             clean.insert(place, text);
         }
     }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_pieces_is_found() {
-        gage_core::keep_secret("sk-in-pieces-1");
+        gage_core::register_secret("sk-in-pieces-1");
         let event = |text: &str| format!("data: {}\n\n", json!({"choices": [{"delta": {"content": text}}]}));
         let stream = ["is sk-in", "-pie", "ces-1!"].map(event).concat() + "data: [DONE]\n\n";
         let clean = without_secrets_of(stream.clone(), "text/event-stream; charset=utf-8");
@@ -128,7 +128,7 @@ mod tests {
         let other = stream.replace("pie", "cak");
         assert_eq!(without_secrets_of(other.clone(), "text/event-stream"), other);
         let numbers = "{\"token\": 908070605}".to_owned();
-        gage_core::keep_secret("908070605");
+        gage_core::register_secret("908070605");
         assert_eq!(without_secrets_of(numbers, "application/json"), "{\"token\": \"(secret)\"}");
     }
 }

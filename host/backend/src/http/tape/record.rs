@@ -1,7 +1,7 @@
 //! Writes exchanges into a file, on a thread of its own.
 
 use super::play::{Frames, frames_of};
-use super::{Exchange, FORMAT, Head, TapeError, VERSION};
+use super::{Exchange, FORMAT, RecordingError, RecordingHead, VERSION};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use tokio::sync::{mpsc, oneshot};
 /// A frame ends when it has so many bytes: one is read for each answer that is played back.
 const FRAME_BYTES: usize = 64 * 1024;
 /// So many exchanges wait to be written; then those who bring more wait.
-const WAITING: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// The file is made safe at most once in this time, so that many exchanges share one sync.
-const PACE: Duration = Duration::from_millis(2);
+const SYNC_INTERVAL: Duration = Duration::from_millis(2);
 
 /// An exchange, and who waits until it is safe.
-struct ToWrite {
+struct WriteRequest {
     exchange: Exchange,
     is_safe: oneshot::Sender<()>,
 }
 
 pub(super) struct Recorder {
     path: PathBuf,
-    ends: Mutex<Option<(mpsc::Sender<ToWrite>, JoinHandle<std::io::Result<u64>>)>>,
+    ends: Mutex<Option<(mpsc::Sender<WriteRequest>, JoinHandle<std::io::Result<u64>>)>>,
 }
 
 impl Recorder {
-    pub(super) fn open(path: &Path) -> Result<Recorder, TapeError> {
-        let error = |source| TapeError::file(path, source);
+    pub(super) fn open(path: &Path) -> Result<Recorder, RecordingError> {
+        let error = |source| RecordingError::file(path, source);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -43,9 +43,9 @@ impl Recorder {
             .map_err(error)?;
         let is_new = file.metadata().map_err(error)?.len() == 0;
         if is_new {
-            let head = Head { format: FORMAT.to_owned(), version: VERSION };
-            let line =
-                serde_json::to_string(&head).map_err(|error| TapeError::format(path, error.to_string()))?;
+            let head = RecordingHead { format: FORMAT.to_owned(), version: VERSION };
+            let line = serde_json::to_string(&head)
+                .map_err(|error| RecordingError::format(path, error.to_string()))?;
             write_frame(&mut file, format!("{line}\n").as_bytes()).map_err(error)?;
             file.sync_all().map_err(error)?;
             // So that its name outlives the loss of power; some file systems have nothing to do for it.
@@ -63,7 +63,7 @@ impl Recorder {
             file.set_len(end).map_err(error)?;
             file.seek(SeekFrom::Start(end)).map_err(error)?;
         }
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(QUEUE_CAPACITY);
         let thread = std::thread::Builder::new()
             .name("http-tape".to_owned())
             .spawn(move || write_all(file, receiver))
@@ -79,33 +79,33 @@ impl Recorder {
         let Some(sender) = sender else { return };
         let (is_safe, safe) = oneshot::channel();
         // Where the thread has failed, `finish` says why.
-        if sender.send(ToWrite { exchange, is_safe }).await.is_ok() {
+        if sender.send(WriteRequest { exchange, is_safe }).await.is_ok() {
             let _ = safe.await;
         }
     }
 
-    pub(super) fn finish(&self) -> Result<u64, TapeError> {
+    pub(super) fn finish(&self) -> Result<u64, RecordingError> {
         let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((sender, thread)) = ends else { return Ok(0) };
         drop(sender);
         let written = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
-        written.map_err(|source| TapeError::file(&self.path, source))
+        written.map_err(|source| RecordingError::file(&self.path, source))
     }
 }
 
-fn write_all(mut file: File, mut waiting: mpsc::Receiver<ToWrite>) -> std::io::Result<u64> {
-    let (mut batch, mut frame, mut count) = (Vec::with_capacity(WAITING), Vec::new(), 0);
+fn write_all(mut file: File, mut waiting: mpsc::Receiver<WriteRequest>) -> std::io::Result<u64> {
+    let (mut batch, mut frame, mut count) = (Vec::with_capacity(QUEUE_CAPACITY), Vec::new(), 0);
     let mut synced: Option<Instant> = None;
-    while waiting.blocking_recv_many(&mut batch, WAITING) > 0 {
-        if let Some(early) = synced.and_then(|synced| PACE.checked_sub(synced.elapsed())) {
+    while waiting.blocking_recv_many(&mut batch, QUEUE_CAPACITY) > 0 {
+        if let Some(early) = synced.and_then(|synced| SYNC_INTERVAL.checked_sub(synced.elapsed())) {
             std::thread::sleep(early);
-            while batch.len() < WAITING
+            while batch.len() < QUEUE_CAPACITY
                 && let Ok(more) = waiting.try_recv()
             {
                 batch.push(more);
             }
         }
-        for ToWrite { exchange, .. } in &batch {
+        for WriteRequest { exchange, .. } in &batch {
             serde_json::to_writer(&mut frame, exchange)?;
             frame.push(b'\n');
             if frame.len() >= FRAME_BYTES {
@@ -120,7 +120,7 @@ fn write_all(mut file: File, mut waiting: mpsc::Receiver<ToWrite>) -> std::io::R
         file.sync_data()?;
         synced = Some(Instant::now());
         count += batch.len() as u64;
-        for ToWrite { is_safe, .. } in batch.drain(..) {
+        for WriteRequest { is_safe, .. } in batch.drain(..) {
             // Who was given up waits no longer.
             let _ = is_safe.send(());
         }

@@ -14,17 +14,17 @@ const DEFAULT_ALIGNMENT: u64 = 32;
 const MAX_DIMENSIONS: u32 = 8;
 
 /// Reads one file from its beginning.
-pub(super) struct Reader<'p> {
+pub(super) struct GgufReader<'p> {
     path: &'p Path,
     input: BufReader<File>,
     size: u64,
     at: u64,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> GgufReader<'p> {
     /// A reader of a file with so many bytes.
-    pub(super) fn new(path: &'p Path, file: File, size: u64) -> Reader<'p> {
-        Reader { path, input: BufReader::with_capacity(1 << 16, file), size, at: 0 }
+    pub(super) fn new(path: &'p Path, file: File, size: u64) -> GgufReader<'p> {
+        GgufReader { path, input: BufReader::with_capacity(1 << 16, file), size, at: 0 }
     }
 
     /// Reads all but the tensors themselves.

@@ -2,7 +2,7 @@
 
 use crate::llama_cpp::options::{to_u32, to_usize};
 use crate::llama_cpp::protocol::{Generated, TokenLogprob};
-use crate::llama_cpp::sampling::{Chooser, Chosen};
+use crate::llama_cpp::sampling::{SampledToken, Sampler};
 use crate::llama_cpp::text::AnswerText;
 use crate::llama_cpp::tokenizer::Tokenizer;
 use gage_core::{FinishReason, Usage};
@@ -14,7 +14,7 @@ pub const DEFAULT_MAX_NEW_TOKENS: u32 = 256;
 /// An answer that is being generated.
 pub struct Generation {
     /// Chooses its tokens.
-    pub chooser: Chooser,
+    pub chooser: Sampler,
     /// Most tokens that it may have.
     pub most_tokens: u32,
     /// Tokens of the prompt that were left out.
@@ -29,7 +29,7 @@ pub struct Generation {
 impl Generation {
     /// An empty answer.
     pub fn new(
-        chooser: Chooser,
+        chooser: Sampler,
         stops: Vec<String>,
         most_tokens: u32,
         left_out: usize,
@@ -53,8 +53,8 @@ impl Generation {
     }
 
     /// Takes a token in; `Some` when the answer ends with it.
-    pub fn push(&mut self, chosen: Chosen, tokenizer: &Tokenizer<'_>) -> Option<FinishReason> {
-        let Chosen { token, logprob, is_last } = chosen;
+    pub fn push(&mut self, chosen: SampledToken, tokenizer: &Tokenizer<'_>) -> Option<FinishReason> {
+        let SampledToken { token, logprob, is_last } = chosen;
         self.last = Some(token);
         self.tokens += 1;
         self.logprobs.extend(logprob);

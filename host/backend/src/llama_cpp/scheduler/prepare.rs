@@ -6,9 +6,9 @@ use crate::api::{BackendError, BackendErrorKind};
 use crate::llama_cpp::continuations::{Branch, branches, shared, windows};
 use crate::llama_cpp::options::{Settings, to_u32, to_usize};
 use crate::llama_cpp::protocol::{GenerateTask, ScoredText};
-use crate::llama_cpp::sampling::Chooser;
+use crate::llama_cpp::sampling::Sampler;
 use crate::llama_cpp::tokenizer::{Prompt, Tokenizer};
-use crate::llama_cpp::vision::{ImageFacts, PlacedImage, Vision, further_cells, placed};
+use crate::llama_cpp::vision::{ImageFacts, ImageTokens, Vision, further_cells, placed};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use llama_cpp_2::model::LlamaModel;
@@ -29,14 +29,14 @@ pub struct Preparation<'m> {
 }
 
 /// A prompt as tokens, with the images among them.
-pub struct Prompted {
+pub struct PreparedPrompt {
     /// Its tokens; where an image stands, its number once for each position.
     pub tokens: Vec<LlamaToken>,
     /// Its images, in order.
-    pub images: Vec<PlacedImage>,
+    pub images: Vec<ImageTokens>,
 }
 
-impl Prompted {
+impl PreparedPrompt {
     /// Cells that it takes.
     fn cells(&self) -> usize {
         self.tokens.len() + further_cells(&self.images)
@@ -78,14 +78,14 @@ impl Preparation<'_> {
         &mut self,
         name: &str,
         task: GenerateTask,
-    ) -> Result<(Prompted, Generation), BackendError> {
+    ) -> Result<(PreparedPrompt, Generation), BackendError> {
         let (facts, images) = self.look(name, &task.prompt)?;
         let mut tokens = self.tokenizer.tokens(&task.prompt, &facts, "")?;
         if tokens.is_empty() {
             tokens.push(self.tokenizer.lead().ok_or_else(|| rejected(name, "the prompt is empty"))?);
         }
         let images = placed(&tokens, facts, images);
-        let mut prompt = Prompted { tokens, images };
+        let mut prompt = PreparedPrompt { tokens, images };
         if prompt.last_image() >= prompt.tokens.len() {
             return Err(rejected(name, "an image stands at the end of the prompt; let text follow it"));
         }
@@ -117,7 +117,7 @@ impl Preparation<'_> {
         }
         let room = to_u32(context - prompt.cells());
         let chooser =
-            Chooser::new(&task, self.model, &self.tokenizer, &prompt.tokens, context).map_err(|error| {
+            Sampler::new(&task, self.model, &self.tokenizer, &prompt.tokens, context).map_err(|error| {
                 BackendError { message: format!("request '{name}': {}", error.message), ..error }
             })?;
         let stops = task.params.stop.unwrap_or_default();
@@ -131,7 +131,7 @@ impl Preparation<'_> {
         name: &str,
         prompt: &Prompt,
         continuations: &[ScoredText],
-    ) -> Result<(Prompted, Scoring, usize), BackendError> {
+    ) -> Result<(PreparedPrompt, Scoring, usize), BackendError> {
         if continuations.is_empty() {
             return Err(rejected(name, "there are no continuations"));
         }
@@ -171,7 +171,7 @@ impl Preparation<'_> {
             }
         }
         let (tokens_in_common, scoring) = self.of_branches(branches, further);
-        let prompt = Prompted { tokens: tokens_in_common, images };
+        let prompt = PreparedPrompt { tokens: tokens_in_common, images };
         Ok((prompt, scoring, (tokens.len() + further).max(1)))
     }
 
@@ -180,7 +180,7 @@ impl Preparation<'_> {
         &self,
         name: &str,
         prompt: &Prompt,
-    ) -> Result<(Vec<(Prompted, Scoring)>, usize), BackendError> {
+    ) -> Result<(Vec<(PreparedPrompt, Scoring)>, usize), BackendError> {
         let mut tokens = self.tokenizer.tokens(prompt, &[], "")?;
         if tokens.first().is_some_and(|token| Some(*token) == self.tokenizer.first()) {
             tokens.remove(0);
@@ -197,7 +197,7 @@ impl Preparation<'_> {
         let windows = windows(&tokens, lead, self.settings.context_length);
         let of = |window| {
             let (tokens, scoring) = self.of_branches(vec![window], 0);
-            (Prompted { tokens, images: Vec::new() }, scoring)
+            (PreparedPrompt { tokens, images: Vec::new() }, scoring)
         };
         Ok((windows.into_iter().map(of).collect(), tokens.len()))
     }

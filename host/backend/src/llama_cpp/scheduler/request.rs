@@ -1,20 +1,20 @@
 //! A request that is being worked on.
 
 use super::generation::Generation;
-use super::prepare::Prompted;
+use super::prepare::PreparedPrompt;
 use super::scoring::Scoring;
 use crate::api::BackendError;
 use crate::llama_cpp::options::{to_u32, to_usize};
 use crate::llama_cpp::protocol::{Answer, ScoredText};
 use crate::llama_cpp::runtime::internal;
-use crate::llama_cpp::vision::{PlacedImage, further_cells};
+use crate::llama_cpp::vision::{ImageTokens, further_cells};
 use gage_core::{ContinuationScore, FinishReason, Usage};
 use llama_cpp_2::token::LlamaToken;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What is done for a request.
-pub enum Work {
+pub enum RequestWork {
     /// An answer.
     Generate(Box<Generation>),
     /// Scores of continuations.
@@ -44,9 +44,9 @@ pub struct Request {
     /// What all its sequences begin with.
     pub prompt: Vec<LlamaToken>,
     /// The images in it, in order.
-    pub images: Vec<PlacedImage>,
+    pub images: Vec<ImageTokens>,
     /// What is done for it.
-    pub work: Work,
+    pub work: RequestWork,
     /// Its sequences; the first holds the prompt.
     pub sequences: Vec<i32>,
     /// How many of the further ones this round takes.
@@ -61,8 +61,8 @@ pub struct Request {
 
 impl Request {
     /// A request that waits.
-    pub fn new(number: u64, name: &str, prompt: Prompted, work: Work) -> Request {
-        let Prompted { tokens, images } = prompt;
+    pub fn new(number: u64, name: &str, prompt: PreparedPrompt, work: RequestWork) -> Request {
+        let PreparedPrompt { tokens, images } = prompt;
         Request {
             number,
             name: name.to_owned(),
@@ -85,7 +85,7 @@ impl Request {
     }
 
     /// The image that has to be computed next, if one stands where the prompt is computed up to.
-    pub fn next_image(&self) -> Option<&PlacedImage> {
+    pub fn next_image(&self) -> Option<&ImageTokens> {
         if self.sequences.is_empty() {
             return None;
         }
@@ -94,7 +94,7 @@ impl Request {
 
     /// Where its images stand.
     pub fn spans(&self) -> Vec<Range<usize>> {
-        self.images.iter().map(PlacedImage::span).collect()
+        self.images.iter().map(ImageTokens::span).collect()
     }
 
     /// Cells that the first so many positions of its prompt take.
@@ -105,14 +105,14 @@ impl Request {
 
     /// Whether it is an answer.
     pub fn is_generation(&self) -> bool {
-        matches!(self.work, Work::Generate(_))
+        matches!(self.work, RequestWork::Generate(_))
     }
 
     /// The scores, if it is about any.
     pub fn scoring(&mut self) -> Option<&mut Scoring> {
         match &mut self.work {
-            Work::Generate(_) => None,
-            Work::Score { scoring, .. } | Work::Window { scoring, .. } => Some(scoring),
+            RequestWork::Generate(_) => None,
+            RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => Some(scoring),
         }
     }
 
@@ -122,8 +122,8 @@ impl Request {
             return self.sequences.len() - 1;
         }
         match &self.work {
-            Work::Generate(_) => 0,
-            Work::Score { scoring, .. } | Work::Window { scoring, .. } => scoring.lanes(),
+            RequestWork::Generate(_) => 0,
+            RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => scoring.lanes(),
         }
     }
 
@@ -131,8 +131,10 @@ impl Request {
     pub fn cells(&self) -> usize {
         self.cells_of(self.prompt.len())
             + match &self.work {
-                Work::Generate(generation) => to_usize(generation.most_tokens),
-                Work::Score { scoring, .. } | Work::Window { scoring, .. } => scoring.most_cells,
+                RequestWork::Generate(generation) => to_usize(generation.most_tokens),
+                RequestWork::Score { scoring, .. } | RequestWork::Window { scoring, .. } => {
+                    scoring.most_cells
+                }
             }
     }
 
@@ -142,13 +144,15 @@ impl Request {
     /// When a likelihood is not a number.
     pub fn finish(&mut self, reason: FinishReason) -> Result<Answer, BackendError> {
         let prompt_length = self.cells_of(self.prompt.len());
-        let spent = Work::Window { scoring: Scoring::new(Vec::new(), 0, 0), window: 0 };
+        let spent = RequestWork::Window { scoring: Scoring::new(Vec::new(), 0, 0), window: 0 };
         match std::mem::replace(&mut self.work, spent) {
-            Work::Generate(generation) => Ok(Answer::Generated(generation.finish(reason, prompt_length))),
-            Work::Score { scoring, texts, prompt_tokens } => {
+            RequestWork::Generate(generation) => {
+                Ok(Answer::Generated(generation.finish(reason, prompt_length)))
+            }
+            RequestWork::Score { scoring, texts, prompt_tokens } => {
                 score(&self.name, &scoring, texts, prompt_tokens)
             }
-            Work::Window { scoring, .. } => {
+            RequestWork::Window { scoring, .. } => {
                 let logprob = scoring.tallies.iter().map(|tally| tally.logprob).sum();
                 Ok(Answer::Rolled { logprob, token_count: 0 })
             }

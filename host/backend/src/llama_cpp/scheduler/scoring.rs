@@ -20,7 +20,7 @@ pub struct Tally {
 
 /// A token of a continuation that is to be computed.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct ScoringStep {
     /// Which continuation.
     pub branch: usize,
     /// In which of the request's sequences; the first holds the prompt.
@@ -38,7 +38,7 @@ pub struct Scoring {
     /// Cells beside those of the prompt that its largest round takes.
     pub most_cells: usize,
     /// The tokens that are still to be computed in this round.
-    pub steps: VecDeque<Step>,
+    pub steps: VecDeque<ScoringStep>,
     shared: usize,
     rounds: VecDeque<Range<usize>>,
 }
@@ -81,7 +81,7 @@ impl Scoring {
         for (lane, branch) in members.iter().copied().enumerate() {
             let own = self.branches.get(branch).map_or(0, |branch| own_tokens(branch, self.shared));
             let positions = self.shared..self.shared + own;
-            self.steps.extend(positions.map(|position| Step { branch, lane: lane + 1, position }));
+            self.steps.extend(positions.map(|position| ScoringStep { branch, lane: lane + 1, position }));
         }
         Some(members.len())
     }
@@ -94,7 +94,7 @@ impl Scoring {
     }
 
     /// The token of a step, and whether the logits behind it are wanted.
-    pub fn token(&self, step: Step) -> Option<(LlamaToken, bool)> {
+    pub fn token(&self, step: ScoringStep) -> Option<(LlamaToken, bool)> {
         let branch = self.branches.get(step.branch)?;
         Some((*branch.tokens.get(step.position)?, step.position + 1 >= branch.scored_from))
     }

@@ -5,7 +5,7 @@ use llama_cpp_2::token::LlamaToken;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The memory of earlier prompts that a later one may begin like.
-pub struct Held {
+pub struct CachedPrefix {
     /// Its sequence.
     pub sequence: i32,
     /// What it holds.
@@ -17,7 +17,7 @@ pub struct Held {
 /// All sequences of a context.
 pub struct Sequences {
     free: BTreeSet<i32>,
-    held: VecDeque<Held>,
+    held: VecDeque<CachedPrefix>,
     most_held: usize,
     /// Whether a prompt has begun like an earlier one. Until then one is held: what is held takes time from all
     /// others, which look through its cells.
@@ -56,19 +56,19 @@ impl Sequences {
     /// The one that a prompt has most in common with, and how much. `counted` says how much of what they have in
     /// common can be taken over.
     pub fn best(&self, prompt: &[LlamaToken], counted: impl Fn(usize) -> usize) -> Option<(i32, usize)> {
-        let of = |held: &Held| counted(common(&held.tokens, prompt));
+        let of = |held: &CachedPrefix| counted(common(&held.tokens, prompt));
         let best = self.held.iter().map(|held| (of(held), held.sequence)).max()?;
         (best.0 > 0).then_some((best.1, best.0))
     }
 
     /// Takes a certain one out of those that hold something.
-    pub fn take_held(&mut self, sequence: i32) -> Option<Held> {
+    pub fn take_held(&mut self, sequence: i32) -> Option<CachedPrefix> {
         let index = self.held.iter().position(|held| held.sequence == sequence)?;
         self.held.remove(index)
     }
 
     /// Takes out the one that was used the longest time ago.
-    pub fn oldest(&mut self) -> Option<Held> {
+    pub fn oldest(&mut self) -> Option<CachedPrefix> {
         self.held.pop_front()
     }
 
@@ -86,7 +86,7 @@ impl Sequences {
 
     /// Keeps one, and gives back those that are too many: one that holds no more than this does, else the
     /// oldest.
-    pub fn hold(&mut self, new: Held) -> Vec<Held> {
+    pub fn hold(&mut self, new: CachedPrefix) -> Vec<CachedPrefix> {
         let mut dropped = Vec::new();
         if let Some(index) = self.held.iter().position(|held| new.tokens.starts_with(&held.tokens)) {
             dropped.extend(self.held.remove(index));
@@ -108,8 +108,8 @@ mod tests {
         numbers.iter().copied().map(LlamaToken::new).collect()
     }
 
-    fn held(sequence: i32, numbers: &[i32]) -> Held {
-        Held { sequence, tokens: tokens(numbers), cells: numbers.len() }
+    fn held(sequence: i32, numbers: &[i32]) -> CachedPrefix {
+        CachedPrefix { sequence, tokens: tokens(numbers), cells: numbers.len() }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::terminal;
 use anyhow::Context as _;
 use gage_config::{FailurePolicy, PipelineConfig, RequestKind, load_recorded};
 use gage_core::{Object, Outcome};
-use gage_engine::{RunReport, Spent, StopReason, TaskReport};
+use gage_engine::{RunReport, RunUsage, StopReason, TaskReport};
 use gage_observe::Work;
 use gage_record::format::{CONFIG_FILE, EVENTS_FILE, LOCK_FILE, UNSENT_EVENTS_FILE};
 use gage_record::{Manifest, RunReader, RunStatus, journal_digests};
@@ -62,7 +62,7 @@ pub(in crate::commands) fn finish(
         inference: sum(|task| task.inference),
         evaluation: sum(|task| task.evaluation),
         wall: began.elapsed(),
-        samples: ran.iter().map(|task| task.counts.total().saturating_sub(task.earlier)).sum(),
+        samples: ran.iter().map(|task| task.counts.total().saturating_sub(task.resumed)).sum(),
         finished: ran.iter().map(|task| task.counts.total()).sum(),
         ..from.phases()
     };
@@ -86,10 +86,10 @@ pub(in crate::commands) fn finish(
         .filter_map(|task| task.failure.as_ref().map(|error| format!("{}: {error}", task.task_id)))
         .collect();
     let (status, code) = match (&stopped, unread.is_empty(), lacking.is_empty()) {
-        (Some(StopReason::Asked), ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
-        (Some(StopReason::Refused { .. }), ..) => (RunStatus::Interrupted, ExitCode::Configuration),
-        (Some(StopReason::Lost { .. }), ..) => (RunStatus::Interrupted, ExitCode::Incomplete),
-        (Some(StopReason::Budget(_) | StopReason::Failed(_)), ..) => {
+        (Some(StopReason::Requested), ..) => (RunStatus::Interrupted, ExitCode::Interrupted),
+        (Some(StopReason::BackendRefused { .. }), ..) => (RunStatus::Interrupted, ExitCode::Configuration),
+        (Some(StopReason::ModelLost { .. }), ..) => (RunStatus::Interrupted, ExitCode::Incomplete),
+        (Some(StopReason::Budget(_) | StopReason::FailFast(_)), ..) => {
             (RunStatus::Incomplete, ExitCode::Incomplete)
         }
         (None, true, true) => (RunStatus::Complete, ExitCode::Done),
@@ -160,16 +160,16 @@ pub(in crate::commands) fn finish(
     }
     say_spent(&spent, config);
     match &stopped {
-        Some(StopReason::Asked) if matches!(from, Origin::Answers { .. }) => {
+        Some(StopReason::Requested) if matches!(from, Origin::Answers { .. }) => {
             terminal::say("interrupted; not all answers are scored: score the run once more");
         }
-        Some(StopReason::Asked) => terminal::say(format_args!("interrupted; go on with {again}")),
+        Some(StopReason::Requested) => terminal::say(format_args!("interrupted; go on with {again}")),
         Some(StopReason::Budget(text)) => {
             terminal::say(format_args!(
                 "incomplete: a budget is used up: {text}; go on with a larger one and {again}"
             ));
         }
-        Some(StopReason::Refused { backend_id, message }) => {
+        Some(StopReason::BackendRefused { backend_id, message }) => {
             let message = format!("the backend `{backend_id}` refuses every request: {message}");
             let help = format!(
                 "see to its key, and to what the account may use; then go on with {again}. What had no answer is not \
@@ -177,16 +177,16 @@ pub(in crate::commands) fn finish(
             );
             terminal::refuse(&gage_core::printable_line(&message), Some(&help));
         }
-        Some(StopReason::Lost { backend_id, message }) => {
+        Some(StopReason::ModelLost { backend_id, message }) => {
             let message = format!("the model of the backend `{backend_id}` is lost: {message}");
             let help = format!(
                 "see to its file and to memory, then go on with {again}. What had no answer is not recorded"
             );
             terminal::refuse(&gage_core::printable_line(&message), Some(&help));
         }
-        Some(StopReason::Failed(_)) | None => {}
+        Some(StopReason::FailFast(_)) | None => {}
     }
-    if !matches!(stopped, Some(StopReason::Asked)) {
+    if !matches!(stopped, Some(StopReason::Requested)) {
         lacking.iter().for_each(|line| terminal::say(format_args!("incomplete: {line}")));
     }
     for line in &unread {
@@ -264,21 +264,23 @@ pub(in crate::commands) fn describe_requests(
 /// What the manifest says of a run that ended early.
 fn ended_by(reason: &StopReason) -> Option<String> {
     match reason {
-        StopReason::Asked => None,
+        StopReason::Requested => None,
         StopReason::Budget(text) => Some(format!("budget: {text}")),
-        StopReason::Failed(text) => Some(format!("fail_fast: {text}")),
-        StopReason::Refused { backend_id, message } => Some(format!("refused: {backend_id}: {message}")),
-        StopReason::Lost { backend_id, message } => Some(format!("model lost: {backend_id}: {message}")),
+        StopReason::FailFast(text) => Some(format!("fail_fast: {text}")),
+        StopReason::BackendRefused { backend_id, message } => {
+            Some(format!("refused: {backend_id}: {message}"))
+        }
+        StopReason::ModelLost { backend_id, message } => Some(format!("model lost: {backend_id}: {message}")),
     }
 }
 
 /// A task that its first failed sample ended.
 fn failed_fast(task: &TaskReport, of_run: Option<&StopReason>, again: &str) -> Option<String> {
     match &task.cut_off {
-        Some(StopReason::Failed(text)) if of_run.is_none() => {
+        Some(StopReason::FailFast(text)) if of_run.is_none() => {
             Some(format!("{text}, and the task ended there (fail_fast); go on with {again}"))
         }
-        Some(reason @ StopReason::Failed(text))
+        Some(reason @ StopReason::FailFast(text))
             if of_run == Some(reason) && text.starts_with(&format!("{}:", task.task_id)) =>
         {
             Some(format!("{text}, and the run ended there (fail_fast); go on with {again}"))
@@ -354,7 +356,7 @@ fn unanswered(task: &TaskSummary) -> Option<String> {
 }
 
 /// Says what the run cost, where the suite has prices, and where a budget could not be held to.
-fn say_spent(spent: &Spent, config: &PipelineConfig) {
+fn say_spent(spent: &RunUsage, config: &PipelineConfig) {
     if let Some(cost) = spent.cost {
         let tokens = |count| terminal::count_of(count, "token");
         terminal::say(format_args!(

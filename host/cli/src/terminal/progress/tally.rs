@@ -2,7 +2,7 @@
 //! shares with nobody but who draws.
 
 use gage_core::{MetricResult, Outcome};
-use gage_engine::Finished;
+use gage_engine::FinishedSample;
 use gage_report::{IntervalMethod, Spread, t_interval, wilson_interval};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -133,7 +133,7 @@ impl TaskTally {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    pub(super) fn finished(&self, finished: &Finished<'_>) {
+    pub(super) fn finished(&self, finished: &FinishedSample<'_>) {
         if !finished.was_answered {
             self.advance();
         }
@@ -218,7 +218,7 @@ pub(super) mod tests {
     }
 
     fn finish(task: &TaskTally, outcome: Outcome, error: Option<&ErrorNote>, metrics: &[MetricResult]) {
-        task.finished(&Finished {
+        task.finished(&FinishedSample {
             task_id: "t",
             index: 0,
             sample_id: "s",

@@ -4,7 +4,7 @@ use crate::elements::{PluginReference, refuse_python, sampling};
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::SamplingParams;
 
 /// A component that answers requests.
@@ -20,7 +20,7 @@ pub struct CustomScriptConfig {
     pub default_params: SamplingParams,
 }
 
-pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<CustomScriptConfig> {
+pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<CustomScriptConfig> {
     for key in ["module_path", "file_path", "class_name"] {
         if let Some(node) = table.refused(key) {
             refuse_python(node.span, &table.path_of(key), &format!("`{key}`"), "backend", problems);

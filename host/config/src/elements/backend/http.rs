@@ -14,7 +14,7 @@ pub use protocol::{HttpKind, HttpProtocol, LikelihoodSource, OpenAiOptions, Toke
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::{Object, SamplingParams};
 
 /// The most tokens of an answer where nothing says how many: this protocol wants a number.
@@ -115,7 +115,7 @@ impl HttpBackendConfig {
 /// warning.
 pub(super) fn read(
     kind: HttpKind,
-    mut table: Table<'_>,
+    mut table: MappingReader<'_>,
     problems: &mut Problems,
 ) -> Option<Box<HttpBackendConfig>> {
     let base_url = address::read(&mut table, kind, problems);
@@ -123,7 +123,7 @@ pub(super) fn read(
     let headers = key::read_headers(&mut table, problems);
     // What variables and files hold as keys is known by now.
     let mut public = table.to_public_json();
-    gage_core::blank_secrets(&mut public);
+    gage_core::redact_value(&mut public);
     let connection = HttpConnection::read(&mut table, problems);
     let retry = HttpRetry::read(&mut table, problems);
     let limits = HttpLimits::read(&mut table, problems);

@@ -5,7 +5,7 @@ use crate::elements::sampling;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::SamplingParams;
 use std::path::PathBuf;
 
@@ -187,7 +187,7 @@ pub struct LlamaCppConfig {
     pub default_params: SamplingParams,
 }
 
-pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
+pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LlamaCppConfig> {
     let model_path = table.required_text("model_path", problems);
     let model_path_span = table.get("model_path").map_or(table.span, |node| node.span);
     let chat_template = match table.text("chat_template", problems).as_deref() {
@@ -203,7 +203,7 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
             ChatTemplate::Text(text.to_owned())
         }
     };
-    let optional = |table: &mut Table<'_>, key, most, problems: &mut Problems| {
+    let optional = |table: &mut MappingReader<'_>, key, most, problems: &mut Problems| {
         table.integer(key, 1..=most, problems).and_then(|number| u32::try_from(number).ok())
     };
     let mmproj_span = table.get("mmproj").map_or(table.span, |node| node.span);
@@ -254,12 +254,12 @@ pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> Option<Lla
 }
 
 /// `gpu_layers`, or `n_gpu_layers` as llama.cpp calls it.
-fn gpu_layers(table: &mut Table<'_>, problems: &mut Problems) -> u32 {
+fn gpu_layers(table: &mut MappingReader<'_>, problems: &mut Problems) -> u32 {
     let known = small(table, "n_gpu_layers", 0..=10_000, 0, problems);
     small(table, "gpu_layers", 0..=10_000, known, problems)
 }
 
-fn devices(table: &mut Table<'_>, problems: &mut Problems) -> Vec<u32> {
+fn devices(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<u32> {
     let mut devices = Vec::new();
     for (node, path) in table.list("devices", problems) {
         match node
@@ -278,7 +278,7 @@ fn devices(table: &mut Table<'_>, problems: &mut Problems) -> Vec<u32> {
 }
 
 /// llama.cpp has weights by which layers are split, and the crate that it comes in no safe way to set them.
-fn refuse_tensor_split(table: &mut Table<'_>, problems: &mut Problems) {
+fn refuse_tensor_split(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let Some(node) = table.refused("tensor_split") else { return };
     problems
         .error(
@@ -289,7 +289,7 @@ fn refuse_tensor_split(table: &mut Table<'_>, problems: &mut Problems) {
         .help("say with `devices`, `split_mode`, `main_gpu` and `gpu_layers` where the model lies, or leave it out");
 }
 
-fn constraint(table: &mut Table<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
+fn constraint(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<OutputConstraint> {
     let grammar = table.text("grammar", problems).map(OutputConstraint::Grammar);
     let schema = table.free_map("json_schema", problems).map(Node::to_json).map(OutputConstraint::JsonSchema);
     let choices = table.texts("choices", problems).map(OutputConstraint::Choices);
@@ -314,9 +314,9 @@ fn constraint(table: &mut Table<'_>, problems: &mut Problems) -> Option<OutputCo
     first
 }
 
-fn lora(table: &mut Table<'_>, problems: &mut Problems) -> Option<LoraConfig> {
+fn lora(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<LoraConfig> {
     let node = table.get("lora")?;
-    let mut lora = Table::open(node, table.path_of("lora"), problems)?;
+    let mut lora = MappingReader::open(node, table.path_of("lora"), problems)?;
     let path = lora.required_text("path", problems);
     let path_span = lora.get("path").map_or(lora.span, |node| node.span);
     let scale = lora.float("scale", -100.0..=100.0, problems).unwrap_or(1.0);
@@ -325,7 +325,7 @@ fn lora(table: &mut Table<'_>, problems: &mut Problems) -> Option<LoraConfig> {
 }
 
 /// What no single value shows to be wrong.
-fn check_together(config: &LlamaCppConfig, table: &mut Table<'_>, problems: &mut Problems) {
+fn check_together(config: &LlamaCppConfig, table: &mut MappingReader<'_>, problems: &mut Problems) {
     let mut wrong = |key: &'static str, message: &str, help: &str| {
         let span = table.get(key).map_or(table.span, |node| node.span);
         problems.error(span, &table.path_of(key), message.to_owned()).help(help);

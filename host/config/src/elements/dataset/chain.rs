@@ -4,7 +4,7 @@ use crate::elements::PluginReference;
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// One preprocessor of a chain.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub struct HookSpec {
 
 /// Reads `preprocess`: a name, or a list of names and of `{name, kwargs}`; and `preprocess_kwargs`,
 /// which belong to the only one.
-pub(super) fn read_preprocess(table: &mut Table<'_>, problems: &mut Problems) -> Vec<PreprocessSpec> {
+pub(super) fn read_preprocess(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<PreprocessSpec> {
     let path = table.path_of("preprocess");
     let kwargs = table.free_map("preprocess_kwargs", problems).cloned();
     let Some(node) = table.get("preprocess") else {
@@ -107,7 +107,7 @@ pub(super) fn read_preprocess(table: &mut Table<'_>, problems: &mut Problems) ->
 fn read_link(node: &Node, path: &str, problems: &mut Problems) -> Option<PreprocessSpec> {
     let (name, kwargs) = match &node.value {
         NodeValue::Map(_) => {
-            let mut table = Table::open(node, path, problems)?;
+            let mut table = MappingReader::open(node, path, problems)?;
             let name = table.required("name", problems).cloned();
             let kwargs = table.free_map("kwargs", problems).cloned();
             table.finish(problems);
@@ -129,7 +129,7 @@ fn read_link(node: &Node, path: &str, problems: &mut Problems) -> Option<Preproc
 
 /// Reads `doc_to_text`, `doc_to_visual` and `doc_to_audio`, each with its `…_kwargs`.
 pub(super) fn read_hooks(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     preprocess: &[PreprocessSpec],
     problems: &mut Problems,
 ) -> Vec<HookSpec> {

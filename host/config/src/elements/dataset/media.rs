@@ -4,7 +4,7 @@ use super::chain::PreprocessSpec;
 use super::source::{expand_home, read_path};
 use crate::node::Node;
 use crate::problems::Problems;
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::path::PathBuf;
 
 /// Where media lie, and how they are sent.
@@ -39,7 +39,7 @@ impl MediaSpec {
     /// Reads the keys of a dataset. `content_root` may also stand among the parameters of a
     /// preprocessor.
     pub(super) fn read(
-        table: &mut Table<'_>,
+        table: &mut MappingReader<'_>,
         preprocess: &[PreprocessSpec],
         problems: &mut Problems,
     ) -> MediaSpec {
@@ -56,7 +56,9 @@ impl MediaSpec {
             most_mib: 64,
         };
         let Some(node) = table.free_map("media", problems) else { return spec };
-        let Some(mut media) = Table::open(node, table.path_of("media"), problems) else { return spec };
+        let Some(mut media) = MappingReader::open(node, table.path_of("media"), problems) else {
+            return spec;
+        };
         let roots = media.texts("allowed_roots", problems).unwrap_or_default();
         spec.allowed_roots = roots.iter().map(|root| expand_home(root)).collect();
         spec.min_pixels = media.integer("min_pixels", 1..=1 << 30, problems);

@@ -3,7 +3,7 @@
 use crate::elements::backend::http::{Secret, check_address};
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use crate::table::Table;
+use crate::table::MappingReader;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -102,7 +102,7 @@ pub(super) enum Loader {
     Hub,
 }
 
-pub(super) fn read_loader(table: &mut Table<'_>, problems: &mut Problems) -> Loader {
+pub(super) fn read_loader(table: &mut MappingReader<'_>, problems: &mut Problems) -> Loader {
     const LOADERS: [(&str, Loader); 6] = [
         ("jsonl", Loader::Files(FileFormat::Jsonl)),
         ("json", Loader::Files(FileFormat::Json)),
@@ -116,14 +116,22 @@ pub(super) fn read_loader(table: &mut Table<'_>, problems: &mut Problems) -> Loa
     table.choice("loader", &LOADERS, problems).unwrap_or(Loader::Files(FileFormat::Jsonl))
 }
 
-pub(super) fn read(loader: Loader, table: &mut Table<'_>, problems: &mut Problems) -> Option<DataSource> {
+pub(super) fn read(
+    loader: Loader,
+    table: &mut MappingReader<'_>,
+    problems: &mut Problems,
+) -> Option<DataSource> {
     match loader {
         Loader::Files(format) => read_files(format, table, problems).map(DataSource::Files),
         Loader::Hub => read_hub(table, problems).map(DataSource::Hub),
     }
 }
 
-fn read_files(format: FileFormat, table: &mut Table<'_>, problems: &mut Problems) -> Option<FilesSpec> {
+fn read_files(
+    format: FileFormat,
+    table: &mut MappingReader<'_>,
+    problems: &mut Problems,
+) -> Option<FilesSpec> {
     let node = table.required("path", problems)?;
     let paths = table.texts("path", problems)?;
     if paths.is_empty() || paths.iter().any(|path| path.trim().is_empty()) {
@@ -153,7 +161,7 @@ fn read_files(format: FileFormat, table: &mut Table<'_>, problems: &mut Problems
     Some(FilesSpec { format, paths, shown, delimiter, columns, records })
 }
 
-fn read_delimiter(table: &mut Table<'_>, problems: &mut Problems) -> Option<u8> {
+fn read_delimiter(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u8> {
     let text = table.text("delimiter", problems)?;
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Some(*byte),
@@ -166,7 +174,7 @@ fn read_delimiter(table: &mut Table<'_>, problems: &mut Problems) -> Option<u8> 
     }
 }
 
-fn read_hub(table: &mut Table<'_>, problems: &mut Problems) -> Option<HubSpec> {
+fn read_hub(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<HubSpec> {
     let node = table.required("hub_id", problems)?;
     let hub_id = table.required_text("hub_id", problems)?;
     let is_name = |part: &str| {
@@ -206,7 +214,7 @@ fn read_hub(table: &mut Table<'_>, problems: &mut Problems) -> Option<HubSpec> {
 
 /// Reads a path, in which a leading `~` is the user's folder.
 pub(super) fn read_path(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     problems: &mut Problems,
 ) -> Option<PathBuf> {
@@ -223,7 +231,7 @@ pub(super) fn expand_home(text: &str) -> PathBuf {
 
 /// Reads a mapping from paths to a value or a list of values.
 pub(super) fn read_filter(
-    table: &mut Table<'_>,
+    table: &mut MappingReader<'_>,
     key: &'static str,
     problems: &mut Problems,
 ) -> Vec<(String, Vec<Value>)> {

@@ -1,6 +1,6 @@
 //! What the index knows of the samples of a task, in little room.
 
-use super::{Holds, IndexedSample};
+use super::{EntryKind, IndexedSample};
 use gage_core::Outcome;
 use std::collections::btree_map::{self, BTreeMap};
 use std::slice;
@@ -12,14 +12,14 @@ const PAGE: u64 = 64;
 /// far, and nothing is held twice while there come to be more.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    pages: BTreeMap<u64, Vec<Entry>>,
+    pages: BTreeMap<u64, Vec<SampleEntry>>,
     count: usize,
 }
 
 /// A sample. The fields are laid out so that none wastes room: there are as many of these as rows. Places of lines count from
 /// the first byte of the first file; a line ends where it ends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct SampleEntry {
     row: u64,
     record: u64,
     scores: u64,
@@ -27,11 +27,11 @@ pub(super) struct Entry {
     /// The number of the sample within its page.
     place: u8,
     outcome: Outcome,
-    pub(super) state: State,
+    pub(super) state: EntryState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum EntryState {
     /// Finished, and was never to be scored.
     Whole,
     /// Answered, and not judged yet.
@@ -42,28 +42,28 @@ pub(super) enum State {
     Scored,
 }
 
-impl State {
+impl EntryState {
     /// Whether nothing more is to come.
     pub(super) fn has_ended(self) -> bool {
-        matches!(self, State::Whole | State::Scored)
+        matches!(self, EntryState::Whole | EntryState::Scored)
     }
 }
 
 /// A line of the journal, as far as the index needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct LinePosition {
     pub(super) index: u64,
     pub(super) row: u64,
     pub(super) outcome: Outcome,
-    pub(super) holds: Holds,
+    pub(super) holds: EntryKind,
     pub(super) scored_together: u32,
     /// Where it begins.
     pub(super) offset: u64,
 }
 
-impl Entry {
-    fn of(line: &Line, place: u8) -> Entry {
-        Entry {
+impl SampleEntry {
+    fn of(line: &LinePosition, place: u8) -> SampleEntry {
+        SampleEntry {
             row: line.row,
             record: line.offset,
             scores: 0,
@@ -71,10 +71,10 @@ impl Entry {
             place,
             outcome: line.outcome,
             state: match line.holds {
-                Holds::Answer => State::Awaits,
-                Holds::Unjudged => State::Unjudged,
+                EntryKind::Answer => EntryState::Awaits,
+                EntryKind::Unjudged => EntryState::Unjudged,
                 // Scores have no entry of their own.
-                Holds::Whole | Holds::Scores => State::Whole,
+                EntryKind::Whole | EntryKind::Scores => EntryState::Whole,
             },
         }
     }
@@ -98,23 +98,23 @@ impl Entry {
 impl Entries {
     /// Takes note of the next line of the journal. Returns whether it has a meaning: scores need the answer of the
     /// same row before them.
-    pub(super) fn add(&mut self, line: &Line) -> bool {
+    pub(super) fn add(&mut self, line: &LinePosition) -> bool {
         let (page, place) = place_of(line.index);
         let known = self.pages.entry(page).or_default();
         let position = known.binary_search_by_key(&place, |entry| entry.place);
         let entry = position.ok().and_then(|position| known.get_mut(position));
         match (line.holds, entry, position) {
-            (Holds::Scores, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
+            (EntryKind::Scores, Some(entry), _) if entry.row == line.row && entry.sample().is_answered() => {
                 entry.scores = line.offset;
                 entry.scored_together = u16::try_from(line.scored_together).unwrap_or(u16::MAX);
                 entry.outcome = line.outcome;
-                entry.state = State::Scored;
+                entry.state = EntryState::Scored;
             }
-            (Holds::Scores, ..) => return false,
-            (_, Some(entry), _) => *entry = Entry::of(line, place),
+            (EntryKind::Scores, ..) => return false,
+            (_, Some(entry), _) => *entry = SampleEntry::of(line, place),
             (_, None, position) => {
                 let (Ok(position) | Err(position)) = position;
-                known.insert(position, Entry::of(line, place));
+                known.insert(position, SampleEntry::of(line, place));
                 self.count += 1;
             }
         }
@@ -125,7 +125,7 @@ impl Entries {
         self.count
     }
 
-    pub(super) fn get(&self, index: u64) -> Option<&Entry> {
+    pub(super) fn get(&self, index: u64) -> Option<&SampleEntry> {
         let (page, place) = place_of(index);
         let known = self.pages.get(&page)?;
         known.get(known.binary_search_by_key(&place, |entry| entry.place).ok()?)
@@ -145,15 +145,15 @@ fn place_of(index: u64) -> (u64, u8) {
 /// Goes through samples in their order.
 #[derive(Default)]
 pub(super) struct Iter<'a> {
-    pages: btree_map::Iter<'a, u64, Vec<Entry>>,
+    pages: btree_map::Iter<'a, u64, Vec<SampleEntry>>,
     page: u64,
-    entries: slice::Iter<'a, Entry>,
+    entries: slice::Iter<'a, SampleEntry>,
 }
 
 impl<'a> Iterator for Iter<'a> {
-    type Item = (u64, &'a Entry);
+    type Item = (u64, &'a SampleEntry);
 
-    fn next(&mut self) -> Option<(u64, &'a Entry)> {
+    fn next(&mut self) -> Option<(u64, &'a SampleEntry)> {
         loop {
             if let Some(entry) = self.entries.next() {
                 return Some((self.page * PAGE + u64::from(entry.place), entry));
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn an_entry_is_small() {
-        assert_eq!(size_of::<Entry>(), 32);
+        assert_eq!(size_of::<SampleEntry>(), 32);
     }
 
-    fn line(index: u64, offset: u64, holds: Holds) -> Line {
-        Line { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, offset }
+    fn line(index: u64, offset: u64, holds: EntryKind) -> LinePosition {
+        LinePosition { index, row: 0, outcome: Outcome::Scored, holds, scored_together: 0, offset }
     }
 
     proptest! {
@@ -187,8 +187,8 @@ mod tests {
             let (mut entries, mut expected) = (Entries::default(), BTreeMap::new());
             for (offset, index) in (0_u64..).zip(&indices) {
                 let has_answer = expected.contains_key(index);
-                prop_assert_eq!(entries.add(&line(*index, 1_000 + offset, Holds::Scores)), has_answer);
-                prop_assert!(entries.add(&line(*index, offset, Holds::Answer)));
+                prop_assert_eq!(entries.add(&line(*index, 1_000 + offset, EntryKind::Scores)), has_answer);
+                prop_assert!(entries.add(&line(*index, offset, EntryKind::Answer)));
                 expected.insert(*index, offset);
             }
             let found: Vec<(u64, u64)> =

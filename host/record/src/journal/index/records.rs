@@ -1,7 +1,7 @@
 //! Reads records in an order that is not that of the journal.
 
 use super::super::{ScoresEntry, line};
-use super::entries::{Entry, Iter, State};
+use super::entries::{EntryState, Iter, SampleEntry};
 use super::{JournalIndex, Segment};
 use crate::format::JOURNAL_FOLDER;
 use crate::{RecordError, SampleRecord};
@@ -21,18 +21,18 @@ pub enum SampleStage {
     AwaitsScores,
 }
 
-impl State {
+impl EntryState {
     fn stage(self) -> SampleStage {
         match self {
-            State::Whole | State::Scored => SampleStage::Ended,
-            State::Unjudged => SampleStage::AwaitsJudges,
-            State::Awaits => SampleStage::AwaitsScores,
+            EntryState::Whole | EntryState::Scored => SampleStage::Ended,
+            EntryState::Unjudged => SampleStage::AwaitsJudges,
+            EntryState::Awaits => SampleStage::AwaitsScores,
         }
     }
 }
 
 /// Reads one record after the other with how far its sample came; holds one in memory.
-pub struct RecordsSoFar<'a> {
+pub struct PartialRecords<'a> {
     index: &'a JournalIndex,
     /// Positions of tasks in the index, the next one last.
     tasks: Vec<usize>,
@@ -42,10 +42,10 @@ pub struct RecordsSoFar<'a> {
     scores: LineReader<'a>,
 }
 
-impl<'a> RecordsSoFar<'a> {
-    pub(super) fn new(index: &'a JournalIndex, mut order: Vec<usize>) -> RecordsSoFar<'a> {
+impl<'a> PartialRecords<'a> {
+    pub(super) fn new(index: &'a JournalIndex, mut order: Vec<usize>) -> PartialRecords<'a> {
         order.reverse();
-        RecordsSoFar {
+        PartialRecords {
             index,
             tasks: order,
             entries: Iter::default(),
@@ -54,7 +54,7 @@ impl<'a> RecordsSoFar<'a> {
         }
     }
 
-    fn next_entry(&mut self, is_wanted: impl Fn(State) -> bool) -> Option<Entry> {
+    fn next_entry(&mut self, is_wanted: impl Fn(EntryState) -> bool) -> Option<SampleEntry> {
         loop {
             if let Some((_, entry)) = self.entries.find(|(_, entry)| is_wanted(entry.state)) {
                 return Some(*entry);
@@ -64,16 +64,16 @@ impl<'a> RecordsSoFar<'a> {
         }
     }
 
-    fn read(&mut self, entry: Entry) -> Result<SampleRecord, RecordError> {
+    fn read(&mut self, entry: SampleEntry) -> Result<SampleRecord, RecordError> {
         let mut record: SampleRecord = self.records.read(entry.record())?;
-        if entry.state == State::Scored {
+        if entry.state == EntryState::Scored {
             record.add_scores(self.scores.read::<ScoresEntry>(entry.scores())?);
         }
         Ok(record)
     }
 }
 
-impl Iterator for RecordsSoFar<'_> {
+impl Iterator for PartialRecords<'_> {
     type Item = Result<(SampleRecord, SampleStage), RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -83,10 +83,10 @@ impl Iterator for RecordsSoFar<'_> {
 }
 
 /// Reads one record after the other of samples that ended; holds one in memory.
-pub struct RecordsInOrder<'a>(RecordsSoFar<'a>);
+pub struct RecordsInOrder<'a>(PartialRecords<'a>);
 
 impl<'a> RecordsInOrder<'a> {
-    pub(super) fn new(records: RecordsSoFar<'a>) -> RecordsInOrder<'a> {
+    pub(super) fn new(records: PartialRecords<'a>) -> RecordsInOrder<'a> {
         RecordsInOrder(records)
     }
 }
@@ -95,20 +95,20 @@ impl Iterator for RecordsInOrder<'_> {
     type Item = Result<SampleRecord, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.0.next_entry(State::has_ended)?;
+        let entry = self.0.next_entry(EntryState::has_ended)?;
         Some(self.0.read(entry))
     }
 }
 
 /// Reads answers without their scores, to judge or to score them anew.
-pub struct Answers<'a> {
+pub struct AnswerReader<'a> {
     index: &'a JournalIndex,
     records: LineReader<'a>,
 }
 
-impl<'a> Answers<'a> {
-    pub(super) fn new(index: &'a JournalIndex) -> Answers<'a> {
-        Answers { index, records: LineReader::new(index) }
+impl<'a> AnswerReader<'a> {
+    pub(super) fn new(index: &'a JournalIndex) -> AnswerReader<'a> {
+        AnswerReader { index, records: LineReader::new(index) }
     }
 
     pub(super) fn read_at(&mut self, offset: u64) -> Result<SampleRecord, RecordError> {
@@ -121,7 +121,7 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// When the journal cannot be read, or has changed.
     pub fn read(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
-        self.read_where(task_id, index, |state| state != State::Whole)
+        self.read_where(task_id, index, |state| state != EntryState::Whole)
     }
 
     /// The record of a sample that was never to be scored; none where it is not such a one.
@@ -129,14 +129,14 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// When the journal cannot be read, or has changed.
     pub fn read_whole(&mut self, task_id: &str, index: u64) -> Result<Option<SampleRecord>, RecordError> {
-        self.read_where(task_id, index, |state| state == State::Whole)
+        self.read_where(task_id, index, |state| state == EntryState::Whole)
     }
 
     fn read_where(
         &mut self,
         task_id: &str,
         index: u64,
-        is_meant: impl Fn(State) -> bool,
+        is_meant: impl Fn(EntryState) -> bool,
     ) -> Result<Option<SampleRecord>, RecordError> {
         match self.index.entries(task_id).and_then(|entries| entries.get(index)) {
             Some(entry) if is_meant(entry.state) => self.records.read(entry.record()).map(Some),

@@ -3,10 +3,10 @@
 use super::HttpKind;
 use crate::problems::Problems;
 use crate::secrets::masked_addresses;
-use crate::table::Table;
+use crate::table::MappingReader;
 
 /// Reads `base_url`; an address that cannot be asked is a problem, and then there is none.
-pub(super) fn read(table: &mut Table<'_>, kind: HttpKind, problems: &mut Problems) -> Option<String> {
+pub(super) fn read(table: &mut MappingReader<'_>, kind: HttpKind, problems: &mut Problems) -> Option<String> {
     let given = table.text("base_url", problems);
     let Some(text) = given.or_else(|| kind.default_base_url().map(str::to_owned)) else {
         if table.get("base_url").is_none() {

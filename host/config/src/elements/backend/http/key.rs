@@ -4,7 +4,7 @@ use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
 use crate::secrets::{is_secret_key, names_secret};
 use crate::source::{Span, shown_path};
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -80,7 +80,7 @@ pub struct KeyError {
 }
 
 impl ApiKey {
-    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> ApiKey {
+    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> ApiKey {
         const KEYS: [&str; 3] = ["api_key", "api_key_env", "api_key_file"];
         let given: Vec<(&'static str, Span)> =
             KEYS.into_iter().filter_map(|key| table.entry(key).map(|entry| (key, entry.node.span))).collect();
@@ -104,7 +104,7 @@ impl ApiKey {
         if let KeySource::Variable(name) = &source
             && let Ok(value) = std::env::var(name)
         {
-            gage_core::keep_secret(&value);
+            gage_core::register_secret(&value);
         }
         let key = ApiKey { source, span };
         // What variables and files hold is looked at when there is something to ask.
@@ -173,7 +173,7 @@ impl ApiKey {
             };
             return fail(key, message, "look at the variable or the file that it is taken from");
         }
-        gage_core::keep_secret(&value);
+        gage_core::register_secret(&value);
         Ok(Some(Secret(value)))
     }
 
@@ -215,7 +215,7 @@ fn variables_in(written: &str) -> Vec<&str> {
 }
 
 /// Reads `headers` and its other name, `extra_headers`.
-pub(super) fn read_headers(table: &mut Table<'_>, problems: &mut Problems) -> Vec<Header> {
+pub(super) fn read_headers(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<Header> {
     let mut headers = Vec::new();
     for key in ["headers", "extra_headers"] {
         let entries = table.free_map(key, problems).and_then(Node::as_map).unwrap_or_default();

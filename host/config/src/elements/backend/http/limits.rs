@@ -5,7 +5,7 @@ use super::key::Secret;
 use crate::elements::backend::{seconds, small};
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub struct HttpLimits {
 }
 
 impl HttpConnection {
-    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpConnection {
+    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpConnection {
         let read_timeout = table.float("read_timeout", 0.001..=86_400.0, problems);
         let certificate = table.text("ca_certificate", problems);
         let certificate_span = table.get("ca_certificate").map_or(table.span, |node| node.span);
@@ -84,7 +84,7 @@ impl HttpConnection {
     }
 }
 
-fn read_proxy(table: &mut Table<'_>, problems: &mut Problems) -> Proxy {
+fn read_proxy(table: &mut MappingReader<'_>, problems: &mut Problems) -> Proxy {
     let user = table.text("proxy_user", problems);
     let password = table.text("proxy_password", problems);
     let proxy = match table.text("proxy", problems).as_deref() {
@@ -114,7 +114,7 @@ fn read_proxy(table: &mut Table<'_>, problems: &mut Problems) -> Proxy {
 }
 
 impl HttpRetry {
-    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpRetry {
+    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpRetry {
         HttpRetry {
             most: small(table, "max_retries", 0..=100, 5, problems),
             base: seconds(table, "retry_base", 0.5, problems),
@@ -127,7 +127,7 @@ impl HttpRetry {
 }
 
 impl HttpLimits {
-    pub(super) fn read(table: &mut Table<'_>, problems: &mut Problems) -> HttpLimits {
+    pub(super) fn read(table: &mut MappingReader<'_>, problems: &mut Problems) -> HttpLimits {
         let limit = table.integer("max_concurrency", 1..=10_000, problems);
         let other = table.integer("async_max_concurrency", 1..=10_000, problems);
         let most = limit.or(other).and_then(|limit| usize::try_from(limit).ok());

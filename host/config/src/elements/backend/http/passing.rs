@@ -5,12 +5,15 @@ use crate::elements::sampling;
 use crate::node::Node;
 use crate::problems::Problems;
 use crate::source::Span;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::{Object, SamplingParams};
 
 /// Reads `default_params`, and `generation_parameters`, which besides sampling parameters may hold
 /// anything that the server takes: that is returned apart.
-pub(super) fn read_params(table: &mut Table<'_>, problems: &mut Problems) -> (SamplingParams, Object) {
+pub(super) fn read_params(
+    table: &mut MappingReader<'_>,
+    problems: &mut Problems,
+) -> (SamplingParams, Object) {
     let params = sampling::read(table, "default_params", problems);
     let path = table.path_of("generation_parameters");
     let entries = table.free_map("generation_parameters", problems).and_then(Node::as_map);
@@ -78,7 +81,7 @@ const PLACES_IN_BODIES: [&str; 2] = ["generationConfig", "parameters"];
 
 /// Refuses sampling parameters in `extra_body`: there they would win over those of samples, tasks and roles, and
 /// records would say what was not sent.
-pub(super) fn refuse_params(table: &mut Table<'_>, problems: &mut Problems) {
+pub(super) fn refuse_params(table: &mut MappingReader<'_>, problems: &mut Problems) {
     let path = table.path_of("extra_body");
     let at_top = table.get("extra_body").and_then(Node::as_map).unwrap_or_default();
     let nested = at_top.iter().filter(|entry| PLACES_IN_BODIES.contains(&entry.key.as_str()));
@@ -101,7 +104,7 @@ pub(super) fn refuse_params(table: &mut Table<'_>, problems: &mut Problems) {
 /// known key that it may have been meant for. What looks like a key of an account is refused. Sampling parameters
 /// are returned apart: they are defaults, and nothing that wins over what samples ask for.
 pub(super) fn read_further(
-    table: Table<'_>,
+    table: MappingReader<'_>,
     kind: HttpKind,
     problems: &mut Problems,
 ) -> (Object, SamplingParams) {

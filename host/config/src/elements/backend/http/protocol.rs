@@ -2,7 +2,7 @@
 
 use crate::node::{Node, NodeValue};
 use crate::problems::Problems;
-use crate::table::Table;
+use crate::table::MappingReader;
 use gage_core::SamplingParams;
 use serde_json::Value;
 
@@ -130,7 +130,11 @@ impl HttpProtocol {
         }
     }
 
-    pub(super) fn read(kind: HttpKind, table: &mut Table<'_>, problems: &mut Problems) -> HttpProtocol {
+    pub(super) fn read(
+        kind: HttpKind,
+        table: &mut MappingReader<'_>,
+        problems: &mut Problems,
+    ) -> HttpProtocol {
         if kind == HttpKind::HfInferenceEndpoint {
             return HttpProtocol::HfInferenceEndpoint;
         }
@@ -169,7 +173,7 @@ impl OpenAiOptions {
         }
     }
 
-    fn read(stream: bool, table: &mut Table<'_>, problems: &mut Problems) -> OpenAiOptions {
+    fn read(stream: bool, table: &mut MappingReader<'_>, problems: &mut Problems) -> OpenAiOptions {
         const SOURCES: [(&str, LikelihoodSource); 2] =
             [("echo", LikelihoodSource::Echo), ("prompt_logprobs", LikelihoodSource::PromptLogprobs)];
         const NAMES: [(&str, TokenLimitName); 2] = [
@@ -208,7 +212,7 @@ const OMITTED: [&str; 11] = [
     "repetition_penalty",
 ];
 
-fn read_omitted(table: &mut Table<'_>, problems: &mut Problems) -> Vec<String> {
+fn read_omitted(table: &mut MappingReader<'_>, problems: &mut Problems) -> Vec<String> {
     const KEY: &str = "omit_params";
     let omitted = table.texts(KEY, problems).unwrap_or_default();
     let Some(span) = table.get(KEY).map(|node| node.span) else { return omitted };
@@ -220,7 +224,7 @@ fn read_omitted(table: &mut Table<'_>, problems: &mut Problems) -> Vec<String> {
 }
 
 /// A text that becomes the value of a header.
-fn header_text(table: &mut Table<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
+fn header_text(table: &mut MappingReader<'_>, key: &'static str, problems: &mut Problems) -> Option<String> {
     let text = table.text(key, problems)?;
     if text.chars().any(char::is_control) || !text.is_ascii() {
         let span = table.get(key).map_or(table.span, |node| node.span);
@@ -231,7 +235,7 @@ fn header_text(table: &mut Table<'_>, key: &'static str, problems: &mut Problems
 }
 
 /// `true`, or the number of alternatives of each token.
-fn read_logprobs(table: &mut Table<'_>, problems: &mut Problems) -> Option<u32> {
+fn read_logprobs(table: &mut MappingReader<'_>, problems: &mut Problems) -> Option<u32> {
     match table.get("logprobs")?.value {
         NodeValue::Bool(is_wanted) => is_wanted.then_some(0),
         _ => table.integer("logprobs", 0..=20, problems).and_then(|number| u32::try_from(number).ok()),
